@@ -44,6 +44,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "search by relevance on the command line: groups of hits, bounds, fields": 200,
     "sending the terminal only the cells that changed": 150,
     "sessions by name and `latest` on the command line": 60,
+    "files, locks, processes and the trash of macOS and Windows": 80,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from sessionbrowse.store.system.files import NONBLOCK
+
 if TYPE_CHECKING:
     import argparse
 
@@ -110,7 +112,7 @@ def _may_be_unfinished() -> bool:
 
     path = os.path.join(state_dir(), "journal.jsonl")
     try:
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | NONBLOCK)) as file:
             content = file.read() if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
     except OSError:
         return False

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from importlib import reload
 from pathlib import Path
+from typing import Any
 
 import pytest
 import send2trash
 from send2trash import plat_other
+
+from sessionbrowse.store.system import files
 
 Picture = dict[str, tuple[bytes, int]]
 
@@ -42,3 +47,11 @@ def counted_forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(os, "fork", counted)
     return forks
+
+
+def replace_reads(monkeypatch: pytest.MonkeyPatch, name: str, function: Callable[..., Any]) -> None:
+    """Replace `pread` or `preadv` in every module of the program that reads files by it."""
+    real = getattr(files, name)
+    for module in [module for key, module in sys.modules.items() if key.startswith("sessionbrowse.")]:
+        if getattr(module, name, None) is real:
+            monkeypatch.setattr(module, name, function)

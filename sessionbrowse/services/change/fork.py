@@ -24,6 +24,7 @@ from sessionbrowse.services.transaction.change import ChangeResult, changing, no
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write import copies
 from sessionbrowse.store.write.admission import is_path, refuse_outside, shown_name
 from sessionbrowse.store.write.journal import Fingerprint
@@ -247,9 +248,9 @@ def write_fork(
 
 
 def _read(descriptor: int, offset: int, size: int) -> bytes:
-    content = os.pread(descriptor, size, offset)
+    content = pread(descriptor, size, offset)
     while len(content) < size:
-        more = os.pread(descriptor, size - len(content), offset + len(content))
+        more = pread(descriptor, size - len(content), offset + len(content))
         if not more:
             raise WriteFailed("The session got shorter while it was read; there is no new file. Try again.")
         content += more

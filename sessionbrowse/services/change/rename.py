@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from itertools import chain
 from typing import assert_never
@@ -30,6 +29,7 @@ from sessionbrowse.services.transaction.change import (
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import holders_of
 from sessionbrowse.store.read.content import file_blocks
+from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write.admission import Target, refuse_old_version
 from sessionbrowse.store.write.whole_files import rewrite_file, temporary_beside
 from sessionbrowse.store.write.writer import OMP_TICK_NS, OpenedFile, opened, overwrite_slot
@@ -163,7 +163,7 @@ def refuse_slot(file: OpenedFile, around: Surroundings) -> None:
     """
     if file.session.title_slot is not None:
         raise RefusedWrite(f"The first line of {file.name} is a title of another size than omp's; it is left alone.")
-    first = os.pread(file.descriptor, HEAD_BYTES, 0)
+    first = pread(file.descriptor, HEAD_BYTES, 0)
     if first.startswith(BYTE_ORDER_MARK):
         raise RefusedWrite(f"{file.name} begins with a byte order mark, which omp could not read behind a title slot.")
     holders = holders_of(file.path, around)
@@ -186,7 +186,7 @@ def _insert_slot(file: OpenedFile, plan: InsertSlot, context: ChangeContext, ori
 
 def remove_slot(file: OpenedFile, name: str | None, context: ChangeContext, origin: Origin, *, force: bool) -> Renamed:
     """Remove an inserted title slot, so that the file is byte for byte as before; `name` is then its name again."""
-    first = os.pread(file.descriptor, SLOT_BYTES, SLOT_BYTES)
+    first = pread(file.descriptor, SLOT_BYTES, SLOT_BYTES)
     pieces = file_blocks(file.descriptor, SLOT_BYTES)
     return _with_new_beginning(file, first, -SLOT_BYTES, pieces, {"name": name}, context, origin, force=force)
 

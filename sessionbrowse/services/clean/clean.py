@@ -23,6 +23,7 @@ from sessionbrowse.services.transaction.change import ChangeResult, Origin, chan
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import holders_of
 from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write.admission import Target, is_path, refuse_old_version
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.whole_files import create_file
@@ -227,9 +228,9 @@ def _result(
 
 
 def _read(file: OpenedFile, offset: int, size: int) -> bytes:
-    content = os.pread(file.descriptor, size, offset)
+    content = pread(file.descriptor, size, offset)
     while len(content) < size:
-        more = os.pread(file.descriptor, size - len(content), offset + len(content))
+        more = pread(file.descriptor, size - len(content), offset + len(content))
         if not more:
             raise ChangedMeanwhile(f"{file.name} got shorter while it was read; nothing was changed. Try again.")
         content += more

@@ -18,6 +18,7 @@ from sessionbrowse.services.export.parts import HIDDEN_TYPES, PrintedPart, headi
 from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write.whole_files import create_file
 from sessionbrowse.text import clean, json_exact
 
@@ -153,7 +154,7 @@ def _jsonl(session: Session, branch: list[int], random_bytes: Any) -> Iterator[b
     if branch:
         with closing(open_regular(session.path)) as descriptor:
             new_id = partial(ids.entry_id, random_bytes=random_bytes)
-            yield from path_lines(session, branch[-1], lambda offset, size: os.pread(descriptor, size, offset), new_id)
+            yield from path_lines(session, branch[-1], lambda offset, size: pread(descriptor, size, offset), new_id)
 
 
 def _json(session: Session, indexes: Iterable[int]) -> Iterator[bytes]:

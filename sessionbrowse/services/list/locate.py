@@ -21,6 +21,7 @@ from sessionbrowse.store.find.discover import FoundFile, Skipped, discover
 from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_regular
 from sessionbrowse.store.read.summarise import agent_of_file, summarise_path
+from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import clean
 
 LATEST = "latest"
@@ -240,6 +241,6 @@ def _head(path: str, size: int = HEAD_BYTES) -> bytes:
         return b""
     with closing(descriptor):
         try:
-            return os.pread(descriptor, size, 0)
+            return pread(descriptor, size, 0)
         except OSError:
             return b""

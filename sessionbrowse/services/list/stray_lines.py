@@ -14,6 +14,7 @@ from sessionbrowse.config import state_dir
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.store.system.files import NONBLOCK
 from sessionbrowse.text import clean
 
 _FIRST_BYTES = 1024 * 1024
@@ -44,7 +45,7 @@ def _explained(summary: Summary, around: Surroundings) -> Summary:
 
 def _first_parent(path: str) -> str | None:
     """Return the parent id of a file's first entry."""
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | NONBLOCK)) as file:
         first = file.read(_FIRST_BYTES).partition(b"\n")[0]
     try:
         value = loads(first)

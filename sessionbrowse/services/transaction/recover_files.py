@@ -14,6 +14,7 @@ from sessionbrowse.services.transaction.move_together import Move
 from sessionbrowse.services.transaction.trash_directories import homes, items_of, own_name, own_trash, put_aside
 from sessionbrowse.store.read.archive import unpacked
 from sessionbrowse.store.read.content import closing, open_regular
+from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write import replace_many, trash
 from sessionbrowse.store.write.copies import make_folder
 from sessionbrowse.store.write.journal import Change
@@ -199,7 +200,7 @@ def _is_begun_beside(packed: str, path: str) -> bool:
         return False
     try:
         with closing(open_regular(path)) as descriptor:
-            head = os.pread(descriptor, _COMPARED_BYTES, 0)
+            head = pread(descriptor, _COMPARED_BYTES, 0)
         start = next(iter(unpacked(packed)), b"")[:_COMPARED_BYTES]
     except (OSError, SessionBrowseError):
         return False

@@ -11,6 +11,7 @@ import msgspec
 
 from sessionbrowse.config import data_dir
 from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.store.system.trash_places import INFO_SUFFIX, homes_of
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.moves import Moves, is_on_other_disk
@@ -31,7 +32,7 @@ def own_trash(context: ChangeContext) -> str:
 
 def own_name(change: Change, path: str) -> str:
     """Return the name of a deleted item in sessionbrowse's own trash folder; of a long one only the end is kept."""
-    most = _LONGEST_NAME - len(trash.INFO_SUFFIX) - len(change.id) - 1
+    most = _LONGEST_NAME - len(INFO_SUFFIX) - len(change.id) - 1
     return f"{change.id}-{os.fsdecode(os.fsencode(os.path.basename(path))[-most:])}"
 
 
@@ -39,7 +40,7 @@ def homes(context: ChangeContext) -> tuple[str, ...]:
     """Return the trash directories that may contain a deleted session."""
     named = context.around.environ.get("XDG_DATA_HOME", "")
     data_home = named if os.path.isabs(named) else os.path.join(context.around.home, ".local", "share")
-    return (*trash.homes_of(data_home), own_trash(context))
+    return (*homes_of(data_home, context.around.home, context.around.platform), own_trash(context))
 
 
 def put_aside(path: str, change: Change, context: ChangeContext, moves: Moves) -> Trashed:
@@ -68,9 +69,12 @@ def put_in_systems(
         NoTrash: no trash accepts the item; nothing was changed.
         WriteFailed: the item is neither at its old path nor in a trash.
     """
+    if context.around.platform == "win32":
+        raise NoTrash("Windows does not tell where a deleted file went, so it could not be brought back.")
     home = homes(context)[0]
     files = os.path.join(home, "files")
-    if to_trash is trash.system_trash and _is_for_home_trash(path) and is_on_other_disk(path, files, change.id):
+    is_home = context.around.platform != "darwin" and _is_for_home_trash(path)
+    if is_home and to_trash is trash.system_trash and is_on_other_disk(path, files, change.id):
         name = own_name(change, path)
         return trash.put_in_own(path, home, moves, name=name, deleted_at=deleted_at(context))
     return trash.put(path, homes(context), moves, to_trash)

@@ -18,6 +18,7 @@ from msgspec.structs import asdict, replace
 from sessionbrowse.agents import AGENTS, Marks, Place, attribute
 from sessionbrowse.agents.base import names_in
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many, read_many, stat_many
+from sessionbrowse.store.system.files import DIRECTORY, OPENS_DIRECTORIES
 
 SUFFIX = ".jsonl"
 TRANSCRIPT_SUFFIX = ".ndjson"
@@ -340,18 +341,17 @@ class _Walk:
         folders: list[str] = []
         links: list[str] = []
         try:
-            # The system finds files faster by their names in an open directory than by their paths.
-            descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+            here = os.open(directory, os.O_RDONLY | DIRECTORY) if OPENS_DIRECTORIES else directory
         except OSError as error:
             self._skip(directory, _why(error))
             return files, folders
         try:
-            status = os.fstat(descriptor)
+            status = os.stat(here)
             identity = status.st_dev, status.st_ino
             if identity in self._directories:
                 return files, folders
             self._directories.add(identity)
-            with os.scandir(descriptor) as entries:
+            with os.scandir(here) as entries:
                 for entry in entries:
                     name = entry.name
                     if name.endswith(suffixes) and entry.is_file(follow_symlinks=False):
@@ -370,7 +370,8 @@ class _Walk:
         except OSError as error:
             self._skip(directory, _why(error))
         finally:
-            os.close(descriptor)
+            if isinstance(here, int):
+                os.close(here)
         # A link may lead to a mount that never answers, so links are followed with a time limit.
         for path, answer in stat_many(links, self._timeout_s).items() if links else ():
             if isinstance(answer, os.stat_result) and stat.S_ISDIR(answer.st_mode):

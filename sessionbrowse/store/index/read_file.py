@@ -31,6 +31,7 @@ from sessionbrowse.store.index.rows import FOREIGN, ORDINARY, TRANSCRIPT
 from sessionbrowse.store.read.content import closing, content_status, file_blocks, head_of, open_content, open_regular
 from sessionbrowse.store.read.line_feeder import feed_lines
 from sessionbrowse.store.read.summarise import summarise_transcript, transcript_session, without_content
+from sessionbrowse.store.system.files import pread
 
 HEAD_HASH_BYTES = 4096
 TAIL_HASH_BYTES = 64 * 1024
@@ -185,7 +186,7 @@ def _finished(
 
 def _hashes(descriptor: int, last: int, end: int) -> tuple[bytes, bytes]:
     begin = max(last, end - TAIL_HASH_BYTES)
-    parts = (os.pread(descriptor, min(HEAD_HASH_BYTES, end), 0), os.pread(descriptor, end - begin, begin))
+    parts = (pread(descriptor, min(HEAD_HASH_BYTES, end), 0), pread(descriptor, end - begin, begin))
     return blake2b(parts[0], digest_size=16).digest(), blake2b(parts[1], digest_size=16).digest()
 
 

@@ -15,6 +15,8 @@ from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.index.rows import OVERVIEW_TABLES, words_sum
 from sessionbrowse.store.index.usage_layout import SETTLED_TABLES, USAGE_TABLES
+from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW
+from sessionbrowse.store.system.locks import take_lock
 
 APPLICATION_ID = 0x5E551085
 SCHEMA_VERSION = 12
@@ -220,24 +222,15 @@ def locked(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
         IndexBusy: another process has the lock, and kept it for `wait_s` seconds.
     """
     try:
-        import fcntl
-    except ImportError:  # Windows has no flock; SQLite's own locks still keep the file whole
-        yield
-        return
-    try:
-        descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | CLOEXEC | NOFOLLOW, 0o600)
     except OSError as error:
         raise IndexUnavailable(f"No index: {directory} cannot be used ({_why(error)}).") from error
     try:
         deadline = time.monotonic() + wait_s
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except OSError:
-                if time.monotonic() >= deadline:
-                    raise IndexBusy("Another sessionbrowse is writing the index") from None
-                time.sleep(_POLL_S)
+        while not take_lock(descriptor):
+            if time.monotonic() >= deadline:
+                raise IndexBusy("Another sessionbrowse is writing the index")
+            time.sleep(_POLL_S)
         yield
     finally:
         os.close(descriptor)

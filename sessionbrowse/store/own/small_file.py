@@ -7,6 +7,8 @@ from contextlib import suppress
 
 import msgspec
 
+from sessionbrowse.store.system.files import CLOEXEC, flush
+
 MOST_BYTES = 16 * 1024 * 1024
 DAMAGED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """Errors of decoding a damaged file."""
@@ -33,12 +35,12 @@ def write_own_file(path: str, content: bytes) -> None:
     folder, name = os.path.split(path)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(4)}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOEXEC, 0o600)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            flush(file.fileno())
         if os.path.isdir(path) and not os.path.islink(path):
             # A file cannot replace a directory; whatever is in it is kept.
             os.rename(path, os.path.join(folder, f"odd-{secrets.token_hex(4)}-{name}"))

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sessionbrowse.errors import InUse, RefusedWrite
+from sessionbrowse.store.system.files import CLOEXEC, DIRECTORY, NOFOLLOW, OPENS_DIRECTORIES, flush, pread
+from sessionbrowse.store.system.locks import take_lock
 from sessionbrowse.text import clean
 
 LOCK_WAIT_S = 10.0
@@ -41,15 +43,15 @@ def append_record(path: str, record: bytes) -> None:
     Raises:
         OSError: the disk did not store the whole line.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | CLOEXEC | NOFOLLOW, 0o600)
     try:
         size = os.fstat(descriptor).st_size
-        torn = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        torn = size > 0 and pread(descriptor, 1, size - 1) != b"\n"
         line = (b"\n" if torn else b"") + record
         written = os.write(descriptor, line)
         if written < len(line):
             raise OSError(f"only {written} of {len(line)} bytes were taken")
-        os.fsync(descriptor)
+        flush(descriptor)
     finally:
         os.close(descriptor)
     if size == 0:
@@ -58,9 +60,11 @@ def append_record(path: str, record: bytes) -> None:
 
 def sync_directory(directory: str) -> None:
     """Flush a directory, so that new file names in it survive a power cut, if the system can do that."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_DIRECTORY", 0))
+    if not OPENS_DIRECTORIES:
+        return
+    descriptor = os.open(directory, os.O_RDONLY | CLOEXEC | DIRECTORY)
     try:
-        os.fsync(descriptor)
+        flush(descriptor)
     finally:
         os.close(descriptor)
 
@@ -79,26 +83,18 @@ def only_one(
         InUse: another process held it for longer than `wait_s` seconds.
         RefusedWrite: the lock cannot be made.
     """
-    import fcntl
-
     make_private(directory)
     path = os.path.join(directory, "lock")
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | CLOEXEC | NOFOLLOW, 0o600)
     except OSError as error:
         raise RefusedWrite(f"{_no_journal(directory, error)} Nothing was changed.") from error
     try:
         deadline = clock() + wait_s
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if clock() >= deadline:
-                    raise InUse("Another sessionbrowse is changing sessions. Try again when it is done.") from None
-                sleep(_POLL_S)
-            except OSError:
-                break  # a disk without locks, such as some network disks: changes go on without one
+        while not take_lock(descriptor):
+            if clock() >= deadline:
+                raise InUse("Another sessionbrowse is changing sessions. Try again when it is done.")
+            sleep(_POLL_S)
         yield
     finally:
         os.close(descriptor)
@@ -106,21 +102,14 @@ def only_one(
 
 def is_held(directory: str) -> bool:
     """Tell whether a process holds the lock for changing sessions; nothing is made."""
-    import fcntl
-
     try:
-        descriptor = os.open(os.path.join(directory, "lock"), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(os.path.join(directory, "lock"), os.O_RDONLY | CLOEXEC | NOFOLLOW)
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
+        return not take_lock(descriptor, shared=True)
     finally:
         os.close(descriptor)
-    return False
 
 
 def _no_journal(directory: str, error: OSError) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from sessionbrowse.errors import RefusedWrite, Unreadable
 from sessionbrowse.store.find.discover import ARCHIVE_FOLDER
+from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import clean, size
 
 BLOCK_BYTES = 512 * 1024
@@ -110,7 +111,7 @@ class Unpacked:
 
     def read(self, offset: int, size: int) -> bytes:
         """Return the bytes at an offset."""
-        return os.pread(self._file.fileno(), size, offset)
+        return pread(self._file.fileno(), size, offset)
 
 
 def _below_omp_archive(folder: str) -> bool:

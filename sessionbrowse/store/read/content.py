@@ -12,6 +12,7 @@ from sessionbrowse.format.other_files import PROBED_LINES
 from sessionbrowse.format.oversized_line import BigLine
 from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.read.archive import unpacked_descriptor
+from sessionbrowse.store.system.files import CLOEXEC, NONBLOCK, pread
 
 BLOCK_BYTES = 128 * 1024
 """Number of bytes read at once: larger blocks do not fit into the processor's cache and always need new memory."""
@@ -25,7 +26,7 @@ def file_blocks(descriptor: int, offset: int = 0, end: int | None = None) -> Ite
     """Yield the bytes of an open file from `offset` to `end` (None: the end of the file at that moment)."""
     while end is None or offset < end:
         wanted = BLOCK_BYTES if end is None else min(BLOCK_BYTES, end - offset)
-        piece = os.pread(descriptor, wanted, offset)
+        piece = pread(descriptor, wanted, offset)
         if not piece:
             return
         offset += len(piece)
@@ -34,10 +35,10 @@ def file_blocks(descriptor: int, offset: int = 0, end: int | None = None) -> Ite
 
 def head_of(descriptor: int) -> bytes:
     """Return the beginning of an open file: enough lines to recognise its format."""
-    head = os.pread(descriptor, SHORT_HEAD_BYTES, 0)
+    head = pread(descriptor, SHORT_HEAD_BYTES, 0)
     if len(head) < SHORT_HEAD_BYTES or head.count(b"\n") >= PROBED_LINES:
         return head
-    return os.pread(descriptor, HEAD_BYTES, 0)
+    return pread(descriptor, HEAD_BYTES, 0)
 
 
 def read_at(path: str | os.PathLike[str], offset: int, size: int) -> bytes:
@@ -75,7 +76,7 @@ def open_regular(path: str | os.PathLike[str]) -> int:
         Unreadable: the file is gone, forbidden, or not regular (a pipe would block, a device never end).
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = os.open(path, os.O_RDONLY | CLOEXEC | NONBLOCK)
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-import os
 from typing import Protocol
 
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
 from sessionbrowse.format.oversized_line import BigLine
+from sessionbrowse.store.system.files import preadv
 
 BUFFER_BYTES = MAX_LISTED_LINE_BYTES + 1
 """Size for the longest line decoded at once, with its newline; a longer line fills the buffer and is streamed."""
@@ -49,7 +49,7 @@ def feed_lines(
         held = 0
         while True:
             room = max(0, min(BUFFER_BYTES, end - offset))
-            got = os.preadv(descriptor, [view[held:room]], offset + held)
+            got = preadv(descriptor, [view[held:room]], offset + held)
             held += got
             lines, rest = _lines(buffer, view, held)
             size = len(rest) - 1
@@ -130,7 +130,7 @@ def _feed_rest(descriptor: int, line: _LongLine, offset: int, pieces: bytearray)
 
     Returns None if this line ends the file without a newline.
     """
-    while got := os.preadv(descriptor, [pieces], offset + line.size):
+    while got := preadv(descriptor, [pieces], offset + line.size):
         end = pieces.find(b"\n", 0, got)
         line.feed(pieces, end if end >= 0 else got)
         if end >= 0:

@@ -20,6 +20,7 @@ from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.read.archive import Unpacked
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_content, read_at, unreadable
 from sessionbrowse.store.read.line_feeder import feed_lines
+from sessionbrowse.store.system.files import pread
 
 
 def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Session:
@@ -36,7 +37,7 @@ def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Sess
     place = os.path.abspath(path)
     with closing(open_content(place)) as descriptor:
         try:
-            head = os.pread(descriptor, HEAD_BYTES, 0)
+            head = pread(descriptor, HEAD_BYTES, 0)
             foreign = recognise(head)
             if foreign is not None:
                 raise UnsupportedFormat(f"{os.path.basename(place)}: {foreign}")

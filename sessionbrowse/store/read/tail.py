@@ -11,6 +11,7 @@ from sessionbrowse.format.envelope import read_envelope
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.read.content import file_blocks
+from sessionbrowse.store.system.files import pread
 
 _STEP = 65536
 
@@ -40,7 +41,7 @@ class Tail:
         """Tell whether the file was cut or rewritten: it is shorter, or the byte before its old end is no newline."""
         if os.fstat(descriptor).st_size < self.size:
             return True
-        return self.size > 0 and not self.torn and os.pread(descriptor, 1, self.size - 1) != b"\n"
+        return self.size > 0 and not self.torn and pread(descriptor, 1, self.size - 1) != b"\n"
 
     def read_on(self, descriptor: int, ours: bytes | None = None) -> Growth:
         """Read the lines appended since the last reading; `ours` is the line, without newline, that we wrote."""
@@ -85,7 +86,7 @@ def _line_start(descriptor: int, size: int) -> int:
     end = size
     while end > 0:
         start = max(0, end - _STEP)
-        newline = os.pread(descriptor, end - start, start).rfind(b"\n")
+        newline = pread(descriptor, end - start, start).rfind(b"\n")
         if newline >= 0:
             return start + newline + 1
         end = start

@@ -15,9 +15,10 @@ from contextlib import suppress
 
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
+from sessionbrowse.store.system.files import CLOEXEC, DIRECTORY, NOFOLLOW, flush
 from sessionbrowse.text import clean
 
-NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOEXEC | NOFOLLOW
 _ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
 
 
@@ -45,7 +46,7 @@ def write_new(
             keep_access(descriptor, like, path, may_be_ours=may_be_ours)
         if mtime_ns is not None:
             os.utime(descriptor, ns=(mtime_ns, mtime_ns))
-        os.fsync(descriptor)
+        flush(descriptor)
         return os.fstat(descriptor).st_size
 
 
@@ -58,9 +59,9 @@ def write_all(descriptor: int, content: bytes) -> None:
 
 def append_bytes(path: str, late: bytes) -> None:
     """Append whole lines that another program wrote into an older version of the file."""
-    with closing(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW)) as descriptor:
+    with closing(os.open(path, os.O_WRONLY | os.O_APPEND | CLOEXEC | NOFOLLOW)) as descriptor:
         write_all(descriptor, late)
-        os.fsync(descriptor)
+        flush(descriptor)
 
 
 def keep_access(made: int, source: int, path: str, *, may_be_ours: bool = False) -> None:
@@ -157,7 +158,7 @@ def copy(source: str, target: str, leave_out: Callable[[str], bool] = lambda nam
         with closing(_folder(here)) as descriptor, closing(_folder(there)) as made:
             keep_access(made, descriptor, there)
             os.utime(made, ns=(os.fstat(descriptor).st_atime_ns, os.fstat(descriptor).st_mtime_ns))
-            os.fsync(made)
+            flush(made)
     return 0
 
 
@@ -182,4 +183,4 @@ def files_below(path: str, *, links: bool = False) -> Iterator[str]:
 
 
 def _folder(path: str) -> int:
-    return os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+    return os.open(path, os.O_RDONLY | CLOEXEC | DIRECTORY)

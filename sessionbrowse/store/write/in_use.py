@@ -16,6 +16,8 @@ from msgspec import Struct
 
 from sessionbrowse.agents import Agent, Surroundings
 from sessionbrowse.format.json_value import BadJson, loads
+from sessionbrowse.store.system.files import NONBLOCK
+from sessionbrowse.store.system.processes import is_alive, lsof_writers
 
 PROC = "/proc"
 RECENT_MS = 600_000
@@ -93,7 +95,7 @@ def file_usage(
 def has_exited(path: str) -> bool:
     """Tell whether a session file ends with omp's record that its last writer left (omp 18)."""
     try:
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | NONBLOCK)) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _LAST_BYTES))
             value = loads(file.read(_LAST_BYTES).rstrip(b"\n").rpartition(b"\n")[2])
     except (OSError, BadJson):
@@ -132,7 +134,13 @@ def is_program(process: Process, agent: Agent) -> bool:
 
 
 def holders(path: str, pids: Iterable[int], proc: str = PROC) -> Iterator[int]:
-    """Yield the processes that have this file open for writing, under any path."""
+    """Yield the processes that have this file open for writing, under any path.
+
+    Without `/proc` they are asked of `lsof`, which macOS has, and which knows all processes.
+    """
+    if not os.path.isdir(proc):
+        yield from lsof_writers(path)
+        return
     try:
         wanted = os.stat(path)
     except OSError:
@@ -213,13 +221,7 @@ def _client(content: bytes | None) -> tuple[int, str] | None:
 def _is_alive(pid: int, proc: str) -> bool:
     if os.path.isdir(proc):
         return os.path.isdir(os.path.join(proc, str(pid)))
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
+    return is_alive(pid)
 
 
 def _writes(proc: str, pid: int, number: str) -> bool:

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.read.content import BLOCK_BYTES, closing, file_blocks, open_regular
+from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write.copies import append_bytes, copy, files_below, make_folder
 from sessionbrowse.store.write.in_use import RECENT_MS, holders, running
 
@@ -180,7 +181,7 @@ def same_bytes(first: int, first_at: int, second: int, second_at: int) -> int:
     """Return the number of equal bytes of two files from an offset in each."""
     same = 0
     while True:
-        one, other = os.pread(first, BLOCK_BYTES, first_at + same), os.pread(second, BLOCK_BYTES, second_at + same)
+        one, other = pread(first, BLOCK_BYTES, first_at + same), pread(second, BLOCK_BYTES, second_at + same)
         shared = min(len(one), len(other))
         if one[:shared] != other[:shared]:
             return same + next(at for at in range(shared) if one[at] != other[at])
@@ -193,7 +194,7 @@ def _line_start(descriptor: int, offset: int) -> int:
     """Return the offset at which the line that contains `offset` begins."""
     while offset > 0:
         start = max(0, offset - BLOCK_BYTES)
-        found = os.pread(descriptor, offset - start, start).rfind(b"\n")
+        found = pread(descriptor, offset - start, start).rfind(b"\n")
         if found >= 0:
             return start + found + 1
         offset = start

@@ -16,6 +16,7 @@ from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot
 from sessionbrowse.store.own.state_directory import sync_directory
 from sessionbrowse.store.read.content import closing
+from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW
 from sessionbrowse.store.write import atomic_rename, let_go
 from sessionbrowse.store.write.copies import NEW_FILE, copy, remove
 from sessionbrowse.store.write.let_go import OldVersion, hidden_beside
@@ -318,7 +319,7 @@ def _give_up_reserved(target: str, heir: str) -> None:
         status = os.lstat(target)
         if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) == _RESERVED_MODE:
             os.chmod(target, 0o600)
-            with closing(os.open(target, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)) as reserved:
+            with closing(os.open(target, os.O_RDWR | CLOEXEC | NOFOLLOW)) as reserved:
                 os.unlink(target)
                 let_go.follow(reserved, heir)
 

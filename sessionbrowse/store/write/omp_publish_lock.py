@@ -11,6 +11,8 @@ from contextlib import contextmanager, suppress
 
 from sessionbrowse.errors import InUse
 from sessionbrowse.store.read.content import closing
+from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW, NONBLOCK
+from sessionbrowse.store.system.processes import is_alive
 
 WAIT_S = 0.5
 """Seconds that omp waits for the lock before its own write fails; no program may hold the lock longer."""
@@ -59,7 +61,7 @@ def publish_lock(
 
 def _create(lock: str, record: bytes) -> bool:
     try:
-        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NOFOLLOW | CLOEXEC, 0o600)
     except FileExistsError:
         return False
     with closing(descriptor):
@@ -83,7 +85,7 @@ def _remove_stale(lock: str, now: Callable[[], float]) -> bool:
     found = _RECORD.fullmatch(content)
     if found is not None:
         # Changes run one at a time (`only_one`), so a lock of this process is one that it failed to remove.
-        if int(found[1]) != os.getpid() and _is_alive(int(found[1])):
+        if int(found[1]) != os.getpid() and is_alive(int(found[1])):
             return False
     elif not _is_orphan(lock, now):
         return False
@@ -102,19 +104,9 @@ def _is_orphan(lock: str, now: Callable[[], float]) -> bool:
         return True
 
 
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 def _content(lock: str) -> bytes | None:
     try:
-        descriptor = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = os.open(lock, os.O_RDONLY | NOFOLLOW | CLOEXEC | NONBLOCK)
     except FileNotFoundError:
         return None
     except OSError:

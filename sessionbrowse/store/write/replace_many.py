@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
+from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write.copies import make_folder, remove, write_new
 from sessionbrowse.store.write.let_go import OldVersion, hidden_beside
 from sessionbrowse.store.write.moves import Moves, hide, rename
@@ -146,7 +147,7 @@ def _new_version(one: Replacement, path: str) -> tuple[os.stat_result, int]:
         status = os.fstat(descriptor)
         if status.st_nlink > 1:
             raise RefusedWrite(f"{clean(one.source)} has a second name (a hard link). Nothing was changed.")
-        if os.pread(descriptor, len(one.line), one.offset) != one.line:
+        if pread(descriptor, len(one.line), one.offset) != one.line:
             raise _changed(one)
         pieces = _pieces(one, descriptor, status.st_size)
         return status, write_new(path, pieces, mtime_ns=status.st_mtime_ns, like=descriptor)

@@ -13,22 +13,23 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
 
 from sessionbrowse.errors import RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.store.read.content import closing, open_regular
+from sessionbrowse.store.system.files import pread
+from sessionbrowse.store.system.trash_places import INFO_SUFFIX, clear_stray_infos, listed, new_items, trashes_of_disk
 from sessionbrowse.store.write.copies import files_below, keep_access, make_folder, remove, write_new
 from sessionbrowse.store.write.in_use import RECENT_MS
 from sessionbrowse.store.write.let_go import OldVersion, same_bytes
 from sessionbrowse.store.write.moves import Moves, is_copy, is_same_file, rename
 from sessionbrowse.text import clean
 
-INFO_SUFFIX = ".trashinfo"
 _DIGESTED_BYTES = 64 * 1024
 
 
@@ -58,14 +59,6 @@ def system_trash(path: str) -> None:
     send2trash(path)
 
 
-def homes_of(data_home: str) -> tuple[str, ...]:
-    """Return the user's own trash directories: `$XDG_DATA_HOME/Trash`, and what `send2trash` found on its import."""
-    from send2trash import plat_other
-
-    found = os.path.join(data_home, "Trash")
-    return tuple(dict.fromkeys((found, plat_other.HOMETRASH)))
-
-
 # ---- to the trash ------------------------------------------------------------------------------------------
 
 
@@ -80,8 +73,14 @@ def put(path: str, homes: tuple[str, ...], moves: Moves, to_trash: Callable[[str
     """
     status = os.lstat(path)
     wanted = identified(path)
-    directories = tuple(dict.fromkeys((*homes, *_trashes_of_disk(path))))
-    before = {directory: _infos(directory) for directory in directories}
+    directories = tuple(dict.fromkeys((*homes, *trashes_of_disk(path))))
+    try:
+        before = {directory: listed(directory) for directory in directories}
+    except PermissionError as error:
+        raise NoTrash(
+            f"{clean(path)} cannot go to the system's trash: this terminal may not read it, so it could not be brought "
+            "back. In System Settings, under Privacy, give the terminal Full Disk Access, or use our own trash."
+        ) from error
     second = _second_name(path, status, moves)
     try:
         to_trash(path)
@@ -94,7 +93,7 @@ def put(path: str, homes: tuple[str, ...], moves: Moves, to_trash: Callable[[str
         raise NoTrash(
             f"{clean(path)} cannot go to the system's trash ({reason_of(error)}); nothing was changed."
         ) from error
-    _clear_stray_infos(path, before)
+    clear_stray_infos(path, before)
     if is_where_it_was(path, status.st_ino):
         _is_back(path, status, second)
         raise NoTrash(f"{clean(path)} is still there after the system's trash took it; nothing was changed.")
@@ -191,7 +190,7 @@ def put_in_own(path: str, directory: str, moves: Moves, *, name: str, deleted_at
 
 def find(wanted: Trashed, homes: tuple[str, ...]) -> Trashed | None:
     """Return an item with its path in a trash, to which an interrupted run moved it; None if it is in no trash."""
-    directories = dict.fromkeys((*homes, *_trashes_of_disk(wanted.original)))
+    directories = dict.fromkeys((*homes, *trashes_of_disk(wanted.original)))
     return _found(wanted, {directory: set() for directory in directories})
 
 
@@ -225,12 +224,13 @@ def forget_second(trashed: Trashed) -> None:
 
 def forget_stray(original: str, homes: tuple[str, ...]) -> None:
     """Remove `.trashinfo` files without a whole item, which a crash in the middle of trashing leaves behind."""
-    everything: dict[str, set[str]] = {directory: set() for directory in (*homes, *_trashes_of_disk(original))}
-    for info, item in _new(original, everything):
-        if is_beginning(item, original):
+    everything: dict[str, set[str]] = {directory: set() for directory in (*homes, *trashes_of_disk(original))}
+    for info, item in new_items(original, everything):
+        # Without a `.trashinfo` it may be an older item of the same session, which stays.
+        if info is not None and is_beginning(item, original):
             remove(item)
             remove(info)
-    _clear_stray_infos(original, everything)
+    clear_stray_infos(original, everything)
 
 
 def is_beginning(item: str, original: str) -> bool:
@@ -272,9 +272,9 @@ def _digest(path: str, size: int) -> str | None:
             digest.update(repr(sizes).encode("utf-8", "surrogateescape"))
         else:
             with closing(open_regular(path)) as descriptor:
-                digest.update(os.pread(descriptor, min(size, _DIGESTED_BYTES), 0))
+                digest.update(pread(descriptor, min(size, _DIGESTED_BYTES), 0))
                 last = min(size, _DIGESTED_BYTES)
-                digest.update(os.pread(descriptor, last, size - last))
+                digest.update(pread(descriptor, last, size - last))
     except (OSError, SessionBrowseError):
         return None
     return digest.hexdigest()
@@ -370,70 +370,11 @@ def drop_second_name(path: str, second: str) -> bool:
 # ---- where things went -------------------------------------------------------------------------------------
 
 
-def _trashes_of_disk(path: str) -> Iterator[str]:
-    """Yield the trash directories that the specification allows on the disk of a path."""
-    top = os.path.dirname(os.path.realpath(path))
-    while not os.path.ismount(top):
-        top = os.path.dirname(top)
-    uid = os.getuid()
-    yield os.path.join(top, ".Trash", str(uid))
-    yield os.path.join(top, f".Trash-{uid}")
-
-
-def _infos(directory: str) -> set[str]:
-    try:
-        return {name for name in os.listdir(os.path.join(directory, "info")) if name.endswith(INFO_SUFFIX)}
-    except OSError:
-        return set()
-
-
 def _found(wanted: Trashed, before: dict[str, set[str]]) -> Trashed | None:
     """Return an item with its place, if it is new in a trash, under a `.trashinfo` that names its path."""
-    for info, item in _new(wanted.original, before):
+    for info, item in new_items(wanted.original, before):
         if is_item(wanted, item):
             return msgspec.structs.replace(wanted, item=item, info=info)
-    return None
-
-
-def _clear_stray_infos(path: str, before: dict[str, set[str]]) -> None:
-    """Remove `.trashinfo` files whose item is missing because trashing it failed."""
-    for info, item in _new(path, before):
-        if not os.path.lexists(item):
-            with suppress(OSError):
-                os.unlink(info)
-    stem = os.path.splitext(os.path.basename(path))[0]
-    for directory, old in before.items():
-        for name in _infos(directory) - old:
-            # A crash may leave an empty `.trashinfo`.
-            info = os.path.join(directory, "info", name)
-            item = os.path.join(directory, "files", name.removesuffix(INFO_SUFFIX))
-            if name.startswith(stem) and not os.path.lexists(item):
-                with suppress(OSError):
-                    if os.lstat(info).st_size == 0:
-                        os.unlink(info)
-
-
-def _new(path: str, before: dict[str, set[str]]) -> Iterator[tuple[str, str]]:
-    for directory, old in before.items():
-        for name in sorted(_infos(directory) - old):
-            info = os.path.join(directory, "info", name)
-            if _path_in(info, directory) == os.path.abspath(path):
-                yield info, os.path.join(directory, "files", name.removesuffix(INFO_SUFFIX))
-
-
-def _path_in(info: str, directory: str) -> str | None:
-    """Return the original path in a `.trashinfo`; a relative one starts at the disk's top or the trash's parent."""
-    try:
-        with open(info, encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().split("\n")
-    except OSError:
-        return None
-    for line in lines:
-        if line.startswith("Path="):
-            named = unquote(line.removeprefix("Path="), errors="surrogateescape")
-            top = os.path.dirname(directory)
-            bases = (top, os.path.dirname(top)) if os.path.basename(top) == ".Trash" else (top,)
-            return os.path.normpath(os.path.join(bases[-1], named))
     return None
 
 

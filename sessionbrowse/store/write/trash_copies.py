@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.store.read.content import file_blocks
+from sessionbrowse.store.system.trash_places import INFO_SUFFIX
 from sessionbrowse.store.write.copies import remove, write_new
-from sessionbrowse.store.write.trash import INFO_SUFFIX, NoTrash, Trashed, identified, is_beginning, reason_of
+from sessionbrowse.store.write.trash import NoTrash, Trashed, identified, is_beginning, reason_of
 from sessionbrowse.text import clean
 
 

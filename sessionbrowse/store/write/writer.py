@@ -22,6 +22,7 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.tail import Growth, Tail
+from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW, NONBLOCK, flush, pread, pwrite
 from sessionbrowse.store.write.admission import Target, admitted, refuse_unwritable, shown_name
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.omp_publish_lock import publish_lock
@@ -35,7 +36,7 @@ LINE_LOOKS, LINE_LOOK_S = 5, 0.01
 OMP_TICK_NS = 1_000_000
 """omp's caches identify a file by size and time, so overwriting a title slot must change the time too (omp 18)."""
 
-FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+FLAGS = CLOEXEC | NOFOLLOW | NONBLOCK
 
 
 class Appended(Struct, frozen=True):
@@ -66,7 +67,7 @@ class OpenedFile:
 
     def first_bytes(self) -> bytes:
         """Return the first 256 bytes of the file, the size of omp's title slot."""
-        return os.pread(self.descriptor, SLOT_BYTES, 0)
+        return pread(self.descriptor, SLOT_BYTES, 0)
 
 
 # ---- before ------------------------------------------------------------------------------------------------
@@ -187,7 +188,7 @@ def _write_line(file: OpenedFile, writing: int, line: bytes) -> os.stat_result:
         _close_short_line(file, writing, written, len(content))
     status = os.fstat(writing)
     try:
-        os.fsync(writing)
+        flush(writing)
     except OSError as error:
         raise WriteFailed(
             f"{file.name} has the new line, but the disk did not confirm it ({error.strerror}): it may be gone after "
@@ -220,7 +221,7 @@ def _refuse_full_disk(file: OpenedFile, writing: int, size: int) -> None:
     """Refuse a line for which the disk has no room, so that no half of it is written."""
     try:
         disk = os.fstatvfs(writing)
-    except OSError:
+    except (OSError, AttributeError):  # Windows has no such question
         return
     if disk.f_blocks == 0 or disk.f_frsize == 0:
         return
@@ -281,7 +282,7 @@ def overwrite_slot(file: OpenedFile, old: bytes, new: bytes) -> tuple[Fingerprin
     """
     assert len(old) == len(new) == SLOT_BYTES
     with locked(file.path, True), _open_same(file, os.O_RDWR) as writing:
-        if os.pread(writing, SLOT_BYTES, 0) != old:
+        if pread(writing, SLOT_BYTES, 0) != old:
             raise ChangedMeanwhile(f"{file.name} got another title while it was read; nothing was changed. Try again.")
         before = os.fstat(writing)
         try:
@@ -290,7 +291,7 @@ def overwrite_slot(file: OpenedFile, old: bytes, new: bytes) -> tuple[Fingerprin
             raise WriteFailed(_after_failed_slot(file, writing, old, error)) from error
         status = os.fstat(writing)
         try:
-            os.fsync(writing)
+            flush(writing)
         except OSError as error:
             raise WriteFailed(
                 f"{file.name} has the new title, but the disk did not confirm it ({error.strerror})."
@@ -307,21 +308,21 @@ def mend_slot(path: str, damaged: bytes, whole: bytes) -> None:
         RefusedWrite, OSError: nothing could be put back.
     """
     with locked(path, True), closing(os.open(path, os.O_RDWR | FLAGS)) as descriptor:
-        if os.pread(descriptor, SLOT_BYTES, 0) == damaged:
+        if pread(descriptor, SLOT_BYTES, 0) == damaged:
             _write_at_start(descriptor, whole)
-            os.fsync(descriptor)
+            flush(descriptor)
 
 
 def _write_at_start(writing: int, content: bytes) -> None:
     # An interrupted overwrite can continue where it stopped: other programs only append after it.
     done = 0
     while done < len(content):
-        done += os.pwrite(writing, content[done:], done)
+        done += pwrite(writing, content[done:], done)
 
 
 def _after_failed_slot(file: OpenedFile, writing: int, old: bytes, error: OSError) -> str:
     with suppress(OSError):
-        if os.pread(writing, SLOT_BYTES, 0) == old:
+        if pread(writing, SLOT_BYTES, 0) == old:
             return f"{file.name} could not be written ({error.strerror}); it was not changed."
         _write_at_start(writing, old)
         return f"{file.name} could not be written ({error.strerror}); its title is the old one again."

@@ -18,6 +18,7 @@ from sessionbrowse.model.usage.agent_total import totals
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.text import iso_ms
+from tests.support.file_helpers import replace_reads
 from tests.support.full_reading import summary_in_full
 from tests.support.session_files import answer, entry, header, line, slot, user, written
 
@@ -359,7 +360,7 @@ def test_a_disk_that_fails_while_it_is_read_is_a_problem_of_the_file(tmp_path: P
     def fail(*_: object) -> int:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(os, "preadv", fail)
+    replace_reads(monkeypatch, "preadv", fail)
     found = summarise_path(str(path), lambda _: "pi")
     assert found is not None
     assert found.problem == "cannot be read: Input/output error"

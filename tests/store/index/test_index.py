@@ -46,6 +46,7 @@ from sessionbrowse.store.index.schema import (
 from sessionbrowse.store.index.text_rows import TextRows
 from sessionbrowse.store.index.writer import MAX_RUNS, Writer
 from sessionbrowse.store.read.session_file import open_session
+from tests.support.file_helpers import replace_reads
 from tests.support.index_support import answer, append, entry, folder, header, line_of, result, scope_of, user, write
 
 
@@ -179,8 +180,8 @@ def bytes_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         read.append(got)
         return got
 
-    monkeypatch.setattr(os, "pread", pread)
-    monkeypatch.setattr(os, "preadv", preadv)
+    replace_reads(monkeypatch, "pread", pread)
+    replace_reads(monkeypatch, "preadv", preadv)
     return read
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.errors import RefusedWrite, WriteFailed
+from sessionbrowse.store.system.trash_places import homes_of
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.moves import Moves
 from tests.support.file_helpers import own_system_trash, picture
@@ -20,7 +21,7 @@ def home_trash(own_home: Path) -> Path:
 
 
 def test_an_item_is_found_among_others_of_the_same_name(home_trash: Path, own_home: Path) -> None:
-    places = trash.homes_of(str(own_home / ".local" / "share"))
+    places = homes_of(str(own_home / ".local" / "share"), str(own_home), "linux")
     items = []
     path = own_home / "a" / "-odd näme %41.jsonl"
     for number in range(3):
@@ -48,7 +49,7 @@ def test_a_folder_comes_back_with_everything_in_it(home_trash: Path, own_home: P
     (folder / "deep" / "er").mkdir(parents=True)
     (folder / "deep" / "er" / "x.jsonl").write_bytes(b"\x00\xff")
     before = picture(folder)
-    item = trash.put(str(folder), trash.homes_of(str(own_home / ".local" / "share")), Moves("x"))
+    item = trash.put(str(folder), homes_of(str(own_home / ".local" / "share"), str(own_home), "linux"), Moves("x"))
     assert not folder.exists()
     trash.take_back(item, Moves("y"))
     assert picture(folder) == before

@@ -25,6 +25,7 @@ from sessionbrowse.store.write.omp_publish_lock import lock_path, publish_lock
 from sessionbrowse.store.write.whole_files import create_file, rewrite_file, temporary_beside
 from tests.faults.fault_injection import after, failing_disk, fails_with, writes_only
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, NOW_MS, Store, line, lines_of, target, user
+from tests.support.file_helpers import replace_reads
 
 
 @pytest.fixture
@@ -229,7 +230,7 @@ def test_a_disk_that_cannot_be_read_is_a_sentence_too(
                 raise OSError(errno.EIO, "Input/output error")
             return real(descriptor, size, offset)
 
-        monkeypatch.setattr(os, "pread", failing)
+        replace_reads(monkeypatch, "pread", failing)
         with suppress(SessionBrowseError):
             rename(target(path), f"name {at}", context=store.context)
         monkeypatch.undo()

@@ -1,0 +1,1 @@
+"""Differences between operating systems: open files, locks, processes, and the trash."""

@@ -1,0 +1,34 @@
+"""Locks that the system releases when their process ends."""
+
+from __future__ import annotations
+
+
+def take_lock(descriptor: int, *, shared: bool = False) -> bool:
+    """Lock an open file without waiting; return False if another process has locked it.
+
+    Closing the descriptor releases the lock. A file on a disk without locks counts as locked by nobody: changes go on
+    without a lock there. Windows knows no shared locks: there the lock is released at once, which tells the same.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        return _take_windows_lock(descriptor, shared=shared)
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True
+
+
+def _take_windows_lock(descriptor: int, *, shared: bool) -> bool:
+    import msvcrt
+
+    try:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+        if shared:
+            msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+    except OSError:
+        return False
+    return True
