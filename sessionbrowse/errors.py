@@ -6,6 +6,7 @@ The code that raises an error writes its sentence: it says what is wrong, where,
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable
 
 
@@ -130,3 +131,20 @@ class LostForGood(CannotUndo):
 
 class WriteFailed(SessionBrowseError):
     """Writing a change failed; the sentence says what the file contains now."""
+
+
+# ---- shortages ---------------------------------------------------------------------------------------------
+
+
+def shortage_sentence(error: BaseException) -> str | None:
+    """Return the sentence for an error by which the system refuses memory, threads or files; None for other errors."""
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return "There is not enough memory; close other programs, or raise the limit of memory (ulimit -v)."
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return (
+            "The system starts no more threads; end other processes, or raise the limits of processes (ulimit -u) "
+            "and of memory (ulimit -v)."
+        )
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return "Too many files are open; close other programs, or raise the limit of open files (ulimit -n)."
+    return None

@@ -77,6 +77,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         is_output = not _is_written()
         if isinstance(error, BrokenPipeError):
             return 0
+        if _has_said_shortage(error, ends=argv is None):
+            return 1
         from sessionbrowse.text import clean
 
         reason = clean(error.strerror or str(error))
@@ -86,7 +88,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             reason = f"Standard output cannot be used ({reason})"
         print(f"sessionbrowse: {reason}.", file=sys.stderr)
         return 1
-    except Exception:
+    except Exception as error:
+        if _has_said_shortage(error, ends=argv is None):
+            return 1
         if argv is not None:
             raise
         # An error's message may quote a session, so even a traceback is cleaned.
@@ -101,6 +105,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.flush()
         os._exit(status)
     return status
+
+
+def _has_said_shortage(error: Exception, *, ends: bool) -> bool:
+    """Print the sentence of an error for lack of memory, threads or files; return False for other errors.
+
+    With `ends` the process ends here: the clean-up of objects that are half made would print tracebacks.
+    """
+    from sessionbrowse.errors import shortage_sentence
+
+    sentence = shortage_sentence(error)
+    if sentence is None:
+        return False
+    print(f"sessionbrowse: {sentence}", file=sys.stderr, flush=True)
+    if ends:
+        os._exit(1)
+    return True
 
 
 def _may_be_unfinished() -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.errors import SessionBrowseError, shortage_sentence
 
 PATIENCE_SECONDS = 2.0
 """Seconds that a new job waits for a cancelled one to end before it starts anyway."""
@@ -31,7 +31,9 @@ class Outcome(Struct, frozen=True):
     @property
     def sentence(self) -> str:
         """The reason why the job failed, in words for the user; an unexpected exception is shown as it is."""
-        return str(self.error) if isinstance(self.error, SessionBrowseError) else repr(self.error)
+        if isinstance(self.error, SessionBrowseError):
+            return self.error.sentence
+        return (self.error and shortage_sentence(self.error)) or repr(self.error)
 
 
 class Job:

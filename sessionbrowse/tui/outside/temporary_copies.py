@@ -7,6 +7,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from sessionbrowse.errors import WriteFailed
+
+NAME_BYTES = 200
+"""Most bytes of a copy's name that are taken from the name of its file."""
+
 
 class TemporaryCopies:
     """A temporary directory of copies. The first copy makes it, below `parent` (None: the system's default)."""
@@ -17,14 +22,24 @@ class TemporaryCopies:
         self._count = 0
 
     def write(self, content: bytes, name: str, *, mode: int = 0o600) -> Path:
-        """Write `content` to a new file `<number>-<name>` in the temporary directory, and return its path."""
-        if self._directory is None:
-            self._directory = tempfile.mkdtemp(prefix="sessionbrowse-", dir=self._parent)
-        self._count += 1
-        path = Path(self._directory) / f"{self._count}-{name}"
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+        """Write `content` to a new file `<number>-<name>` in the temporary directory, and return its path.
+
+        Raises:
+            WriteFailed: the copy cannot be written.
+        """
+        try:
+            if self._directory is None:
+                # A TMPDIR that does not exist is ignored, as other programs do.
+                parent = self._parent if self._parent and os.path.isdir(self._parent) else None
+                self._directory = tempfile.mkdtemp(prefix="sessionbrowse-", dir=parent)
+            self._count += 1
+            # The end of the name is kept for its suffix; with the number the name must not exceed the disk's limit.
+            path = Path(self._directory) / f"{self._count}-{os.fsdecode(os.fsencode(name)[-NAME_BYTES:])}"
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
+        except OSError as error:
+            raise WriteFailed(f"The temporary copy could not be written ({error.strerror or error}).") from error
         return path
 
     def remove(self, path: Path) -> None:

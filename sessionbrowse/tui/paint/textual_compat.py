@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 from rich.color import ColorSystem
 from rich.console import Console
+from rich.text import Text
 from textual import events, on
 from textual._compositor import ChopsUpdate, Compositor
 from textual._compositor import LayoutUpdate as LayoutUpdate
@@ -28,6 +29,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.timer import Timer
 
+from sessionbrowse.errors import shortage_sentence
 from sessionbrowse.tui.paint.signals import ENDING
 from sessionbrowse.tui.paint.terminal_cells import TerminalCells
 
@@ -146,6 +148,8 @@ class CompatApp(App[int], inherit_bindings=False):
     def __init__(self, driver_class: type[Driver] | None = None) -> None:
         super().__init__(driver_class=driver_class)
         self.terminal_cells = TerminalCells()
+        self.is_short = False
+        """True once the system refused memory, threads or files, which ends the app."""
 
     def on_resize(self) -> None:
         """Paint everything: terminals move or cut what they show when their size changes."""
@@ -157,9 +161,15 @@ class CompatApp(App[int], inherit_bindings=False):
         self.refresh(layout=True)
 
     def _handle_exception(self, error: Exception) -> None:
-        """End the app with a traceback, unless it ends already: a screen that is half made lacks widgets then."""
-        if not self._exit:
-            super()._handle_exception(error)
+        """End the app with a traceback, unless it ends already: a screen that is half made lacks widgets then.
+
+        If the system refuses memory, threads or files, the app ends with a sentence.
+        """
+        if self._exit or self.is_short:
+            return
+        sentence = shortage_sentence(error)
+        self.is_short = sentence is not None
+        super()._handle_exception(error if sentence is None else _Shortage(sentence))
 
     def _watch_app_focus(self, focus: bool) -> None:
         """Keep the focus: Textual takes it from the pane while the terminal has none, and then keys do nothing.
@@ -172,6 +182,13 @@ class CompatApp(App[int], inherit_bindings=False):
         for notification in list(self._notifications):
             if is_meant(notification):
                 self._unnotify(notification, refresh=False)
+
+
+class _Shortage(Exception):
+    """An error that Textual prints as a sentence, without a traceback."""
+
+    def __rich__(self) -> Text:
+        return Text(f"sessionbrowse: {self}")
 
 
 # -- the terminal -----------------------------------------------------------------------------------------------------
@@ -221,14 +238,24 @@ def terminal_driver() -> type[Driver] | None:
                 with suppress(termios.error):
                     self._modes_before = termios.tcgetattr(self.fileno)
             self._browser.terminal_cells.forget()
-            super().start_application_mode()  # type: ignore[no-untyped-call]
+            try:
+                super().start_application_mode()  # type: ignore[no-untyped-call]
+            except Exception:
+                # Textual does not restore the terminal if the thread that reads keys cannot be started.
+                self.close()
+                if self._modes_before is not None:
+                    termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes_before)
+                os.write(2, NORMAL_SCREEN)
+                raise
             self._modes = None
             with suppress(termios.error):
                 self._modes = termios.tcgetattr(self.fileno)
 
         def close(self) -> None:
             """Wait until everything is written; the terminal is given back then."""
-            super().close()
+            # A thread that could not be started cannot be waited for.
+            if self._writer_thread is not None and self._writer_thread.is_alive():
+                super().close()
             self._is_taken = False
 
         def _give_back(self) -> None:

@@ -46,6 +46,7 @@ CANARIES: tuple[tuple[type, str, str], ...] = (
     (LinuxDriver, "_sigcont_application", "terminal_driver() takes the terminal again after SIGSTOP"),
     (LinuxDriver, "_auto_restart", "terminal_driver() leaves the terminal alone while it is lent to a program"),
     (LinuxDriver, "_key_thread", "terminal_driver() asks whether keys are still read, so as not to read them twice"),
+    (LinuxDriver, "_writer_thread", "terminal_driver() does not wait for a thread that could not be started"),
 )
 
 ADVICE = """

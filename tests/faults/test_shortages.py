@@ -1,0 +1,265 @@
+"""Without processes, memory, file descriptors, disk, a home directory or a time zone: an answer or one sentence."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import sessionbrowse
+from sessionbrowse.demo import make_demo
+from sessionbrowse.errors import WriteFailed, shortage_sentence
+from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
+from tests.support.terminal import Terminal, TimedOut
+
+SECONDS = 60
+MEGABYTE = 1 << 20
+OTHER_USER = 64_123
+"""A user id that no machine gives to a user."""
+READS = (("list",), ("search", "session"), ("labels",), ("projects",), ("stats",), ("index",))
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has these limits")
+
+
+class World:
+    """A demo store and a home directory, and the program in a process with limits."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.home = root / "demo", root / "home"
+        self.home.mkdir()
+        make_demo(self.root)
+        self.environ = {
+            "HOME": str(self.home),
+            "PATH": os.environ["PATH"],
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        self.become: tuple[str, ...] = ()
+        """The beginning of each command, which runs the rest as another user."""
+        self.python = sys.executable
+
+    def command(self, *limits: str) -> list[str]:
+        """Return the command line of the program; the options of `prlimit` are its limits."""
+        return [*self.become, *(("prlimit", *limits) if limits else ()), self.python, "-m", "sessionbrowse"]
+
+    def run(
+        self, *words: str, limit: Callable[[], None] | None = None, limits: Sequence[str] = (), **changes: str | None
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a command; a traceback fails the test, and so does a run of more than a minute."""
+        done = subprocess.run(
+            [*self.command(*limits), *words, *self.below(words)],
+            env=_changed(self.environ, changes),
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=SECONDS,
+            check=False,
+            preexec_fn=limit,
+        )
+        assert done.returncode in (0, 1), done.stderr
+        assert "Traceback" not in done.stderr, done.stderr
+        if done.returncode:
+            assert "sessionbrowse: " in done.stderr
+        return done
+
+    def below(self, words: Sequence[str]) -> tuple[str, ...]:
+        """Return the option for the demo store, for commands that take it."""
+        return () if words[:1] in (("config",), ("undo",)) else ("--root", str(self.root))
+
+    def browse(self, *limits: str) -> tuple[int, str]:
+        """Open the browser and leave it; return status and screen, with the terminal as it was before."""
+        terminal = Terminal([*self.command(*limits), "--root", str(self.root)], self.environ, Path("/"))
+        with terminal:
+            before = terminal.modes()
+            # A browser that ends with a sentence shows no footer.
+            with suppress(TimedOut):
+                terminal.wait("? help", 15)
+                terminal.until_quiet(0.5, 5)
+                terminal.press("q")
+            status = terminal.wait_status(SECONDS)
+            terminal.until_quiet(0.1, 2)
+            seen = bytes(terminal.seen)
+            assert terminal.modes() == before
+            assert seen.rfind(b"\x1b[?1049l") >= seen.rfind(b"\x1b[?1049h"), "the alternate screen is left"
+            assert b"Traceback" not in seen
+            return status, terminal.screen.text()
+
+
+def _changed(environ: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in {**environ, **changes}.items() if value is not None}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.fixture
+def user_world() -> Iterator[World]:
+    """A world of a user who is not root, because the system limits no process of root."""
+    python = "/usr/bin/python3"
+    packages = next((path for path in sys.path if path.endswith("site-packages")), "")
+    if not hasattr(os, "geteuid") or os.geteuid() or shutil.which("setpriv") is None or shutil.which("prlimit") is None:
+        pytest.skip("needs root, setpriv and prlimit")
+    search_path = os.pathsep.join([str(Path(sessionbrowse.__file__).parents[1]), packages])
+    become = ("setpriv", "--reuid", str(OTHER_USER), "--regid", str(OTHER_USER), "--clear-groups")
+    asked = [*become, python, "-c", "import sys, sessionbrowse.tui.app; print(sys.version_info[:2])"]
+    environ = {"PATH": os.environ["PATH"], "PYTHONPATH": search_path, "PYTHONDONTWRITEBYTECODE": "1"}
+    tried = subprocess.run(asked, env=environ, cwd="/", capture_output=True, text=True, timeout=SECONDS, check=False)
+    if tried.stdout.strip() != str(sys.version_info[:2]):
+        pytest.skip("no other user can run this version of Python with this package")
+    root = Path("/tmp") / f"sessionbrowse-shortage-{os.getpid()}"
+    root.mkdir()
+    try:
+        world = World(root)
+        world.environ |= environ
+        world.become, world.python = become, python
+        for path in (root, *root.rglob("*")):
+            os.chown(path, OTHER_USER, OTHER_USER, follow_symlinks=False)
+        yield world
+    finally:
+        shutil.rmtree(root)
+
+
+def limited(kind: int, most: int) -> Callable[[], None]:
+    return partial(resource.setrlimit, kind, (most, most))
+
+
+# -- processes and threads --------------------------------------------------------------------------------------------
+
+
+@linux_only
+def test_commands_answer_without_a_process_more(user_world: World) -> None:
+    for words in READS:
+        free, alone = user_world.run(*words), user_world.run(*words, limits=["--nproc=1"])
+        assert (alone.returncode, bool(alone.stdout)) == (free.returncode, bool(free.stdout))
+
+
+@linux_only
+@pytest.mark.parametrize("threads", [1, 3, 4, 5, 7, 9])
+def test_the_browser_says_that_threads_are_refused_and_gives_the_terminal_back(user_world: World, threads: int) -> None:
+    status, screen = user_world.browse(f"--nproc={threads}")
+    # With some threads it depends on the moment whether one more is needed.
+    assert status == 1 or threads > 4
+    assert status == 0 or "The system starts no more threads" in screen
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+
+@linux_only
+@pytest.mark.parametrize("kilobytes", [150_000, 250_000, 300_000, 400_000, 600_000])
+def test_little_memory_ends_in_an_answer_or_a_sentence(world: World, kilobytes: int) -> None:
+    for words in READS:
+        world.run(*words, limit=limited(resource.RLIMIT_AS, kilobytes * 1024))
+    if shutil.which("prlimit") is None:
+        pytest.skip("the browser needs prlimit")
+    status, screen = world.browse(f"--as={kilobytes * 1024}")
+    assert status == 0 or "sessionbrowse: " in screen, screen
+
+
+def test_each_shortage_has_a_sentence() -> None:
+    refused = (MemoryError(), RuntimeError("can't start new thread"), OSError(24, "x"), OSError(12, "x"))
+    assert all(shortage_sentence(error) for error in refused)
+    assert not any(map(shortage_sentence, (RuntimeError("x"), OSError(2, "x"), ValueError())))
+
+
+# -- descriptors ------------------------------------------------------------------------------------------------------
+
+
+@linux_only
+@pytest.mark.parametrize("descriptors", [5, 6, 7, 8, 20])
+def test_few_descriptors_end_in_an_answer_or_a_sentence(world: World, descriptors: int) -> None:
+    for words in READS:
+        done = world.run(*words, limit=limited(resource.RLIMIT_NOFILE, descriptors))
+        assert done.stdout or done.stderr
+        assert descriptors < 20 or done.returncode == 0
+    if shutil.which("prlimit") is None:
+        pytest.skip("the browser needs prlimit")
+    status, screen = world.browse(f"--nofile={descriptors}")
+    assert status == 0 or "sessionbrowse: " in screen, screen
+    assert descriptors < 20 or status == 0
+
+
+# -- disk, home, names, time zone -------------------------------------------------------------------------------------
+
+
+@linux_only
+def test_a_full_disk_stops_the_index_with_a_sentence_and_loses_no_byte(world: World) -> None:
+    before = {path: path.read_bytes() for path in world.root.rglob("*.jsonl")}
+    for most in (0, 4096, 65_536):
+        done = world.run("index", limit=limited(resource.RLIMIT_FSIZE, most))
+        assert done.returncode == 0 or "index" in done.stderr.lower()
+        assert world.run("list", limit=limited(resource.RLIMIT_FSIZE, most)).returncode in (0, 1)
+    assert before == {path: path.read_bytes() for path in world.root.rglob("*.jsonl")}
+    assert world.run("index").returncode == 0
+
+
+@linux_only
+def test_a_user_without_a_home_directory_is_told_to_set_home(user_world: World) -> None:
+    for words in (*READS, ("config",), ("undo",)):
+        done = user_world.run(*words, HOME=None)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+        assert "set HOME" in done.stderr
+    del user_world.environ["HOME"]
+    status, screen = user_world.browse()
+    assert status == 1
+    assert "set HOME" in screen
+
+
+@linux_only
+def test_a_home_directory_that_cannot_be_written_is_read(user_world: World) -> None:
+    os.chown(user_world.home, 0, 0)
+    user_world.home.chmod(0o555)
+    assert user_world.run("list").stdout
+    assert user_world.browse()[0] == 0
+
+
+def test_a_bad_time_zone_and_a_plain_locale_change_no_answer(world: World) -> None:
+    expected = world.run("list", "--json").stdout
+    assert world.run("list", "--json", TZ="Nowhere/Bad").stdout == expected
+    for words in READS:
+        assert world.run(*words, LC_ALL="C", LANG="C", TZ="Nowhere/Bad", PYTHONUTF8="0").returncode == 0
+
+
+@pytest.mark.parametrize("kind", ["fifo", "directory", "device"])
+def test_other_kinds_in_place_of_own_files_do_not_hang(world: World, kind: str) -> None:
+    state, config = world.home / ".local" / "state" / "sessionbrowse", world.home / ".config" / "sessionbrowse"
+    for path in (state / "journal.jsonl", state / "pins.json", config / "config.toml"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if kind == "fifo":
+            os.mkfifo(path)
+        elif kind == "directory":
+            path.mkdir()
+        else:
+            path.symlink_to("/dev/zero")
+    for words in (("list",), ("search", "session"), ("config",), ("undo",)):
+        world.run(*words)
+
+
+def test_a_temporary_copy_needs_no_tmpdir_and_fits_any_name(tmp_path: Path) -> None:
+    copies = TemporaryCopies(str(tmp_path / "missing"))
+    path = copies.write(b"text", "n" * 248 + ".jsonl")
+    assert path.read_bytes() == b"text"
+    assert path.suffix == ".jsonl"
+    copies.remove_all()
+    assert not path.parent.exists()
+
+
+def test_a_temporary_copy_that_cannot_be_written_fails_with_a_sentence(tmp_path: Path) -> None:
+    copies = TemporaryCopies(str(tmp_path))
+    copies.write(b"text", "a").unlink()
+    shutil.rmtree(next(tmp_path.iterdir()))
+    with pytest.raises(WriteFailed, match="temporary copy could not be written"):
+        copies.write(b"text", "b")
