@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from sessionbrowse.cli.commands.lists import project_documents
@@ -157,6 +158,13 @@ def test_projects_are_those_of_the_sessions_that_are_read(store: Path, tmp_path:
     with gather.open_listing(scope_of(store), tmp_path / "cache", skipped=print, note=print) as listing:
         assert all(isinstance(session, ListRow) for session in listing.sessions)
         assert project_documents(listing.sessions, {}) == project_documents(by_files(store), {})
+
+
+def test_projects_with_the_same_last_activity_are_sorted_by_directory(store: Path) -> None:
+    sessions = [msgspec.structs.replace(session, modified=1_786_608_000_000.0) for session in by_files(store)]
+    expected = ["/home/dev/0", "/home/dev/1"]
+    for order in (sessions, sessions[::-1], sorted(sessions, key=lambda session: session.cwd, reverse=True)):
+        assert [document["cwd"] for document in project_documents(order, {})] == expected
 
 
 def test_without_an_index_or_with_a_damaged_overview_the_list_is_the_same(store: Path, tmp_path: Path) -> None:
