@@ -29,7 +29,7 @@ CALLED_BY_OTHERS = {
         *OF_TEXTUAL.split(),
     ),
     "markdown-it-py": ("normalizeLink", "normalizeLinkText", "validateLink"),
-    "argparse": ("print_help", "option_string"),
+    "argparse": ("print_help", "option_string", "_check_value"),
     "Python": ("__getattr__", "__dir__"),
     "a file's own field, read by msgspec": ("targetId",),
     "the public library": (*sessionbrowse.__all__, "parent_session_path", "source_entry"),

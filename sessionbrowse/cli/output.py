@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -79,6 +80,12 @@ def warning_once() -> Callable[[Skipped], None]:
     return lambda skipped: note_once(f"{clean(skipped.path)}: {skipped.reason}")
 
 
+def print_paths(paths: Iterable[str]) -> None:
+    """Print paths as they are, a NUL byte after each, for `xargs -0`."""
+    for path in paths:
+        sys.stdout.buffer.write(os.fsencode(path) + b"\0")
+
+
 def print_sessions(summaries: Sequence[Summary], home: str) -> None:
     """Print one row for each session."""
     now = time.time() * 1000
@@ -90,7 +97,7 @@ def print_sessions(summaries: Sequence[Summary], home: str) -> None:
             cost(summary.cost) if summary.cost else "",
             clean(shorten_home(summary.cwd, home)),
             ("! " + clean(summary.problem)) if summary.problem else clean(summary.title) or "(no messages)",
-            (summary.id or "")[:13],
+            _short_id(summary.id),
         )
         for summary in summaries
     ]
@@ -101,6 +108,11 @@ def print_sessions(summaries: Sequence[Summary], home: str) -> None:
         stretch=5,
         spare=(3, 2, 4, 0),
     )
+
+
+def _short_id(session_id: str | None) -> str:
+    """Return an id for a table: on a terminal its beginning, which is enough to name a session; whole into a pipe."""
+    return (session_id or "")[: 13 if sys.stdout.isatty() else None]
 
 
 def print_keys(rows: Sequence[tuple[str, str, str]]) -> None:
@@ -222,7 +234,7 @@ def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:
             document["state"],
             clean(shorten_home(document["cwd"], home)),
             clean(document["preview"]),
-            f"{(document['id'] or '')[:13]} {document['entry_id']}",
+            f"{_short_id(document['id'])} {document['entry_id']}",
         )
         for document in documents
     ]

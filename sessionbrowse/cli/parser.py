@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
@@ -63,7 +63,9 @@ INTERFACES = (None, "demo", "pick")
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the parsed command line; `command` is None if none is given. Like argparse, raise SystemExit on errors."""
     parser = make_parser(argv[0]) if argv else make_parser()
-    arguments = parser.parse_args(argv)
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:
+        _parser_of(parser, arguments.command).refuse(unknown)
     if getattr(arguments, "for_agent", False):
         arguments.json = True
     return arguments
@@ -118,15 +120,60 @@ class AddCommand(Protocol):
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are safe for a terminal, and whose help fails with an OSError if it cannot be printed."""
 
+    command = ""
+    """The command whose arguments it parses."""
+
     def error(self, message: str) -> NoReturn:
         """Print usage and error on stderr, and exit with status 2; the error quotes arguments, such as file names."""
         from sessionbrowse.text import clean
 
-        super().error(clean(message))
+        self.print_usage(sys.stderr)
+        sentence = message[:1].upper() + message[1:]
+        self.exit(2, f"sessionbrowse: {clean(sentence)}{'' if sentence.endswith(('.', '?')) else '.'}\n")
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """Print usage, the arguments that nothing takes, and the option that may be meant; exit with status 2."""
+        named = ", ".join(unknown)
+        option = next((word for word in unknown if word.startswith("-")), None)
+        if option is None:
+            self.error(f"there is no place for {named}")
+        self.error(f"there is no option {named}.{_meant(option.partition('=')[0], list(self._option_string_actions))}")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        names = [str(choice) for choice in action.choices]
+        if isinstance(action, argparse._SubParsersAction):
+            self.error(f"there is no command {value!r}.{_meant(str(value), names) or ' --help lists them.'}")
+        raise argparse.ArgumentError(action, f"{value!r} is not one of {', '.join(names)}.{_meant(str(value), names)}")
+
+    def format_help(self) -> str:
+        """Return the help, with the command's examples at its end."""
+        from sessionbrowse.cli.examples import shown
+
+        examples = shown(self.command)
+        return super().format_help() + (f"\nexamples:\n{examples}\n" if examples else "")
 
     def print_help(self, file: Any = None) -> None:
         """Print the help on standard output."""
         (file or sys.stdout).write(self.format_help())
+
+
+def _meant(word: str, names: Sequence[str]) -> str:
+    """Return a question that names what may be meant, or nothing."""
+    from difflib import get_close_matches
+
+    begun = [name for name in names if len(word) > 2 and name.startswith(word)]
+    close = begun or get_close_matches(word, names, 1, 0.7)
+    return f" Did you mean {close[0]}?" if close else ""
+
+
+def _parser_of(parser: argparse.ArgumentParser, command: str | None) -> Parser:
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction) and command in action.choices:
+            parser = action.choices[command]
+    assert isinstance(parser, Parser)
+    return parser
 
 
 class Help(argparse.HelpFormatter):
@@ -160,7 +207,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
         allow_abbrev=False,
         formatter_class=Help,
     )
-    parser.add_argument("--version", action="version", version=f"sessionbrowse {__version__}")
+    parser.add_argument("--version", action="version", version=f"sessionbrowse {__version__}", help="print the version")
     where = _where()
     _add_where(parser)
     parser.set_defaults(command=None)
@@ -181,6 +228,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
         if json:
             command.add_argument("--json", action="store_true", help="print one JSON document")
         command.set_defaults(command=name)
+        command.command = name
         return command
 
     if only == "--version":
@@ -272,6 +320,26 @@ def add_force(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="do it even if the session may be in use")
 
 
+def add_cwd(parser: argparse.ArgumentParser) -> None:
+    """Add `--cwd` and `--under`, which choose sessions by their working directory."""
+    parser.add_argument("--cwd", type=directory, metavar="DIR", help="only sessions of this directory")
+    parser.add_argument("--under", action="store_true", help="with --cwd: also of directories below it")
+
+
+def in_directory(arguments: argparse.Namespace) -> Callable[[str], bool] | None:
+    """Return the condition that `--cwd` and `--under` set for a working directory, None if there is none."""
+    if arguments.cwd is None and not arguments.under:
+        return None
+    wanted = os.path.abspath(arguments.cwd or ".")
+    below = os.path.join(wanted, "")
+    return lambda cwd: cwd == wanted or (arguments.under and cwd.startswith(below))
+
+
+def add_null(parser: argparse.ArgumentParser) -> None:
+    """Add `--null`, which prints the paths of session files for `xargs -0`."""
+    parser.add_argument("--null", action="store_true", help="print only the files' paths, a NUL byte after each")
+
+
 def directory(text: str) -> str:
     """Return the name of a directory; raise ArgumentTypeError if it is empty."""
     if not text:
@@ -285,7 +353,7 @@ def count(text: str) -> int:
     try:
         number = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
     if number < 0:
-        raise argparse.ArgumentTypeError("less than 0")
+        raise argparse.ArgumentTypeError(f"{text} is less than 0")
     return min(number, sys.maxsize)

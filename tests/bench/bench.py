@@ -120,7 +120,7 @@ class Bench:
 def ours(command: Sequence[str | Path], env: Mapping[str, str], *, memory: bool, cwd: Path) -> Run:
     """Run a command line of ours and tell a missing command from a failure."""
     done = run(command, env, cwd=cwd, memory=memory)
-    if done.status == 2 and ("invalid choice" in done.sentence or "unrecognized arguments" in done.sentence):
+    if done.status == 2 and "There is no" in done.sentence:
         raise NotThere(f"`{' '.join(map(str, command[1:]))}`")
     return must(done)
 

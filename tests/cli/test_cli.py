@@ -279,7 +279,7 @@ def test_an_entry_that_is_not_there_is_one_sentence(ask):
     _, rows, _ = ask("list", "--json", "--agent", "pi")
     status, _, err = ask("context", rows[0]["path"], "--at", "zzzz", parse=False)
     assert status == 1
-    assert "No entry 'zzzz'" in err
+    assert "No entry or label 'zzzz'" in err
 
 
 @pytest.mark.parametrize("argv", [["nonsense"], ["show"], ["list", "--sort", "x"], ["list", "--agent", "claude"]])
@@ -297,7 +297,7 @@ def test_wrong_usage_ends_with_two(argv, capfd):
 def test_wrong_usage_prints_no_control_character(argv, capfd):
     assert main(argv) == 2
     said = capfd.readouterr().err
-    assert "error:" in said
+    assert said.splitlines()[-1].startswith("sessionbrowse: ")
     assert not any(raw in said for raw in ("\x1b", "\x07", "\x9b", "\u202e"))
 
 
@@ -384,8 +384,8 @@ def test_without_a_terminal_the_interface_says_so(store):
             1,
             "sessionbrowse: Standard output is closed, so nothing can be printed",
         ),
-        ("--root '{store}' <&-", 1, "sessionbrowse: the terminal interface needs a terminal"),
-        ("resume x --root '{store}' <&-", 1, "sessionbrowse: No session has the name 'x'"),
+        ("--root '{store}' <&-", 1, "sessionbrowse: The browser needs a terminal"),
+        ("resume x --root '{store}' <&-", 1, "sessionbrowse: No session matches 'x'"),
         ("list --root '{store}' 2>&-", 0, ""),
         pytest.param(
             "list --root '{store}' >/dev/full",
@@ -406,10 +406,10 @@ def test_what_cannot_be_written_or_counted_is_met_with_a_sentence_at_most(words:
 def test_what_the_system_refuses_is_not_laid_to_the_output_and_loses_none_of_it(ask, monkeypatch):
     def run(_: argparse.Namespace) -> int:
         print("a row")
-        raise OSError(24, "Too many open files")
+        raise OSError(5, "Input/output error")
 
     monkeypatch.setattr("sessionbrowse.cli._run_of", lambda _: run)
-    assert ask("list", parse=False) == (1, b"a row\n", "sessionbrowse: Too many open files.\n")
+    assert ask("list", parse=False) == (1, b"a row\n", "sessionbrowse: Input/output error.\n")
 
 
 EVIL = "\x1b]52;c;AAAA\x07\x9b2J\u202e\ud800\tx\ny"

@@ -10,7 +10,8 @@ import argparse
 
 from msgspec import Struct
 
-from sessionbrowse.cli.parser import HOMES, make_parser
+from sessionbrowse.cli.examples import EXAMPLES
+from sessionbrowse.cli.parser import HOMES, Parser, make_parser
 
 
 class Argument(Struct, frozen=True):
@@ -34,6 +35,7 @@ def read_commands() -> dict[str, CommandPage]:
     main = make_parser()
     commands = next(action for action in main._actions if isinstance(action, argparse._SubParsersAction))
     assert set(commands.choices) >= set(HOMES)
+    assert isinstance(main, Parser)
     pages = {"": _page(main, hide=True)}
     shown = {choice.dest for choice in commands._choices_actions if choice.help != argparse.SUPPRESS}
     return pages | {name: _page(parser) for name, parser in commands.choices.items() if name in shown}
@@ -91,7 +93,7 @@ def man_page(commands: dict[str, CommandPage]) -> str:
     return "\n".join(out) + "\n"
 
 
-def _page(parser: argparse.ArgumentParser, *, hide: bool = False) -> CommandPage:
+def _page(parser: Parser, *, hide: bool = False) -> CommandPage:
     shown = [
         action
         for action in parser._actions
@@ -106,7 +108,7 @@ def _page(parser: argparse.ArgumentParser, *, hide: bool = False) -> CommandPage
         usage=usage,
         text=(parser.description or "").strip(),
         arguments=arguments,
-        examples="" if hide else (parser.epilog or "").strip().removeprefix("examples:").strip("\n"),
+        examples="" if hide else "\n".join(f"{typed}  # {does}" for typed, does in EXAMPLES[parser.command]),
     )
 
 

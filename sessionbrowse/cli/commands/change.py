@@ -204,7 +204,9 @@ def _print_candidates(arguments: argparse.Namespace, scope: Scope) -> int:
     if not found:
         raise NotFound(f"No directory is found that may be {clean(arguments.old)} now. Name it: relocate OLD NEW.")
     output.print_lines(clean(one.path) for one in found)
-    output.note(f"{found[0].why.capitalize()}: name the right one as NEW.")
+    output.note(
+        f"Found by {found[0].why}. To update the sessions: sessionbrowse relocate OLD NEW, with one of these as NEW."
+    )
     return 0
 
 

@@ -57,7 +57,7 @@ def run_demo(arguments: argparse.Namespace) -> int:
 def _has_terminal() -> bool:
     if sys.stdin.isatty() and sys.stderr.isatty():
         return True
-    print("sessionbrowse: the terminal interface needs a terminal; --help names the commands.", file=sys.stderr)
+    print("sessionbrowse: The browser needs a terminal. For scripts: sessionbrowse list --json", file=sys.stderr)
     return False
 
 

@@ -7,17 +7,28 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.for_agents import print_document
-from sessionbrowse.cli.parser import AddCommand, add_for_agent, count, directory, scope_of, settings_in_force
+from sessionbrowse.cli.parser import (
+    AddCommand,
+    add_cwd,
+    add_for_agent,
+    add_null,
+    count,
+    in_directory,
+    scope_of,
+    settings_in_force,
+)
+from sessionbrowse.cli.times import add_span, span_ms
 from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.errors import NotFound
 from sessionbrowse.services.list.gather import gather_with_texts, newest, open_listing, select, unpack
 from sessionbrowse.store.find.slow_disks import exists_many
-from sessionbrowse.text import is_time, iso_ms
+from sessionbrowse.text import is_time, iso_ms, parse_time
 
 if TYPE_CHECKING:
     from sessionbrowse.model.listing.summary import Summary
@@ -38,9 +49,9 @@ def run_list(arguments: argparse.Namespace) -> int:
     """Run `list`: print all sessions, or those whose name, id, directory or messages match a query."""
     scope = scope_of(arguments, hidden=arguments.hidden)
     query = " ".join(arguments.query)
-    cwd = os.path.abspath(arguments.cwd) if arguments.cwd is not None else None
+    is_there = in_directory(arguments)
     filters = {
-        "cwd": cwd,
+        "is_there": is_there,
         "named": arguments.named,
         "limit": arguments.limit if arguments.limit is not None or not arguments.for_agent else FOR_AGENT,
     }
@@ -60,9 +71,12 @@ def run_list(arguments: argparse.Namespace) -> int:
             else:
                 chosen = select(unpack(listing, listing.sessions), sort=arguments.sort, **filters)
             summaries = unpack(listing, chosen, whole=arguments.json)
+    cwd = arguments.cwd
     if cwd is not None and not summaries and not os.path.isdir(cwd):
-        raise NotFound(f"The directory {cwd} does not exist, and no session names it.")
-    if arguments.json:
+        raise NotFound(f"The directory {os.path.abspath(cwd)} does not exist, and no session names it.")
+    if arguments.null:
+        output.print_paths(each.path for each in summaries)
+    elif arguments.json:
         documents = (summary_document(each) | _rank_of(ranks.get(each.path)) for each in summaries)
         if arguments.for_agent:
             print_document(arguments, list(documents))
@@ -76,10 +90,16 @@ def run_list(arguments: argparse.Namespace) -> int:
 def run_projects(arguments: argparse.Namespace) -> int:
     """Run `projects`: print the working directories and whether each exists; a check of a dead disk times out."""
     scope = scope_of(arguments)
+    is_asked = _text_filter(arguments)
+    is_there, is_then = in_directory(arguments), _time_filter(arguments)
     with open_listing(scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True) as listing:
-        sessions = listing.sessions
+        sessions = [
+            session
+            for session in newest(listing.sessions, is_there=is_there)
+            if is_then(session.modified) and is_asked(session.cwd)
+        ]
     exists = exists_many({session.cwd for session in sessions if session.cwd})
-    documents = project_documents(sessions, exists)
+    documents = project_documents(sessions, exists)[: arguments.limit]
     if arguments.json:
         output.print_json(documents)
     else:
@@ -96,18 +116,38 @@ def run_labels(arguments: argparse.Namespace) -> int:
     scope = scope_of(arguments)
     opener = Opener(cache_dir(), worth_bytes=0)
     with open_listing(scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True) as listing:
-        labelled = [session for session in listing.sessions if session.labels]
+        is_there = in_directory(arguments)
+        labelled = [session for session in newest(listing.sessions, is_there=is_there) if session.labels]
+    is_asked, is_then = _text_filter(arguments), _time_filter(arguments)
     documents = [
         document
         for session in labelled
         for document in inspect.label_documents(opener.open(session.path, session.agent), scope.around.home)
+        if is_then(parse_time(str(document["time"] or "")))
+        and is_asked(*(document[key] for key in ("label", "session", "preview", "cwd")))
     ]
     documents.sort(key=lambda document: str(document["time"] or ""), reverse=True)
+    del documents[arguments.limit if arguments.limit is not None else len(documents) :]
     print_text = partial(output.print_labels, home=scope.around.home)
     if arguments.for_agent:
         print_document(arguments, documents)
         return 0
     return output.print_either(arguments.json, documents, print_text)
+
+
+def _text_filter(arguments: argparse.Namespace) -> Callable[..., bool]:
+    """Return the condition that each word of QUERY stands in one of the texts; case and accents make no difference."""
+    from sessionbrowse.model.search.words import literal
+
+    words = literal(" ".join(arguments.query)).split()
+    return lambda *texts: all(any(word in literal(text or "") for text in texts) for word in words)
+
+
+def _time_filter(arguments: argparse.Namespace) -> Callable[[float | None], bool]:
+    since, until = span_ms(arguments.since, arguments.until, datetime.now())
+    if since is None and until is None:
+        return lambda at: True
+    return lambda at: at is not None and (since is None or at >= since) and (until is None or at < until)
 
 
 def summary_document(summary: Summary) -> dict[str, Any]:
@@ -190,7 +230,7 @@ def _ranked(
     index = open_index(cache_dir(), output.note)
     generation = index.generation if index is not None else 0
     listing = gather(scope, index, skipped=output.warn, note=output.note)
-    listed = newest(listing.sessions, cwd=filters["cwd"], named=filters["named"])
+    listed = newest(listing.sessions, is_there=filters["is_there"], named=filters["named"])
     searcher = Searcher(snapshot_of(listing, listed, generation, brief=True), index)
     ranker = Ranker(searcher, parse_question(text), half_life_days=settings_in_force().search_half_life)
     ranking = ranker.rank(_MOST_RANKED if limit is None else limit, 1, copies=True)
@@ -248,18 +288,34 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
-    if listing := add("list", "Sessions, newest first."):
+    if listing := add("list", "List sessions, newest first; with a QUERY best first."):
         listing.add_argument(
             "query", nargs="*", metavar="QUERY", help='words, "phrases" or re:pattern, as in pi\'s picker'
         )
-        listing.add_argument("--cwd", type=directory, metavar="DIR", help="only sessions of this directory")
+        add_cwd(listing)
+        add_null(listing)
         listing.add_argument("--named", action="store_true", help="only sessions with a name")
-        listing.add_argument("--hidden", action="store_true", help="workflow stages and subagents' sessions too")
-        listing.add_argument("--sort", choices=SORTS, help="recent; with a QUERY best")
+        listing.add_argument("--hidden", action="store_true", help="also workflow stages and sessions of subagents")
+        listing.add_argument("--sort", choices=SORTS, help="the order; without it recent, or with a QUERY best")
         add_for_agent(listing)
-        listing.add_argument("--limit", type=count, metavar="N", help="at most N")
+        listing.add_argument("--limit", type=count, metavar="N", help="print at most N sessions")
 
-    add("projects", "The directories sessions belong to: counts, last activity, whether they still exist.")
+    if projects := add("projects", "List the directories of sessions: number, last activity, and if they exist."):
+        projects.add_argument("query", nargs="*", metavar="QUERY", help="words of the directory's path")
+        _add_filters(projects, "only sessions that changed", "directories")
 
-    if labels := add("labels", "Every checkpoint of every session."):
+    if labels := add("labels", "List every label of every session."):
+        labels.add_argument(
+            "query",
+            nargs="*",
+            metavar="QUERY",
+            help="words of label, session name, entry or directory",
+        )
+        _add_filters(labels, "only labels set", "labels")
         add_for_agent(labels)
+
+
+def _add_filters(parser: argparse.ArgumentParser, in_time: str, rows: str) -> None:
+    add_span(parser, in_time)
+    add_cwd(parser)
+    parser.add_argument("--limit", type=count, metavar="N", help=f"print at most N {rows}")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.for_agents import print_document
-from sessionbrowse.cli.parser import AddCommand, add_for_agent, count, directory, scope_of
+from sessionbrowse.cli.parser import AddCommand, add_cwd, add_for_agent, count, in_directory, scope_of
+from sessionbrowse.cli.times import add_span, span_ms
 from sessionbrowse.config import cache_dir
 from sessionbrowse.model.usage.sums import REQUESTS, UNPRICED, UNRECORDED, tokens_of
 from sessionbrowse.model.usage.totals import Span, Totals
@@ -24,7 +24,6 @@ from sessionbrowse.text import clean, shorten_home, tokens
 
 _FORMULA = ("=", "+", "-", "@")
 """The characters with which a cell begins that a spreadsheet takes for a formula."""
-_UNITS = {"d": 1, "w": 7}
 
 
 def run_stats(arguments: argparse.Namespace) -> int:
@@ -33,7 +32,7 @@ def run_stats(arguments: argparse.Namespace) -> int:
     excluded = scope.excluded
     span = span_of(arguments.since, arguments.until, datetime.now())
     query = " ".join(arguments.query)
-    cwd = os.path.abspath(arguments.cwd) if arguments.cwd is not None else None
+    is_there = in_directory(arguments)
     paths: set[str] | None = None
     if query.strip():
         from sessionbrowse.cli.commands.lists import found_by_query
@@ -42,9 +41,9 @@ def run_stats(arguments: argparse.Namespace) -> int:
 
     def chosen(session: Any) -> bool:
         is_shown = excluded is None or not excluded.hides(session)
-        return is_shown and (paths is None or session.path in paths) and (cwd is None or session.cwd == cwd)
+        return is_shown and (paths is None or session.path in paths) and (is_there is None or is_there(session.cwd))
 
-    asked: Callable[[Any], bool] | None = None if paths is None and cwd is None and excluded is None else chosen
+    asked: Callable[[Any], bool] | None = None if paths is None and is_there is None and excluded is None else chosen
     with open_usage(scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True) as found:
         answer = stats(found, arguments.by, span=span, chosen=asked, sort=arguments.sort, limit=arguments.limit)
     document = stats_document(answer, span)
@@ -58,43 +57,8 @@ def run_stats(arguments: argparse.Namespace) -> int:
 
 
 def span_of(since: str | None, until: str | None, now: datetime) -> Span:
-    """Return the span of time that two WHENs name; a date as `until` includes that day.
-
-    Raises:
-        argparse.ArgumentTypeError: one of them is not a time.
-    """
-    return Span(
-        moment(since, now).timestamp() * 1000 if since is not None else None,
-        moment(until, now, is_end=True).timestamp() * 1000 if until is not None else None,
-    )
-
-
-def moment(text: str, now: datetime, *, is_end: bool = False) -> datetime:
-    """Return the local time that WHEN names; `is_end` means the end of a day.
-
-    Raises:
-        argparse.ArgumentTypeError: it is not a time.
-    """
-    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    day = {"today": today, "yesterday": today - timedelta(days=1)}.get(text)
-    try:
-        if day is None and text[-1:] in _UNITS and text[:-1].isdecimal() and text.isascii():
-            return now - timedelta(days=int(text[:-1]) * _UNITS[text[-1]])
-        if day is None and len(text) == len("2026-11-01"):
-            day = datetime.strptime(text, "%Y-%m-%d")
-        found = day + timedelta(days=is_end) if day is not None else datetime.fromisoformat(text)
-        found.timestamp()
-        return found
-    except (ValueError, OverflowError, OSError):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a time: give a date (2026-11-01), a time (2026-11-01T10:00), 7d, 3w, today or yesterday"
-        ) from None
-
-
-def when(text: str) -> str:
-    """Return a WHEN as it is; raise ArgumentTypeError if it is not a time."""
-    moment(text, datetime.now())
-    return text
+    """Return the span of time that two WHENs name; raise ArgumentTypeError if one of them is not a time."""
+    return Span(*span_ms(since, until, now))
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -179,9 +143,8 @@ def add_arguments(add: AddCommand) -> None:
         add_for_agent(asked)
         asked.add_argument("query", nargs="*", metavar="QUERY", help="only sessions that `list QUERY` would list")
         asked.add_argument("--by", choices=BY, default="project", help="a row for each of these (default: project)")
-        asked.add_argument("--since", type=when, metavar="WHEN", help="2026-11-01, 2026-11-01T10:00, 7d, 3w, today")
-        asked.add_argument("--until", type=when, metavar="WHEN", help="before this time; of a date, up to its end")
-        asked.add_argument("--cwd", type=directory, metavar="DIR", help="only sessions of this directory")
+        add_span(asked, "only requests")
+        add_cwd(asked)
         asked.add_argument("--sort", choices=SORTS, help="cost; days, weeks and months by time")
         asked.add_argument("--limit", type=count, metavar="N", help="at most N rows")
         asked.add_argument("--csv", action="store_true", help="print comma-separated values")

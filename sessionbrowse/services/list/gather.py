@@ -229,13 +229,17 @@ def update_index(
 
 
 def newest(
-    sessions: Iterable[AnyListed], *, cwd: str | None = None, named: bool = False, limit: int | None = None
+    sessions: Iterable[AnyListed],
+    *,
+    is_there: Callable[[str], bool] | None = None,
+    named: bool = False,
+    limit: int | None = None,
 ) -> list[AnyListed]:
-    """Return sessions, most recently changed first: all, only those of a directory, or only those with a name."""
+    """Return sessions, most recently changed first: all, only those of some directories, or only those with a name."""
     wanted = [
         session
         for session in sessions
-        if (cwd is None or session.cwd == cwd) and (not named or (session.name or "").strip())
+        if (is_there is None or is_there(session.cwd)) and (not named or (session.name or "").strip())
     ]
     return sorted(wanted, key=lambda session: (session.modified or 0, session.mtime_ns), reverse=True)[:limit]
 
@@ -244,7 +248,7 @@ def select(
     summaries: Iterable[Summary],
     *,
     query: str = "",
-    cwd: str | None = None,
+    is_there: Callable[[str], bool] | None = None,
     named: bool = False,
     sort: str = "recent",
     limit: int | None = None,
@@ -258,7 +262,7 @@ def select(
     from sessionbrowse.model.listing.picker import filtered, parse_query
 
     by_path = texts or {}
-    chosen = newest(summaries, cwd=cwd, named=named)
+    chosen = newest(summaries, is_there=is_there, named=named)
     if query.strip() or sort not in ("recent", "relevance"):
         chosen = filtered(chosen, parse_query(query), sort, lambda summary: by_path.get(summary.path))
     return chosen[:limit]

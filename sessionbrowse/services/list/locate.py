@@ -63,7 +63,7 @@ def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = la
     if not left:
         raise NoSuchSession(f"No session matches {reference!r}")
     if len(left) > 1:
-        raise AmbiguousReference("\n  ".join([f"{len(left)} sessions fit {reference!r}:", *map(clean, left)]), left)
+        raise AmbiguousReference("\n  ".join([f"{reference!r} matches {len(left)} sessions:", *map(clean, left)]), left)
     return _located(left[0], {}, scope)
 
 
@@ -140,9 +140,9 @@ def find_entry(session: Session, reference: str) -> int:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise NoSuchEntry(f"No entry {reference!r} in {os.path.basename(session.path)}")
+        raise NoSuchEntry(f"No entry or label {reference!r} in {os.path.basename(session.path)}")
     ids = [session.ids[index] or "(no id)" for index in found]
-    raise AmbiguousReference(f"Several entries fit {reference!r}: {', '.join(ids[:10])}", ids)
+    raise AmbiguousReference(f"{reference!r} matches several entries: {', '.join(ids[:10])}", ids)
 
 
 def all_files(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None) -> Iterator[FoundFile]:
@@ -195,9 +195,9 @@ def find_path(reference: str, files: Iterable[FoundFile], named: Callable[[], li
             beginning.append(file.path)
     found = exact or named() or beginning
     if not found:
-        raise NoSuchSession(f"No session has the name {reference!r}, or an id that is or begins so")
+        raise NoSuchSession(f"No session matches {reference!r}")
     if len(found) > 1:
-        raise AmbiguousReference(f"{len(found)} sessions match {reference!r}", found)
+        raise AmbiguousReference(f"{reference!r} matches {len(found)} sessions", found)
     return found[0]
 
 

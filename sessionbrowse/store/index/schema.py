@@ -229,7 +229,7 @@ def locked(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
         deadline = time.monotonic() + wait_s
         while not take_lock(descriptor):
             if time.monotonic() >= deadline:
-                raise IndexBusy("Another sessionbrowse is writing the index")
+                raise IndexBusy("Another sessionbrowse is writing the index. Try again in a moment.")
             time.sleep(_POLL_S)
         yield
     finally:

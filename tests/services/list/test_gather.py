@@ -58,17 +58,21 @@ def by_files(root: Path, *, hidden: bool = False, **chosen: Any) -> list[Summary
     return gather.select(gather.gather_summaries(scope_of(root, hidden=hidden)), **chosen)
 
 
+def is_in_one(cwd: str) -> bool:
+    return cwd == "/home/dev/1"
+
+
 CHOICES: list[dict[str, Any]] = [
     {},
     {"limit": 5},
     {"limit": 0},
     {"named": True},
-    {"cwd": "/home/dev/1", "limit": 3},
+    {"is_there": is_in_one, "limit": 3},
     {"hidden": True},
 ]
 
 
-@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+@pytest.mark.parametrize("chosen", CHOICES, ids=lambda chosen: " ".join(chosen) or "all")
 def test_it_gives_the_list_that_reads_everything(store: Path, tmp_path: Path, chosen: dict[str, Any]) -> None:
     assert by_index(store, tmp_path / "cache", **chosen) == by_files(store, **chosen)
 

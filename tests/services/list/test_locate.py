@@ -64,7 +64,7 @@ def test_an_exact_id_goes_before_longer_ones_that_begin_so(store: Path, scope: S
 
 
 def test_a_reference_that_matches_several_sessions_names_them(store: Path, scope: Scope):
-    with pytest.raises(AmbiguousReference, match="2 sessions match 'abc-'") as raised:
+    with pytest.raises(AmbiguousReference, match="'abc-' matches 2 sessions") as raised:
         locate("abc-", scope)
     assert {Path(path).name for path in raised.value.candidates} == {"2026_abc-1.jsonl", "2026_abc-2.jsonl"}
 
@@ -108,7 +108,7 @@ def test_the_command_line_lists_what_matches_with_id_age_and_title(store: Path, 
         written(store / "--home-dev--", header(id=f"many-{number}"), name=f"many{number}.jsonl")
     assert main(["show", "many", "--root", str(store)]) == 1
     said = capsys.readouterr().err.splitlines()
-    assert said[0] == "sessionbrowse: 31 sessions match 'many'; give more of the id:"
+    assert said[0] == "sessionbrowse: 'many' matches 31 sessions; give more of the id:"
     assert len(said) == 12
     assert said[-1] == "  and 21 more"
     assert main(["show", "many-x", "--root", str(store)]) == 0

@@ -1,0 +1,54 @@
+"""WHEN: a moment as people type it, in local time."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import datetime, timedelta
+
+_UNITS = {"d": 1, "w": 7}
+
+
+def moment(text: str, now: datetime, *, is_end: bool = False) -> datetime:
+    """Return the local time that WHEN names; `is_end` means the end of a day.
+
+    Raises:
+        argparse.ArgumentTypeError: it is not a time.
+    """
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    day = {"today": today, "yesterday": today - timedelta(days=1)}.get(text)
+    try:
+        if day is None and text[-1:] in _UNITS and text[:-1].isdecimal() and text.isascii():
+            return now - timedelta(days=int(text[:-1]) * _UNITS[text[-1]])
+        if day is None and len(text) == len("2026-11-01"):
+            day = datetime.strptime(text, "%Y-%m-%d")
+        found = day + timedelta(days=is_end) if day is not None else datetime.fromisoformat(text)
+        found.timestamp()
+        return found
+    except (ValueError, OverflowError, OSError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time: give a date (2026-11-01), a time (2026-11-01T10:00), 7d, 3w, today or yesterday"
+        ) from None
+
+
+def when(text: str) -> str:
+    """Return a WHEN as it is; raise ArgumentTypeError if it is not a time."""
+    moment(text, datetime.now())
+    return text
+
+
+def span_ms(since: str | None, until: str | None, now: datetime) -> tuple[float | None, float | None]:
+    """Return the span of time that two WHENs name, in ms since 1970; a date as `until` includes that day.
+
+    Raises:
+        argparse.ArgumentTypeError: one of them is not a time.
+    """
+    return (
+        moment(since, now).timestamp() * 1000 if since is not None else None,
+        moment(until, now, is_end=True).timestamp() * 1000 if until is not None else None,
+    )
+
+
+def add_span(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add `--since` and `--until`, for what happened in that time."""
+    parser.add_argument("--since", type=when, metavar="WHEN", help=f"{what} since a date, a time, 7d, 3w or today")
+    parser.add_argument("--until", type=when, metavar="WHEN", help=f"{what} until then; a date includes that day")

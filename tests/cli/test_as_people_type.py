@@ -1,0 +1,125 @@
+"""The command line as people type it: mistakes, examples, filters, and what the next program gets."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.cli import main
+from sessionbrowse.cli.examples import EXAMPLES
+from sessionbrowse.cli.parser import AGENT_NAMES, HOMES, make_parser, parse
+from sessionbrowse.demo import make_demo
+
+READING = {"list", "projects", "labels", "stats", "search", "show", "tree", "context", "doctor"}
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_demo(tmp_path_factory.mktemp("demo"))
+
+
+def asked(capfd, demo: Path, *words: str) -> str:
+    """Return what a command prints for the demo store."""
+    roots = [word for agent in AGENT_NAMES for word in ("--root", str(demo / agent))]
+    assert main([*words, *roots]) == 0
+    return str(capfd.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("typed", "usage", "sentence"),
+    [
+        (["lst"], "sessionbrowse", "There is no command 'lst'. Did you mean list?"),
+        (["reanme", "x", "y"], "sessionbrowse", "There is no command 'reanme'. Did you mean rename?"),
+        (["zzz"], "sessionbrowse", "There is no command 'zzz'. --help lists them."),
+        (["list", "--lim", "1"], "sessionbrowse list", "There is no option --lim. Did you mean --limit?"),
+        (["pick", "--jsn"], "sessionbrowse pick", "There is no option --jsn. Did you mean --json?"),
+        (["show", "a", "b"], "sessionbrowse show", "There is no place for b."),
+        (["stats", "--by", "modle"], "sessionbrowse stats", "'modle' is not one of"),
+        (["stats", "--by", "modle"], "sessionbrowse stats", "Did you mean model?"),
+        (["list", "--limit", "x"], "sessionbrowse list", "'x' is not a whole number."),
+        (["list", "--limit", "-1"], "sessionbrowse list", "-1 is less than 0."),
+        (["list", "--root", ""], "sessionbrowse list", "the directory's name is empty."),
+    ],
+)
+def test_a_mistake_gets_the_usage_of_the_command_that_was_meant(typed, usage, sentence, capfd):
+    assert main(typed) == 2
+    said = capfd.readouterr().err
+    assert said.startswith(f"usage: {usage} [-h]")
+    assert sentence in said.splitlines()[-1]
+
+
+def test_each_command_has_examples_that_are_right(capfd, demo: Path):
+    assert set(EXAMPLES) == set(HOMES)
+    for command, examples in EXAMPLES.items():
+        for typed, does in examples:
+            assert does
+            line = typed[typed.index("sessionbrowse") :].split("|")[0].split(">")[0].split(")")[0]
+            arguments = shlex.split(line)[1:]
+            assert parse(arguments).command == command, typed
+    with pytest.raises(SystemExit):
+        parse(["search", "--help"])
+    assert "role:user" in capfd.readouterr().out
+
+
+READS = [typed for name in sorted(READING) for typed, _ in EXAMPLES[name] if "01a2" not in typed]
+
+
+@pytest.mark.parametrize("typed", READS)
+def test_an_example_that_reads_runs(typed: str, capfd, demo: Path):
+    roots = [word for agent in AGENT_NAMES for word in ("--root", str(demo / agent))]
+    words = shlex.split(typed.split("|")[0])[1:]
+    assert main([*words, *roots]) in (0, 1)
+    said = capfd.readouterr()
+    assert said.out or "not exist" in said.err or "nothing found" in said.err
+
+
+def test_a_directory_takes_those_below_it_along(capfd, demo: Path):
+    shop = str(demo / "home/dev/webshop")
+    dev = str(demo / "home/dev")
+    only = json.loads(asked(capfd, demo, "list", "--cwd", shop, "--json"))
+    below = json.loads(asked(capfd, demo, "list", "--cwd", dev, "--under", "--json"))
+    assert {each["cwd"] for each in only} == {shop}
+    assert {each["cwd"] for each in below} > {shop}
+    for command in ("projects", "labels"):
+        found = json.loads(asked(capfd, demo, command, "--cwd", dev, "--under", "--json"))
+        assert {each["cwd"] for each in found} > {shop}, command
+        assert {each["cwd"] for each in json.loads(asked(capfd, demo, command, "--cwd", shop, "--json"))} == {shop}
+
+
+def test_labels_and_projects_are_filtered_by_words_and_time(capfd, demo: Path):
+    every = json.loads(asked(capfd, demo, "labels", "--json"))
+    found = json.loads(asked(capfd, demo, "labels", "JWT", "--json"))
+    assert {each["label"] for each in found} >= {"jwt-works"}
+    assert len(found) < len(every)
+    times = sorted(each["time"] for each in every)
+    day = times[len(times) // 2][:10]
+    late = json.loads(asked(capfd, demo, "labels", "--since", day, "--json"))
+    early = json.loads(asked(capfd, demo, "labels", "--until", day, "--json"))
+    assert 0 < len(late) < len(every)
+    assert 0 < len(early) < len(every)
+    assert {each["entry_id"] for each in late} | {each["entry_id"] for each in early} == {e["entry_id"] for e in every}
+    assert len(json.loads(asked(capfd, demo, "labels", "--limit", "2", "--json"))) == 2
+    assert [each["cwd"][-7:] for each in json.loads(asked(capfd, demo, "projects", "SHOP", "--json"))] == ["webshop"]
+    assert len(json.loads(asked(capfd, demo, "projects", "--limit", "2", "--json"))) == 2
+    assert json.loads(asked(capfd, demo, "projects", "--since", "2100-01-01", "--json")) == []
+
+
+def test_a_pipe_gets_whole_ids_and_paths(capfd, demo: Path):
+    documents = json.loads(asked(capfd, demo, "list", "--json"))
+    rows = asked(capfd, demo, "list").splitlines()
+    assert [row.split("\t")[-1] for row in rows] == [each["id"] for each in documents]
+    assert asked(capfd, demo, "list", "--null").split("\0")[:-1] == [each["path"] for each in documents]
+    (label, *_) = json.loads(asked(capfd, demo, "labels", "--json"))
+    assert asked(capfd, demo, "labels").splitlines()[0].endswith(f"{label['id']} {label['entry_id']}")
+
+
+def test_every_option_has_a_help_text():
+    commands = next(action for action in make_parser()._actions if isinstance(action, argparse._SubParsersAction))
+    for name, command in commands.choices.items():
+        for action in command._actions:
+            assert action.help, f"{name} {action.dest}"
+            assert not action.help.endswith("."), f"{name} {action.dest}: titles have no full stop"
