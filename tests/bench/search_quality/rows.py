@@ -18,8 +18,6 @@ from tests.conftest import CORPUS
 
 SESSIONS_ON_A_PAGE = 10
 HITS_OF_A_SESSION = 3
-HITS_FOR_A_PAGE = 100
-"""`search --limit` counts hits; sessions are taken from so many."""
 AHEAD = {"hard": 0.30, "ordinary": 0.08}
 """The lead in recall at 5 that the stores ask for, as a share of the questions."""
 RIGHT_ENTRIES = 0.8
@@ -119,7 +117,7 @@ def _store(bench: Bench, name: str) -> QualityStore:
 
 
 def _searched(bench: Bench, store: Store, asked: Asked) -> Answer:
-    return of_hits(_ask(bench, store, "search", asked.question.ask, HITS_FOR_A_PAGE).stdout)
+    return of_hits(_ask(bench, store, "search", asked.question.ask, SESSIONS_ON_A_PAGE).stdout)
 
 
 def _listed(bench: Bench, store: Store, asked: Asked) -> Answer:

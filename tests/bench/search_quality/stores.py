@@ -16,7 +16,7 @@ from tests.bench.search_quality import noise
 from tests.bench.search_quality.base import Asked, Known, read_base, resolve, write_base
 from tests.bench.search_quality.questions import HERE, questions
 
-VERSION = 1
+VERSION = 2
 """Part of a store's description: stores of another generator are made anew."""
 STORES = ("hard", "ordinary", "10,000")
 GENERATED = StoreSpec("search-generated", "mixed", 150, 30_000_000)

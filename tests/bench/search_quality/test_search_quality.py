@@ -67,7 +67,7 @@ def test_at_most_a_third_is_answered_by_a_word_of_one_session_only(base: tuple[l
 
 def test_noise_is_the_same_for_the_same_seed_and_invented_topics_are_not_asked_for(tmp_path: Path) -> None:
     talk = ["the cache was stale and the test failed", "clear the cache"] * 3
-    asks = ["stale cache", "pale moon", "blue tree", "old road"]
+    asks = ["stale cache", "pale moon", "blue tree", "old road", "red barn", "dry well"]
     for invent in (False, True):
         words = noise.vocabulary(talk, asks, invent=invent)
         folders = [tmp_path / f"{invent}-{each}" for each in "ab"]
