@@ -10,8 +10,8 @@ from functools import cached_property
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import MatchSpan
-from sessionbrowse.model.search.query import SearchQuery, find_word, has_words, word_spans
-from sessionbrowse.model.search.words import literal, words_of
+from sessionbrowse.model.search.query import SearchQuery, has_words, word_spans
+from sessionbrowse.model.search.words import find_word, literal, words_of
 
 TITLE_CHARACTERS = 200
 

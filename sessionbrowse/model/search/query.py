@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.search.patterns import BadPattern, MatchSpan, compiled
-from sessionbrowse.model.search.words import is_cjk, literal, original_offsets, words_of
+from sessionbrowse.model.search.words import find_whole, find_word, is_cjk, literal, original_offsets, words_of
 
 AGENTS = ("pi", "omp", "atomic", "indusagi")
 STATES = ("active", "abandoned", "compacted")
@@ -35,6 +35,8 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     phrases: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
     """Those phrases that were typed without quotes: runs of CJK characters."""
+    compounds: tuple[tuple[str, ...], ...] = ()
+    """The parts of identifiers such as `fooBar`, `foo_bar` and `foo.bar`, also found in the other spellings."""
     pattern: str | None = None
     agents: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
@@ -96,6 +98,8 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
     words: list[str] = []
     phrases: list[str] = []
     runs: list[str] = []
+    compounds: list[tuple[str, ...]] = []
+    marks: list[str] = []
     pattern: str | None = None
     filters: dict[str, list[str]] = {key: [] for key in _FILTERS}
     if text.count('"') % 2:
@@ -111,12 +115,18 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
             if value:
                 filters[found["key"].lower()].append(value)
         else:
-            _add_term(found[0], words, runs)
+            if not _add_term(found[0], words, runs) and not found[0].isascii():
+                marks += _phrase(found[0])
+            compounds += _compound(found[0])
+    if not (words or phrases or runs or pattern):
+        # An emoji is searched if there is nothing else.
+        phrases += marks
     phrases += runs
     return SearchQuery(
         words=tuple(dict.fromkeys(words)),
         phrases=tuple(dict.fromkeys(phrases)),
         runs=tuple(dict.fromkeys(runs)),
+        compounds=tuple(dict.fromkeys(compounds)),
         pattern=pattern,
         agents=tuple(_one_of("agent", value, AGENTS) for value in filters["agent"]),
         projects=_folded(filters["project"]),
@@ -168,6 +178,12 @@ def has_words(query: SearchQuery, text: str) -> bool:
     return all(find_word(wanted, folded) >= 0 for wanted in (*query.words, *query.phrases))
 
 
+def is_as_typed(query: SearchQuery, text: str) -> bool:
+    """Tell whether all words and phrases of a query stand in a text as whole words."""
+    folded = literal(text)
+    return all(find_whole(wanted, folded) >= 0 for wanted in (*query.words, *query.phrases))
+
+
 def snippet(text: str, spans: list[MatchSpan]) -> tuple[str, tuple[MatchSpan, ...]]:
     """Return one line of text around the first match, and the matches in that line."""
     first = spans[0][0] if spans else 0
@@ -184,19 +200,6 @@ def snippet(text: str, spans: list[MatchSpan]) -> tuple[str, tuple[MatchSpan, ..
     return head + line + tail, marks
 
 
-def find_word(wanted: str, folded: str) -> int:
-    """Return the first offset at which `wanted` begins a word of `folded`, -1 if there is none."""
-    at = folded.find(wanted)
-    if not (wanted[0].isalnum() or wanted[0] == "_") or is_cjk(wanted[0]):
-        return at
-    while at > 0:
-        before = folded[at - 1]
-        if not (before.isalnum() or before == "_") or is_cjk(before):
-            return at
-        at = folded.find(wanted, at + 1)
-    return at
-
-
 # ---- parts of the grammar ---------------------------------------------------------------------------------------
 
 _FILTERS = ("agent", "project", "name", "label", "role", "tool", "model", "before", "after", "branch")
@@ -205,6 +208,9 @@ _TERM = re.compile(
     r'|(?:(?<!\S)(?P<key>[A-Za-z]+):(?:"(?P<quoted>[^"]*)"|(?P<value>[^\s"]*)))|[^\s"]+',
     re.DOTALL,
 )
+_IDENTIFIER = re.compile(r"[A-Za-z0-9]+(?:[_.-][A-Za-z0-9]+)*")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_MAX_PARTS = 4
 _RELATIVE = re.compile(r"(\d{1,6})([hdwmy])")
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _HOURS = {"h": 1, "d": 24, "w": 168, "m": 30 * 24, "y": 365 * 24}
@@ -215,10 +221,11 @@ def _folded(values: list[str]) -> tuple[str, ...]:
     return tuple([folded for value in values if (folded := literal(value))])
 
 
-def _add_term(term: str, words: list[str], runs: list[str]) -> None:
-    """Add the words of an unquoted term, and the runs of CJK characters in it."""
+def _add_term(term: str, words: list[str], runs: list[str]) -> bool:
+    """Add the words of an unquoted term, and the runs of CJK characters in it; tell whether it has any."""
     run = ""
-    for word in words_of(term):
+    found = words_of(term)
+    for word in found:
         if is_cjk(word):
             run += word
             continue
@@ -228,6 +235,15 @@ def _add_term(term: str, words: list[str], runs: list[str]) -> None:
         words.append(word)
     if run:
         (runs if len(run) > 1 else words).append(run)
+    return bool(found)
+
+
+def _compound(term: str) -> list[tuple[str, ...]]:
+    """Return the parts of an identifier, if the term is one."""
+    if not _IDENTIFIER.fullmatch(term):
+        return []
+    parts = tuple([part.lower() for part in _PART.findall(term)])
+    return [parts] if 1 < len(parts) <= _MAX_PARTS else []
 
 
 def _phrase(text: str) -> list[str]:

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 
 from msgspec import Struct
 
 from sessionbrowse.model.search.patterns import MatchSpan
-from sessionbrowse.model.search.query import SearchQuery, find_word
-from sessionbrowse.model.search.word_forms import EXACT, fit, key_of
-from sessionbrowse.model.search.words import is_cjk, literal, original_offsets, words_of
+from sessionbrowse.model.search.query import SearchQuery
+from sessionbrowse.model.search.word_forms import BEGINNING, EXACT, INSIDE, MISSPELT, STEM, fit, key_of
+from sessionbrowse.model.search.words import (
+    ends_word,
+    find_whole,
+    find_word,
+    is_cjk,
+    is_letter,
+    literal,
+    original_offsets,
+    words_of,
+)
 
 MAX_PLACES = 40
 """Maximum number of places of one term that count in one entry."""
@@ -27,12 +38,19 @@ Place = tuple[int, int, int, float]
 
 
 class Term(Struct, frozen=True):
-    """A word, phrase or pair of CJK characters of a query; `instead` are the words taken for a misspelt one."""
+    """A word, phrase or pair of CJK characters of a query.
+
+    `instead` are the words taken for a misspelt one, `spellings` other forms of an identifier that are one word, and
+    `parts` the words of which it consists where it is written in several. `run` are the CJK characters around a pair.
+    """
 
     text: str
     is_word: bool
     is_required: bool = False
     instead: tuple[str, ...] = ()
+    spellings: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    run: str = ""
 
     def tokens(self) -> tuple[str, ...]:
         """Return the words that a text with this term has."""
@@ -51,10 +69,10 @@ class Evidence(Struct, frozen=True):
 
 def terms_of(query: SearchQuery) -> list[Term]:
     """Return the terms of a query: words, quoted phrases, and the pairs of characters in runs of CJK."""
-    found = [Term(word, not is_cjk(word)) for word in query.words]
+    found = [_word_term(word, query) for word in query.words]
     for phrase in query.phrases:
         if phrase in query.runs:
-            found += [Term(phrase[at : at + 2], False) for at in range(len(phrase) - 1)]
+            found += [Term(phrase[at : at + 2], False, run=phrase) for at in range(len(phrase) - 1)]
         else:
             found.append(Term(phrase, False, is_required=True))
     return list(dict.fromkeys(found))
@@ -106,9 +124,18 @@ def score_of(evidence: Evidence, rarities: Sequence[float]) -> float:
     return score * _ROLE_FACTORS.get(evidence.role, 1.0)
 
 
-def is_exact(evidence: Evidence) -> bool:
-    """Tell whether all terms stand in the entry as they were typed."""
-    return min(evidence.weights) == EXACT
+def _word_term(word: str, query: SearchQuery) -> Term:
+    spellings: list[str] = []
+    parts: tuple[str, ...] = ()
+    for compound in query.compounds:
+        joined = "".join(compound)
+        if word.replace("_", "") == joined:
+            spellings += [joined, "_".join(compound)]
+            parts = compound
+        elif word in compound:
+            spellings.append(joined)
+    others = tuple([each for each in dict.fromkeys(spellings) if each != word])
+    return Term(word, not is_cjk(word), spellings=others, parts=parts)
 
 
 def snippet_of(text: str, evidence: Evidence, rarities: Sequence[float]) -> tuple[str, tuple[MatchSpan, ...]]:
@@ -148,46 +175,76 @@ def snippet_of(text: str, evidence: Evidence, rarities: Sequence[float]) -> tupl
 
 def _keys(term: Term) -> list[str]:
     if not term.is_word:
-        return [min(words_of(term.text), key=len, default=term.text)]
-    return [key_of(word) for word in (term.text, *term.instead)]
+        # JSON may escape these marks.
+        pieces = words_of(term.text) or re.split(r'[\s"\\/]+', term.text)
+        return [max(pieces, key=len)]
+    return [key_of(word) for word in (term.text, *term.instead, *term.spellings, *term.parts[:1])]
 
 
 def _words(term: Term, folded: str) -> list[tuple[int, int, float]]:
     found: dict[tuple[int, int], float] = {}
-    for wanted in (term.text, *term.instead):
-        key = key_of(wanted)
+
+    def add(key: str, weight_of: Callable[[str], float]) -> None:
         at = folded.find(key)
         while at >= 0 and len(found) < MAX_PLACES:
-            begin, end = _word_at(folded, at, at + len(key))
-            weight = fit(wanted, folded[begin:end])
-            if weight:
-                found[begin, end] = max(weight, found.get((begin, end), 0.0))
+            begin, end = _word_at(folded, at, at + len(key), len(term.text))
+            weight = weight_of(folded[begin:end])
+            if weight > found.get((begin, end), 0.0):
+                found[begin, end] = weight
             at = folded.find(key, max(end, at + 1))
+
+    add(key_of(term.text), partial(fit, term.text))
+    for other in term.instead:
+        add(key_of(other), partial(_corrected, other))
+    for other in term.spellings:
+        add(other, partial(_spelt, other))
+    if term.parts:
+        for match in _in_parts(term.parts).finditer(folded):
+            found[match.span()] = STEM
+    if len(found) >= MAX_PLACES and EXACT not in found.values():
+        # The places that count may have ended before the first whole word.
+        at = find_whole(term.text, folded)
+        if at >= 0:
+            found[at, at + len(term.text)] = EXACT
     return [(begin, end, weight) for (begin, end), weight in found.items()]
+
+
+def _corrected(wanted: str, word: str) -> float:
+    return MISSPELT * fit(wanted, word)
+
+
+def _spelt(spelling: str, word: str) -> float:
+    return STEM if word == spelling else INSIDE
+
+
+@lru_cache(maxsize=64)
+def _in_parts(parts: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern for the parts of an identifier as words of their own, with one mark or blank between them."""
+    return re.compile(r"(?<!\w)" + r"[\W_]".join(parts) + r"(?!\w)")
 
 
 def _phrases(term: Term, folded: str) -> list[tuple[int, int, float]]:
     found: list[tuple[int, int, float]] = []
+    size = len(term.text)
+    usual = EXACT if not term.run or term.run in folded else BEGINNING
     at = find_word(term.text, folded)
     while at >= 0 and len(found) < MAX_PLACES:
-        found.append((at, at + len(term.text), EXACT))
-        rest = find_word(term.text, folded[at + 1 :]) if len(folded) < 1_000_000 else -1
-        at = at + 1 + rest if rest >= 0 else -1
+        found.append((at, at + size, usual if ends_word(term.text, folded, at + size) else BEGINNING))
+        at = find_word(term.text, folded, at + 1)
+    if at >= 0 and usual == EXACT and not any(weight == EXACT for _, _, weight in found):
+        at = find_whole(term.text, folded, at)
+        found += [(at, at + size, EXACT)] if at >= 0 else []
     return found
 
 
-def _word_at(folded: str, begin: int, end: int) -> tuple[int, int]:
-    """Return the begin and the end of the word around a part of it."""
-    least, most = begin - _MAX_WORD, end + _MAX_WORD
-    while begin > max(0, least) and _is_letter(folded[begin - 1]):
+def _word_at(folded: str, begin: int, end: int, length: int) -> tuple[int, int]:
+    """Return the begin and the end of the word around a part of it; `length` is that of the word searched for."""
+    least, most = begin - _MAX_WORD - length, end + _MAX_WORD + length
+    while begin > max(0, least) and is_letter(folded[begin - 1]):
         begin -= 1
-    while end < min(len(folded), most) and _is_letter(folded[end]):
+    while end < min(len(folded), most) and is_letter(folded[end]):
         end += 1
     return begin, end
-
-
-def _is_letter(character: str) -> bool:
-    return (character.isalnum() or character == "_") and (character.isascii() or not is_cjk(character))
 
 
 def _closest(places: Sequence[Place], terms: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-EXACT, STEM, BEGINNING, RELATED, INSIDE = 1.0, 0.9, 0.8, 0.6, 0.5
+EXACT, STEM, BEGINNING, MISSPELT, RELATED, INSIDE = 1.0, 0.9, 0.8, 0.7, 0.6, 0.5
 """Weights of the ways in which a word of a text fits a word of a query."""
 LEAST_INSIDE = 4
 """Least number of letters that are searched inside of words; shorter ones are in too many."""

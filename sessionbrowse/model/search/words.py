@@ -42,6 +42,42 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(fold(text))
 
 
+def words_in(folded: str) -> list[str]:
+    """Return the words of a folded text, in order."""
+    return _WORD.findall(folded)
+
+
+def find_whole(wanted: str, folded: str, start: int = 0) -> int:
+    """Return the first offset from `start` at which `wanted` stands and neither begins nor ends inside a word, or -1.
+
+    Both texts are made by `literal`.
+    """
+    at = find_word(wanted, folded, start)
+    while at >= 0 and not ends_word(wanted, folded, at + len(wanted)):
+        at = find_word(wanted, folded, at + 1)
+    return at
+
+
+def ends_word(wanted: str, folded: str, end: int) -> bool:
+    """Tell whether `wanted`, which stands in a text before `end`, ends with its last word."""
+    return end >= len(folded) or not (is_letter(wanted[-1]) and is_letter(folded[end]))
+
+
+def find_word(wanted: str, folded: str, start: int = 0) -> int:
+    """Return the first offset from `start` at which `wanted` begins a word of `folded`, -1 if there is none."""
+    at = folded.find(wanted, start)
+    if not is_letter(wanted[0]):
+        return at
+    while at > 0 and is_letter(folded[at - 1]):
+        at = folded.find(wanted, at + 1)
+    return at
+
+
+def is_letter(character: str) -> bool:
+    """Tell whether neighbours of a folded character can belong to its word; a CJK character is a word by itself."""
+    return (character.isalnum() or character == "_") and (character.isascii() or not is_cjk(character))
+
+
 def is_cjk(word: str) -> bool:
     """Tell whether a folded word is one character of a script without blanks between words."""
     return len(word) == 1 and bisect_right(_CJK_BOUNDS, word) % 2 == 1
@@ -113,6 +149,7 @@ def _literal_text(run: str) -> str:
 
 @lru_cache(maxsize=16384)
 def _literal_character(character: str) -> str:
+    character = _of_usual_width(character)
     if is_cjk(character):
         return character
     return "".join([part for part in _parts(character) if not unicodedata.category(part).startswith("M")])
@@ -144,6 +181,7 @@ def _fold_run(run: str) -> str:
 
 @lru_cache(maxsize=16384)
 def _fold_character(character: str) -> str:
+    character = _of_usual_width(character)
     if is_cjk(character):
         # Hangul is kept as it is: decomposed, a syllable would become several letters.
         return f" {character} "
@@ -153,6 +191,11 @@ def _fold_character(character: str) -> str:
             continue
         folded += part if part.isalnum() or part == "_" else " "
     return folded
+
+
+def _of_usual_width(character: str) -> str:
+    """Return the usual form of a full-width or half-width character, such as A for a wide A; others as they are."""
+    return unicodedata.normalize("NFKC", character) if "\uff00" <= character <= "\uffef" else character
 
 
 def _parts(character: str) -> str:

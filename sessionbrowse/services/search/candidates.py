@@ -141,6 +141,10 @@ class RowMap:
                 for row in rows[low:high]:
                     yield from entries[row - base]
 
+    def runs_of(self, file: int) -> list[tuple[int, int]]:
+        """Return the first row and the number of rows of each run of a file."""
+        return [(self._bases[run], self._counts[run]) for run in self._runs_of(file)]
+
     def _runs_of(self, file: int) -> Sequence[int]:
         last = self._last_runs.get(file)
         return (*self._earlier_runs.get(file, ()), last) if last is not None else ()

@@ -11,7 +11,10 @@ from sessionbrowse.format.oversized_line import reduce_line
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.store.read.content import closing, file_blocks, open_content
+from sessionbrowse.store.read.content import BLOCK_BYTES, closing, file_blocks, open_content
+
+_GAP_BYTES = 16 * 1024
+"""Largest gap between two lines that are read at once."""
 
 
 def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tuple[int, bytes]]:
@@ -28,13 +31,29 @@ def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tupl
         return
     with closing(descriptor):
         try:
-            for index, offset, size in places:
-                raw = b"".join(file_blocks(descriptor, offset, offset + size))
+            begin, end, block = 0, 0, b""
+            for number, (index, offset, size) in enumerate(places):
+                if not (begin <= offset and offset + size <= end):
+                    begin, end = offset, _end_of_block(places, number)
+                    block = b"".join(file_blocks(descriptor, begin, end))
+                raw = block[offset - begin : offset - begin + size]
                 if len(raw) < size:
                     raise IndexError(path)
                 yield index, reduce_line(raw) if size > MAX_LISTED_LINE_BYTES else raw
         except OSError:
             return
+
+
+def _end_of_block(places: Sequence[tuple[int, int, int]], number: int) -> int:
+    """Return where to end reading from one place on, so that neighbours in the file are read at once."""
+    _, begin, size = places[number]
+    end = begin + size
+    while (number := number + 1) < len(places):
+        _, offset, size = places[number]
+        if not end <= offset <= end + _GAP_BYTES or offset + size > begin + BLOCK_BYTES:
+            break
+        end = offset + size
+    return end
 
 
 def streamed_lines(summary: Summary) -> Iterator[tuple[int, bytes]]:

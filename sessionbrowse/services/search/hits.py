@@ -56,9 +56,9 @@ class Checkpoint(Struct, frozen=True):
     preview: str
 
 
-def session_hit(summary: Summary, title: str, spans: list[MatchSpan], score: float) -> Hit:
+def session_hit(summary: Summary, title: str, spans: list[MatchSpan], score: float, match: str = "exact") -> Hit:
     """Return the hit for a session that was found by its title."""
-    return entry_hit(summary, None, None, "name", "active", title, spans, score, summary.modified)
+    return entry_hit(summary, None, None, "name", "active", title, spans, score, summary.modified, match)
 
 
 def entry_hit(
@@ -71,6 +71,7 @@ def entry_hit(
     spans: list[MatchSpan],
     score: float,
     time_ms: float | None,
+    match: str = "exact",
 ) -> Hit:
     """Return the hit for an entry, with a snippet of its text around the first match."""
     line, marks = snippet(text, spans)
@@ -88,6 +89,7 @@ def entry_hit(
         marks=marks,
         score=round(score + min(max(summary.modified or 0, 0) / _SCORE_SPAN_MS, 0.999), 6),
         time_ms=time_ms,
+        match=match,
     )
 
 

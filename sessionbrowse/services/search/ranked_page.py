@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.entry_facts import EntryFacts
-from sessionbrowse.model.search.relevance import Evidence, Term, evidence_in, is_exact, snippet_of
+from sessionbrowse.model.search.relevance import Evidence, Term, evidence_in, snippet_of
+from sessionbrowse.model.search.word_forms import EXACT as EXACT_FORM
 from sessionbrowse.services.search.hits import MATCHES, Hit, session_hit
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.services.search.session_trees import SessionTree
@@ -66,7 +67,10 @@ class MatchingSession(Struct):
     rows: list[TermRow]
     named: list[float]
     found: list[Found]
+    elsewhere: list[float] = []
+    """The weights of frequent terms in the session's other rows."""
     guess: float = 0.0
+    likely: int = SOME
     match: int = SOME
     score: float = 0.0
     was_read: bool = False
@@ -74,9 +78,15 @@ class MatchingSession(Struct):
     def weights(self) -> list[float]:
         """Return the best weight of each term in the session."""
         groups = [self.named, *(each.evidence.weights for each in self.found)]
-        if not self.was_read:
-            groups += [row.weights for row in self.rows]
+        groups += [row.weights for row in self.rows] if not self.was_read else []
+        groups += [self.elsewhere] if self.elsewhere else []
         return [max(column) for column in zip(*groups, strict=True)]
+
+    def likely_class(self) -> int:
+        """Return the best class that the session can have."""
+        groups = [self.named, *(each.evidence.weights for each in self.found), *(row.weights for row in self.rows)]
+        best = min(map(likely, groups))
+        return best if best != SESSION or min(self.weights()) > 0 else SOME
 
 
 def grouped(
@@ -205,7 +215,7 @@ class Page:
             marks=marks,
             score=round(candidate.score, 4),
             time_ms=found.facts.time_ms,
-            match=MATCHES[own if own in (EXACT, FORMS) and candidate.match != TYPO else candidate.match],
+            match=MATCHES[own if own in (EXACT, FORMS) and candidate.match != TYPO else max(candidate.match, SESSION)],
         )
 
     @staticmethod
@@ -220,7 +230,13 @@ class Page:
 
 def class_of(found: Found) -> int:
     """Return the class of an entry by itself."""
-    return EXACT if is_exact(found.evidence) else FORMS if min(found.evidence.weights) else SESSION
+    return likely(found.evidence.weights)
+
+
+def likely(weights: Sequence[float]) -> int:
+    """Return the class of a text, or the best class of its entries, by the weights of the terms in it."""
+    least = min(weights)
+    return EXACT if least == EXACT_FORM else FORMS if least > 0 else SESSION
 
 
 def worth(rarities: Sequence[float], weights: Sequence[float]) -> float:

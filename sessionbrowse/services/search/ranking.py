@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -24,12 +24,11 @@ from sessionbrowse.model.search.relevance import (
     score_of,
     terms_of,
 )
+from sessionbrowse.model.search.word_forms import EXACT as EXACT_FORM
 from sessionbrowse.model.search.word_forms import LEAST_MISSPELT, is_misspelt
 from sessionbrowse.model.search.words import literal, words_of
 from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
 from sessionbrowse.services.search.ranked_page import (
-    EXACT,
-    FORMS,
     SESSION,
     SOME,
     TYPO,
@@ -38,17 +37,20 @@ from sessionbrowse.services.search.ranked_page import (
     Page,
     Ranking,
     class_of,
+    likely,
     worth,
 )
 from sessionbrowse.services.search.searcher import Searcher, fits_session
-from sessionbrowse.services.search.word_rows import TermRow, misspelt, rows_by_file
+from sessionbrowse.services.search.word_rows import TermRow, TermRows, misspelt
 from sessionbrowse.store.index.rows import FileRow
+from sessionbrowse.store.index.schema import is_damage
 
 READ_ENTRIES = 200
 """Number of entries with a term that are read for a page of results."""
 HALF_LIFE_DAYS = 30.0
 _READ_OF_ONE = 12
-_LINES_PER_ENTRY = 8
+_MOST_OF_ONE = 8
+"""Entries of a session that are read at most, as a multiple of the usual number."""
 _SESSION_SHARE, _SECOND_SHARE, _NAME_SHARE, _LABEL_SHARE, _PLACE_SHARE = 0.4, 0.15, 0.5, 0.4, 0.25
 _AGE_SHARE = 0.12
 _LEAST_SHARE = 0.2
@@ -88,6 +90,9 @@ class Ranker:
     def _set_terms(self, terms: list[Term]) -> None:
         self._terms = terms
         self._keys = keys_of(terms)
+        self._ids = [term.text for term in terms if len(term.text) >= _LEAST_ID]
+        self._rows: TermRows | None = None
+        self._directories: dict[str, bool] = {}
         # A phrase that is required need not stand in the name.
         self._optional = [replace(term, is_required=False) for term in terms]
         self._nothing = [0.0] * len(terms)
@@ -105,12 +110,13 @@ class Ranker:
         self._rarities = self._rarities_in(candidates, len(fitting))
         for candidate in candidates:
             candidate.guess = self._guess(candidate)
-        candidates.sort(key=lambda each: (-each.guess, -(each.summary.modified or 0), each.summary.path))
+        # The rows tell the best class that a session can have: such sessions are read first, lest one is not seen.
+        candidates.sort(key=lambda each: (each.likely, -each.guess, -(each.summary.modified or 0), each.summary.path))
         unread = self._read(candidates, sessions, per_session)
         ranked = [each for each in candidates if each.was_read and self._judge(each)]
         ranked.sort(key=lambda each: (each.match, -each.score, -(each.summary.modified or 0), each.summary.path))
-        if self._instead and any(each.match == TYPO for each in ranked):
-            ranked = [each for each in ranked if each.match == TYPO]
+        if self._instead:
+            ranked = _with_corrections(ranked)
         return Ranking(
             Page(self._searcher, self._terms, self._rarities).sessions(ranked, sessions, per_session, copies=copies),
             self._instead,
@@ -124,9 +130,12 @@ class Ranker:
         rows = searcher.rows if not searcher.is_outdated() else {}
         by_file: dict[int, list[TermRow]] = {}
         if rows and searcher.words is not None:
+            newest = [row.row for each in summaries if (row := rows.get(each.path)) is not None]
             try:
-                by_file = rows_by_file(searcher.words, self._terms, self._tools)
-            except sqlite3.Error:
+                self._rows = TermRows(searcher.words, self._terms, self._tools, newest)
+                by_file = self._rows.by_file
+            except sqlite3.DatabaseError as error:
+                searcher.words.damage = error if is_damage(error) else None
                 rows = {}
         found: list[MatchingSession] = []
         for summary in summaries:
@@ -135,9 +144,10 @@ class Ranker:
             named = self._named(summary)
             row = rows.get(summary.path)
             if row is None or (self._tools and not row.has_tools):
-                entries = list(self._judged(streamed_lines(summary)))
-                if entries or any(named):
-                    found.append(MatchingSession(summary, None, [], named, entries, was_read=True))
+                candidate = MatchingSession(summary, None, [], named, [], was_read=True)
+                candidate.found = list(self._in_states(candidate, self._judged(streamed_lines(summary))))
+                if candidate.found or any(named):
+                    found.append(candidate)
             elif row.row in by_file or any(named):
                 found.append(MatchingSession(summary, row, by_file.get(row.row, []), named, []))
         return found
@@ -177,19 +187,30 @@ class Ranker:
 
     def _named(self, summary: Summary) -> list[float]:
         """Return how well each term fits the name, the labels, the directory and the id of a session."""
-        text = "\n".join([summary.name or "", *summary.labels, *summary.cwd.split("/")[-2:], summary.id or ""])
-        lowered = text.lower()
-        if text.isascii() and not any(key in lowered for key in self._keys):
+        own = (summary.id or "").lower()
+        by_id = any(own.startswith(text) for text in self._ids)
+        directory = self._directories.get(summary.cwd)
+        if directory is None:
+            directory = self._directories[summary.cwd] = self._has_key(summary.cwd)
+        is_likely = by_id or directory or (summary.name and self._has_key(summary.name))
+        if not is_likely and not any(map(self._has_key, summary.labels)):
             return self._nothing
         query = self._query
         if query.is_about_entries or not is_in_time(query, summary.modified):
             return self._nothing
-        evidence = evidence_in(self._optional, text[: len(text) - len(summary.id or "")], "name")
+        text = "\n".join([summary.name or "", *summary.labels, *summary.cwd.split("/")[-2:]])
+        evidence = evidence_in(self._optional, text, "name")
         weights = list(evidence.weights) if evidence is not None else [0.0] * len(self._terms)
-        for number, term in enumerate(self._terms):
-            if len(term.text) >= _LEAST_ID and summary.id and summary.id.lower().startswith(term.text):
-                weights[number] = 1.0
-        return weights
+        if by_id:
+            for number, term in enumerate(self._terms):
+                # An id is several words for a query.
+                if own.startswith(term.text) or f"-{term.text}" in own:
+                    weights[number] = EXACT_FORM
+        return weights if any(weights) else self._nothing
+
+    def _has_key(self, text: str) -> bool:
+        lowered = text.lower()
+        return not text.isascii() or any(key in lowered for key in self._keys)
 
     def _rarities_in(self, candidates: Sequence[MatchingSession], sessions: int) -> list[float]:
         # A term that is nowhere says nothing about a session.
@@ -206,6 +227,7 @@ class Ranker:
             best = max((worth_of(each.evidence.weights) for each in candidate.found), default=0.0)
         else:
             best = max((worth_of(row.weights) for row in candidate.rows), default=0.0)
+        candidate.likely = candidate.likely_class()
         score = (best + _SESSION_SHARE * worth_of(candidate.weights())) * self._share(candidate.weights())
         return score + _NAME_SHARE * worth_of(candidate.named)
 
@@ -232,6 +254,8 @@ class Ranker:
             if candidate.row is None or not candidate.rows:
                 continue
             candidate.found = self._entries(candidate, candidate.row, read_of_one)
+            if self._rows is not None:
+                candidate.elsewhere = self._rows.weights_in(candidate.row.row)
             room -= len(candidate.found)
         return 0
 
@@ -241,17 +265,22 @@ class Ranker:
         found: dict[int, Found] = {}
         try:
             places = index.places(row)
-            ordered = sorted(candidate.rows, key=lambda each: (-self._worth(each.weights), each.row))
-            for number, each in enumerate(ordered):
-                if len(found) >= limit and number:
+            ordered = sorted(
+                candidate.rows, key=lambda each: (likely(each.weights), -self._worth(each.weights), each.row)
+            )
+            best = SOME
+            for each in ordered:
+                # Rows in which a better match may stand are read on, but not without end.
+                if len(found) >= limit and (likely(each.weights) >= best or len(found) >= limit * _MOST_OF_ONE):
                     break
                 chosen = [entry for entry in each.rows.entries_of(row.row, [each.row]) if entry not in found]
                 spots = [(entry, places.offsets[entry], places.sizes[entry]) for entry in chosen]
-                for judged in self._judged(lines_at(candidate.summary.path, spots)):
+                for judged in self._in_states(candidate, self._judged(lines_at(candidate.summary.path, spots))):
                     found[judged.index] = judged
+                    best = min(best, class_of(judged))
         except (ValueError, IndexError, sqlite3.Error):
             # The index is damaged, or the file changed meanwhile.
-            return list(self._judged(streamed_lines(candidate.summary)))
+            return list(self._in_states(candidate, self._judged(streamed_lines(candidate.summary))))
         return list(found.values())
 
     def _judged(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Found]:
@@ -273,8 +302,6 @@ class Ranker:
 
     def _judge(self, candidate: MatchingSession) -> bool:
         """Set class and score of a session that was read; tell whether it is an answer at all."""
-        if candidate.found and (self._query.labels or self._query.states):
-            candidate.found = self._in_states(candidate)
         weights = candidate.weights()
         if not any(weights) or (self._query.is_about_entries and not candidate.found):
             return False
@@ -284,12 +311,9 @@ class Ranker:
             each.score = score_of(each.evidence, self._rarities)
         candidate.found.sort(key=lambda each: (class_of(each), -each.score, -each.index))
         groups = [candidate.named, *(each.evidence.weights for each in candidate.found)]
-        if any(min(group) == 1.0 for group in groups):
-            candidate.match = EXACT
-        elif any(min(group) > 0 for group in groups):
-            candidate.match = FORMS
-        else:
-            candidate.match = SESSION if min(weights) > 0 else SOME
+        candidate.match = min([likely(group) for group in groups], default=SESSION)
+        if candidate.match == SESSION and min(weights) == 0:
+            candidate.match = SOME
         if any(weight and term.instead for term, weight in zip(self._terms, weights, strict=True)):
             candidate.match = TYPO
         share = self._share(weights)
@@ -302,12 +326,26 @@ class Ranker:
         candidate.score = score * (1 + _AGE_SHARE * 2.0 ** -min(age, 1000))
         return True
 
-    def _in_states(self, candidate: MatchingSession) -> list[Found]:
-        query, tree = self._query, self._searcher.trees.tree(candidate.summary)
-        marks = {label.index: literal(label.text) for label in tree.labels()} if tree is not None else {}
+    def _in_states(self, candidate: MatchingSession, found: Iterable[Found]) -> Iterable[Found]:
+        """Return the entries whose state and labels fit the query."""
+        query = self._query
+        if not (query.labels or query.states):
+            return found
+        tree = self._searcher.trees.tree(candidate.summary)
+        if tree is None:
+            return []
+        marks: dict[int, list[str]] = {}
+        for label in self._searcher.trees.labels(candidate.summary) if query.labels else ():
+            marks.setdefault(label.index, []).append(literal(label.text))
         return [
             each
-            for each in candidate.found
-            if not query.states or (tree is not None and tree.state(each.index) in query.states)
-            if not query.labels or any(wanted in marks.get(each.index, "") for wanted in query.labels)
+            for each in found
+            if not query.states or tree.state(each.index) in query.states
+            if not query.labels or any(w in mark for mark in marks.get(each.index, ()) for w in query.labels)
         ]
+
+
+def _with_corrections(ranked: list[MatchingSession]) -> list[MatchingSession]:
+    """Return the answers to a query with a corrected word: those with that word, and those that fit better without."""
+    best = max((each.score for each in ranked if each.match == TYPO), default=0.0)
+    return [each for each in ranked if each.match == TYPO or each.score > best]

@@ -14,7 +14,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.listing.title_search import Titles
 from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_facts, is_in_time
 from sessionbrowse.model.search.patterns import FindFirst, MatchSpan, first_spans
-from sessionbrowse.model.search.query import SearchQuery, has_words, may_be_in, word_spans
+from sessionbrowse.model.search.query import SearchQuery, has_words, is_as_typed, may_be_in, word_spans
 from sessionbrowse.model.search.words import literal
 from sessionbrowse.services.list.snapshot import Snapshot
 from sessionbrowse.services.search.candidates import Candidates, WordIndex
@@ -135,7 +135,7 @@ class Searcher:
             # Titles that match only with a misspelt word come last.
             for summary in self._titles.near(query, cancelled):
                 if fits_session(query, summary) and is_in_time(query, summary.modified):
-                    yield session_hit(summary, self._titles.title(summary), [], NEAR_SCORE)
+                    yield session_hit(summary, self._titles.title(summary), [], NEAR_SCORE, "typo")
 
     def _matching(
         self, query: SearchQuery, matches: WordMatches[T], cancelled: Cancelled
@@ -158,7 +158,7 @@ class Searcher:
             if cancelled():
                 return
             if fits_session(query, summary) and is_in_time(query, summary.modified):
-                yield session_hit(summary, summary.name or "", spans, NAME_SCORE)
+                yield session_hit(summary, summary.name or "", spans, NAME_SCORE, _match(query, summary.name or ""))
 
     def _labels(self, query: SearchQuery, summary: Summary, cancelled: Cancelled) -> Iterator[Hit]:
         texts = [text for text in summary.labels if has_words(query, text)]
@@ -174,8 +174,18 @@ class Searcher:
         for label, spans in self._matching(query, labels, cancelled):
             tree = self.trees.tree(summary)
             state = tree.state(label.index) if tree is not None else "active"
+            match = _match(query, label.text)
             yield entry_hit(
-                summary, label.index, label.entry_id, "label", state, label.text, spans, LABEL_SCORE, label.entry_ms
+                summary,
+                label.index,
+                label.entry_id,
+                "label",
+                state,
+                label.text,
+                spans,
+                LABEL_SCORE,
+                label.entry_ms,
+                match,
             )
 
     # ---- texts in memory -----------------------------------------------------------------------------------
@@ -275,7 +285,16 @@ class Searcher:
         if query.states and state not in query.states:
             return None
         return entry_hit(
-            summary, index, entry_id, facts.role, state or "active", facts.text, spans, TEXT_SCORE, facts.time_ms
+            summary,
+            index,
+            entry_id,
+            facts.role,
+            state or "active",
+            facts.text,
+            spans,
+            TEXT_SCORE,
+            facts.time_ms,
+            _match(query, facts.text),
         )
 
 
@@ -292,6 +311,10 @@ def _lines_with_words(
         spans = word_spans(query, facts.text)
         if spans is not None:
             yield (index, facts), facts.text, spans
+
+
+def _match(query: SearchQuery, text: str) -> str:
+    return "exact" if is_as_typed(query, text) else "forms"
 
 
 def _batches(matches: WordMatches[T]) -> Iterator[list[tuple[T, str, list[MatchSpan]]]]:

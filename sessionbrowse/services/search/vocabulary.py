@@ -1,13 +1,14 @@
-"""The words in a table of texts, and the rows that contain them; the index has this table of words already."""
+"""The words in a table of texts, and the rows that contain them."""
 
 from __future__ import annotations
 
-import re
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Iterator
 from functools import cached_property
 
 from sessionbrowse.model.search.word_forms import LEAST_INSIDE, LEAST_MISSPELT, fit, is_misspelt, key_of
+from sessionbrowse.store.index.rows import damaged
+from sessionbrowse.store.index.text_rows import read_words
 
 MAX_FORMS = 200
 """Maximum number of words that one word of a query stands for."""
@@ -19,24 +20,21 @@ class Vocabulary:
     def __init__(self, connection: sqlite3.Connection, table: str) -> None:
         self._connection = connection
         self._table = table
-        # The table is temporary: it is a view of the text table, so nothing is written.
-        make = f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_words USING fts5vocab('main', '{table}', 'row')"
-        connection.execute(make)
 
-    def forms(self, wanted: str) -> list[str]:
-        """Return the words that fit `wanted`, without the word itself, the best first."""
-        key = key_of(wanted)
-        ask = f"SELECT term FROM temp.{self._table}_words WHERE term >= ? AND term < ?"
-        found = {row[0] for row in self._connection.execute(ask, (key, key + "\U0010ffff"))}
+    def forms(self, wanted: str) -> dict[str, float]:
+        """Return the words that fit `wanted`, without the word itself, with their weights."""
+        if len(wanted) < 2:
+            return {}
+        found = set(self._with("\n" + key_of(wanted)))
         if len(wanted) >= LEAST_INSIDE:
-            found.update(self._lines(re.escape(wanted)))
-        elif len(wanted) > 1:
-            found.update(
-                self._lines(f"(?:_{re.escape(wanted)}_|_{re.escape(wanted)}(?=\n)|(?<=\n){re.escape(wanted)}_)")
-            )
+            found.update(self._with(wanted))
+        else:
+            for part in (f"_{wanted}_", f"_{wanted}\n"):
+                found.update(self._with(part))
         found.discard(wanted)
         weights = {word: weight for word in found if (weight := fit(wanted, word))}
-        return sorted(weights, key=lambda word: (-weights[word], len(word), word))[:MAX_FORMS]
+        best = sorted(weights, key=lambda word: (-weights[word], len(word), word))[:MAX_FORMS]
+        return {word: weights[word] for word in best}
 
     def misspelt(self, wanted: str) -> list[str]:
         """Return the words that differ from `wanted` by one letter."""
@@ -44,34 +42,32 @@ class Vocabulary:
             return []
         # One mistake leaves the first or the second half of the word as it is.
         half = len(wanted) // 2
-        begin, end = re.escape(wanted[: half - 1]), re.escape(wanted[half + 1 :])
-        length = len(wanted)
-        ask = rf"(?<=\n)(?:{begin}[^\n]{{{length - half},{length - half + 2}}}|[^\n]{{{half},{half + 2}}}{end})(?=\n)"
-        return sorted({word for word in re.findall(ask, self._all) if is_misspelt(wanted, word)})
+        near = {*self._with("\n" + wanted[: half - 1]), *self._with(wanted[half + 1 :] + "\n")}
+        return sorted(word for word in near if is_misspelt(wanted, word))
 
-    def rows_with(self, words: Collection[str]) -> list[int]:
-        """Return the ids of the rows that contain any of these words, in order."""
-        return self._rows(" OR ".join(f'"{word}"' for word in words))
+    def rows(self, expression: str, most: int = -1) -> list[int]:
+        """Return the ids of at most `most` rows that match an expression of FTS5, in order."""
+        ask = f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ? ORDER BY rowid LIMIT ?"
+        return [row[0] for row in self._connection.execute(ask, (expression, most))]
 
-    def rows_with_all(self, words: Collection[str]) -> list[int]:
-        """Return the ids of the rows that contain all of these words; a word may only begin there."""
-        return self._rows(" AND ".join(f'"{word}"*' for word in words))
+    def rows_between(self, expression: str, first: int, count: int) -> list[int]:
+        """Return the ids of those of `count` rows from `first` on that match an expression of FTS5, in order."""
+        ask = f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid"
+        return [row[0] for row in self._connection.execute(ask, (expression, first, first + count - 1))]
 
-    def _rows(self, asked: str) -> list[int]:
-        ask = f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ? ORDER BY rowid"
-        return [row[0] for row in self._connection.execute(ask, (asked,))] if asked else []
-
-    def _lines(self, pattern: str) -> list[str]:
-        """Return the words that contain a pattern."""
-        found: list[str] = []
+    def _with(self, piece: str) -> Iterator[str]:
+        """Yield the words around each place of a piece of the list of words, where they end with a newline."""
         text = self._all
-        for match in re.finditer(pattern, text):
-            found.append(text[text.rfind("\n", 0, match.start() + 1) + 1 : text.find("\n", match.end() - 1)])
-            if len(found) >= 10 * MAX_FORMS:
-                break
-        return [word.strip("\n") for word in found]
+        at = text.find(piece)
+        while at >= 0:
+            begin = at if piece[0] == "\n" else text.rfind("\n", 0, at)
+            end = text.find("\n", at + 1)
+            yield text[begin + 1 : end]
+            at = text.find(piece, end)
 
     @cached_property
     def _all(self) -> str:
-        rows = self._connection.execute(f"SELECT term FROM temp.{self._table}_words")
-        return "\n" + "\n".join([row[0] for row in rows]) + "\n"
+        try:
+            return read_words(self._connection, self._table)
+        except ValueError as error:
+            raise damaged("a list of words is wrong") from error

@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from sessionbrowse.model.search.relevance import Term
-from sessionbrowse.model.search.word_forms import EXACT, fit
+from sessionbrowse.model.search.word_forms import EXACT, INSIDE, MISSPELT, STEM
+from sessionbrowse.model.search.words import is_cjk
 from sessionbrowse.services.search.vocabulary import Vocabulary
 from sessionbrowse.store.index.schema import TEXT_TABLES
 
 if TYPE_CHECKING:
     from sessionbrowse.services.search.candidates import RowMap, WordIndex
 
+FREQUENT_ROWS = 4000
+"""Number of rows of a table above which those of a term are not all read: it is looked up where rarer terms are."""
+NEWEST_FILES = 100
+"""Number of files that are searched where all terms are frequent, the newest first."""
 _FORMS_STEP = 0.25
+
+Expressions = dict[float, str]
+"""The expressions of FTS5 that find a term, by the weight of its forms; the least weight comes first."""
 
 
 class TermRow(Struct):
@@ -26,28 +34,93 @@ class TermRow(Struct):
     weights: list[float]
 
 
-def rows_by_file(index: WordIndex, terms: Sequence[Term], tools: bool) -> dict[int, list[TermRow]]:
-    """Return the rows that contain a term, by the id of their file.
+class TermRows:
+    """Finds the rows that contain terms of a query.
+
+    `newest` are the ids of the files in question, the newest first.
 
     Raises:
         sqlite3.Error: the index is damaged.
     """
-    found: dict[int, list[TermRow]] = {}
-    for rows, vocabulary in _tables(index, tools):
-        by_row: dict[int, TermRow] = {}
-        for number, term in enumerate(terms):
-            for weight, words in _words_by_weight(term, vocabulary).items():
-                for row in vocabulary.rows_with(words) if term.is_word else vocabulary.rows_with_all(words):
-                    known = by_row.get(row)
-                    if known is None:
-                        known = by_row[row] = TermRow(rows, row, [0.0] * len(terms))
-                    if known.weights[number] < weight:
-                        known.weights[number] = weight
-        for row in sorted(by_row):
+
+    def __init__(self, index: WordIndex, terms: Sequence[Term], tools: bool, newest: Sequence[int]) -> None:
+        self._count = len(terms)
+        # A term without words, such as an emoji, may be in every row.
+        self._known = [0.0 if term.tokens() else EXACT for term in terms]
+        self._frequent: list[tuple[RowMap, Vocabulary, dict[int, Expressions]]] = []
+        self.by_file: dict[int, list[TermRow]] = {}
+        for rows, vocabulary in _tables(index, tools):
+            expressions = {number: _expressions(term, vocabulary) for number, term in enumerate(terms) if term.tokens()}
+            self._find(rows, vocabulary, expressions, newest)
+
+    def weights_in(self, file: int) -> list[float]:
+        """Return the weights of the frequent terms anywhere in a file; those of other terms are 0."""
+        weights = [0.0] * self._count
+        for rows, vocabulary, expressions in self._frequent:
+            for base, count in rows.runs_of(file):
+                for number, by_weight in expressions.items():
+                    for weight, expression in reversed(by_weight.items()):
+                        if weights[number] < weight and vocabulary.rows_between(expression, base, count):
+                            weights[number] = weight
+        return weights
+
+    def _find(
+        self, rows: RowMap, vocabulary: Vocabulary, expressions: dict[int, Expressions], newest: Sequence[int]
+    ) -> None:
+        found: dict[int, TermRow] = {}
+        frequent: dict[int, Expressions] = {}
+        rare: list[str] = []
+        for number, by_weight in expressions.items():
+            whole = " OR ".join(by_weight.values())
+            ids = vocabulary.rows(whole, FREQUENT_ROWS + 1)
+            if len(ids) > FREQUENT_ROWS:
+                frequent[number] = by_weight
+                continue
+            if not ids:
+                continue
+            rare.append(f"({whole})")
+            for weight, expression in by_weight.items():
+                self._note(found, rows, number, weight, ids if len(by_weight) == 1 else vocabulary.rows(expression))
+        for number, by_weight in frequent.items():
+            for weight, expression in by_weight.items():
+                if rare:
+                    near = f"({expression}) AND ({' OR '.join(rare)})"
+                    self._note(found, rows, number, weight, vocabulary.rows(near))
+                else:
+                    self._note_newest(found, rows, number, weight, expression, vocabulary, newest)
+        if frequent:
+            self._frequent.append((rows, vocabulary, frequent))
+        for row in sorted(found):
             file = rows.file_of(row)
             if file is not None:
-                found.setdefault(file, []).append(by_row[row])
-    return found
+                self.by_file.setdefault(file, []).append(found[row])
+
+    def _note_newest(
+        self,
+        found: dict[int, TermRow],
+        rows: RowMap,
+        number: int,
+        weight: float,
+        expression: str,
+        vocabulary: Vocabulary,
+        newest: Sequence[int],
+    ) -> None:
+        files = 0
+        for file in newest:
+            runs = rows.runs_of(file)
+            for base, count in runs:
+                self._note(found, rows, number, weight, vocabulary.rows_between(expression, base, count))
+            files += bool(runs)
+            if files >= NEWEST_FILES:
+                return
+
+    def _note(self, found: dict[int, TermRow], rows: RowMap, number: int, weight: float, ids: Sequence[int]) -> None:
+        for row in ids:
+            known = found.get(row)
+            if known is None:
+                known = found[row] = TermRow(rows, row, self._known.copy())
+            if known.weights[number] < weight:
+                known.weights[number] = weight
 
 
 def misspelt(index: WordIndex, word: str, tools: bool) -> tuple[str, ...]:
@@ -68,13 +141,24 @@ def _tables(index: WordIndex, tools: bool) -> list[tuple[RowMap, Vocabulary]]:
     ]
 
 
-def _words_by_weight(term: Term, vocabulary: Vocabulary) -> dict[float, list[str]]:
-    """Return the words to look up for a term, by weight, the least weight first."""
+def _expressions(term: Term, vocabulary: Vocabulary) -> Expressions:
     if not term.is_word:
-        return {EXACT: list(term.tokens())}
-    found: dict[float, list[str]] = {}
-    for wanted in (term.text, *term.instead):
-        found.setdefault(EXACT, []).append(wanted)
-        for word in vocabulary.forms(wanted):
-            found.setdefault(fit(wanted, word) // _FORMS_STEP * _FORMS_STEP, []).append(word)
-    return dict(sorted(found.items()))
+        tokens = [f'"{token}"' for token in term.tokens()]
+        if not is_cjk(term.tokens()[-1]):
+            tokens[-1] += "*"
+        return {EXACT: " AND ".join(tokens)}
+    weights = vocabulary.forms(term.text)
+    for other in term.instead:
+        for word, weight in {other: EXACT, **vocabulary.forms(other)}.items():
+            weights[word] = max(weights.get(word, 0.0), MISSPELT * weight)
+    for spelling in term.spellings:
+        weights[spelling] = max(weights.get(spelling, 0.0), STEM)
+        for word in vocabulary.forms(spelling):
+            weights[word] = max(weights.get(word, 0.0), INSIDE)
+    by_weight: dict[float, list[str]] = {EXACT: [f'"{term.text}"']}
+    for word, weight in weights.items():
+        by_weight.setdefault(weight // _FORMS_STEP * _FORMS_STEP or _FORMS_STEP, []).append(f'"{word}"')
+    if term.parts:
+        parts = " AND ".join([f'"{part}"' for part in term.parts])
+        by_weight.setdefault(STEM // _FORMS_STEP * _FORMS_STEP, []).append(f"({parts})")
+    return {weight: " OR ".join(words) for weight, words in sorted(by_weight.items())}

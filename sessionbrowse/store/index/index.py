@@ -385,7 +385,7 @@ class Index:
                 "usage",
                 "settled",
                 "shards",
-                *[f"{table}_rows" for table in TEXT_TABLES],
+                *[f"{table}_{kind}" for table in TEXT_TABLES for kind in ("rows", "words")],
             ):
                 run(f"DELETE FROM {table}")
             for table in TEXT_TABLES:

@@ -19,7 +19,7 @@ from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW
 from sessionbrowse.store.system.locks import take_lock
 
 APPLICATION_ID = 0x5E551085
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 _WAIT_S = 2.0
@@ -69,6 +69,8 @@ CREATE TABLE said_rows (
 CREATE TABLE tools_rows (
     base INTEGER PRIMARY KEY, file INTEGER NOT NULL, count INTEGER NOT NULL, entries BLOB NOT NULL
 );
+CREATE TABLE said_words (number INTEGER PRIMARY KEY, level INTEGER NOT NULL, words BLOB NOT NULL);
+CREATE TABLE tools_words (number INTEGER PRIMARY KEY, level INTEGER NOT NULL, words BLOB NOT NULL);
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 INSERT INTO facts VALUES ('said_sum', '0'), ('tools_sum', '0');
 CREATE VIRTUAL TABLE said USING fts5(text, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '_'");
@@ -95,7 +97,8 @@ TEXT_TABLES = ("said", "tools")
 """Tables of texts: of messages, and of tool calls and results. A row has the texts of several consecutive entries.
 
 The table `NAME_rows` maps rows to files: the `count` rows from id `base` on belong to `file`, and `entries` are the
-packed numbers of the entries in these rows.
+packed numbers of the entries in these rows. `NAME_words` has lists of the distinct words, in which parts of words are
+found.
 """
 
 
@@ -206,10 +209,14 @@ def create_shard(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def complete_shard(connection: sqlite3.Connection) -> None:
-    """Merge the parts of the word lists, commit, and close."""
+def merge_parts(connection: sqlite3.Connection) -> None:
+    """Merge the parts of the word lists of a new shard."""
     for table in TEXT_TABLES:
         connection.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
+
+
+def complete_shard(connection: sqlite3.Connection) -> None:
+    """Commit a new shard and close it."""
     connection.execute("COMMIT")
     connection.close()
 

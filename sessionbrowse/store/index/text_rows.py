@@ -1,5 +1,7 @@
 """Rows of texts in the word index: written for each file, and read again as a map from rows to files and entries.
 
+The distinct words are listed too, because FTS5 would read all its lists of rows to name them.
+
 Each file has a run of consecutive rows. The map is believed as a whole: a checksum over all runs of a table is kept
 among the facts, because one wrong run would hide the texts of its file from every search. The same holds for the words.
 """
@@ -13,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 
-from sessionbrowse.model.search.words import fold_foreign
+from sessionbrowse.model.search.words import fold_foreign, words_in
 from sessionbrowse.store.index.packed_entries import pack_row_entries, unpack_row_entries
 from sessionbrowse.store.index.rows import damaged, opened, sealed, words_sum
 from sessionbrowse.store.index.schema import TEXT_TABLES
@@ -23,6 +25,8 @@ ROW_CHARACTERS = {"said": 4096, "tools": 128 * 1024}
 WAITING_ROWS = 16
 _BEING_WRITTEN = "being written"
 """The checksum of words that a process writes, or was writing when it was killed."""
+WORD_LISTS = 16
+"""Number of word lists of about the same size that are merged into one."""
 
 Run = tuple[int, int, int]
 """The first row of a run, the id of its file, and the number of its rows."""
@@ -31,8 +35,9 @@ Run = tuple[int, int, int]
 class TextRows:
     """Collects texts into the rows of one table; each row has the texts of many entries, because rows are expensive."""
 
-    def __init__(self, connection: sqlite3.Connection, table: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, table: str, *, words: bool) -> None:
         self._connection = connection
+        self._words: set[str] | None = set() if words else None
         self._insert = f"INSERT INTO {table}(rowid, text) VALUES (?, ?)"
         self._keep = f"INSERT INTO {table}_rows VALUES (?, ?, ?, ?)"
         self._table = table
@@ -67,6 +72,8 @@ class TextRows:
             run = (self._base, file, count)
             packed = sealed(pack_row_entries(self._entries, self._ends), _name(*run))
             self._connection.execute(self._keep, (*run, packed))
+            if self._words:
+                _add_words(self._connection, self._table, self._words)
             add_run(self._connection, self._table, run)
         self._begin()
 
@@ -78,10 +85,15 @@ class TextRows:
     def _begin(self) -> None:
         self._base = self._next
         self._texts, self._characters, self._entries, self._ends = [], 0, [], []
+        if self._words is not None:
+            self._words = set()
 
     def _end_row(self) -> None:
         # Texts are folded one by one: one letter beyond ASCII would make the whole joined string slow to fold.
-        self._waiting.append((self._next, "\n".join(map(fold_foreign, self._texts))))
+        text = "\n".join(map(fold_foreign, self._texts))
+        if self._words is not None:
+            self._words.update(words_in(text.lower()))
+        self._waiting.append((self._next, text))
         self._next += 1
         self._ends.append(len(self._entries))
         self._texts, self._characters = [], 0
@@ -128,6 +140,57 @@ def read_row_entries(connection: sqlite3.Connection, table: str, run: Run) -> li
     """
     held = connection.execute(f"SELECT entries FROM {table}_rows WHERE base = ?", run[:1]).fetchone()
     return unpack_row_entries(bytes(opened(held[0], _name(*run)))) if held is not None else []
+
+
+def write_all_words(connection: sqlite3.Connection) -> None:
+    """List the words of all texts of a database that has no list yet."""
+    for table in TEXT_TABLES:
+        connection.execute(f"CREATE VIRTUAL TABLE temp.{table}_all USING fts5vocab('main', '{table}', 'row')")
+        words = [row[0] for row in connection.execute(f"SELECT term FROM temp.{table}_all")]
+        if words:
+            _put_words(connection, table, 0, words)
+        connection.execute(f"DROP TABLE temp.{table}_all")
+
+
+def read_words(connection: sqlite3.Connection, table: str) -> str:
+    """Return the distinct words of a text table, each after a newline, and a newline at the end; some may come twice.
+
+    Raises:
+        ValueError, sqlite3.Error: the index is damaged.
+    """
+    lists = connection.execute(f"SELECT number, level, words FROM {table}_words").fetchall()
+    return "\n" + "".join([_words_of(table, *each) for each in lists])
+
+
+def _add_words(connection: sqlite3.Connection, table: str, words: set[str]) -> None:
+    """Add a list of words; merge lists of one level into one of the next, so that there are few."""
+    level = 0
+    while True:
+        ask = f"SELECT number, level, words FROM {table}_words WHERE level = ?"
+        same = connection.execute(ask, (level,)).fetchall()
+        if len(same) < WORD_LISTS:
+            break
+        for each in same:
+            try:
+                words.update(_words_of(table, *each).split("\n")[:-1])
+            except ValueError as error:
+                raise damaged("a list of words is wrong") from error
+        connection.execute(f"DELETE FROM {table}_words WHERE level = ?", (level,))
+        level += 1
+    _put_words(connection, table, level, sorted(words))
+
+
+def _put_words(connection: sqlite3.Connection, table: str, level: int, words: Sequence[str]) -> None:
+    number = connection.execute(f"SELECT max(number) FROM {table}_words").fetchone()[0] or 0
+    packed = sealed(zlib.compress("".join([f"{word}\n" for word in words]).encode()), f"{table} {number + 1} {level}")
+    connection.execute(f"INSERT INTO {table}_words VALUES (?, ?, ?)", (number + 1, level, packed))
+
+
+def _words_of(table: str, number: int, level: int, packed: bytes) -> str:
+    try:
+        return zlib.decompress(opened(packed, f"{table} {number} {level}")).decode()
+    except (TypeError, zlib.error) as error:
+        raise ValueError(str(error)) from error
 
 
 def add_run(connection: sqlite3.Connection, table: str, run: Run) -> None:

@@ -19,8 +19,8 @@ from sessionbrowse.store.index.packed_entries import Part, ends_at, opened_parts
 from sessionbrowse.store.index.read_file import IndexedFile, read_for_index, read_growth
 from sessionbrowse.store.index.read_state import State
 from sessionbrowse.store.index.rows import FileRow, opened, pack_summary, sealed
-from sessionbrowse.store.index.schema import SHARD_PREFIX, TEXT_TABLES, complete_shard, create_shard
-from sessionbrowse.store.index.text_rows import TextRows
+from sessionbrowse.store.index.schema import SHARD_PREFIX, TEXT_TABLES, complete_shard, create_shard, merge_parts
+from sessionbrowse.store.index.text_rows import TextRows, write_all_words
 from sessionbrowse.store.index.usage_tables import pack_usage, write_usage
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 
@@ -43,7 +43,8 @@ class Writer:
         self._connection = connection
         self._shard = shard
         self._tools = tools
-        self._texts = [TextRows(connection, table) for table in TEXT_TABLES]
+        # The words of a shard are listed once, when it is complete.
+        self._texts = [TextRows(connection, table, words=not shard) for table in TEXT_TABLES]
 
     def whole(self, file: FoundFile, identity: int) -> Row | None:
         """Read a file from its beginning and return its row; None if it cannot be read, or not be stored."""
@@ -154,6 +155,8 @@ def write_shards(
 
     def finish() -> None:
         for connection, _, name in made:
+            merge_parts(connection)
+            write_all_words(connection)
             complete_shard(connection)
             completed.append(name)
         made.clear()

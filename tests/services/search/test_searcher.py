@@ -355,7 +355,7 @@ def test_what_cannot_be_asked_says_why(query: str, sentence: str) -> None:
     assert sentence in caught.value.sentence
 
 
-@pytest.mark.parametrize("query", ["🎉", "!!! ...", "role:", 'name:""', "branch:any", '"'])
+@pytest.mark.parametrize("query", ["!!! ...", "role:", 'name:""', "branch:any", '"'])
 def test_a_question_without_anything_to_look_for_says_so(query: str) -> None:
     with pytest.raises(BadSearch, match="Add a search word"):
         parse_question(query)

@@ -41,9 +41,10 @@ from sessionbrowse.store.index.schema import (
     complete_shard,
     create_shard,
     locked,
+    merge_parts,
     open_shard,
 )
-from sessionbrowse.store.index.text_rows import TextRows
+from sessionbrowse.store.index.text_rows import WORD_LISTS, TextRows, read_words, write_all_words
 from sessionbrowse.store.index.writer import MAX_RUNS, Writer
 from sessionbrowse.store.read.session_file import open_session
 from tests.support.file_helpers import replace_reads
@@ -474,20 +475,36 @@ def test_what_a_process_left_that_died_while_it_filled_its_shard_is_read_again(
     assert_entries_are_those_of_the_files(index, tmp_path / "store")
 
 
+def test_words_of_many_updates_are_listed_in_few_lists(tmp_path: Path) -> None:
+    database = create_shard(tmp_path / "main")
+    database.execute("BEGIN")
+    for number in range(3 * WORD_LISTS):
+        rows = TextRows(database, "said", words=True)
+        rows.add(0, f"Every word{number} été")
+        rows.finish(number)
+    assert database.execute("SELECT count(*) FROM said_words").fetchone()[0] < 2 * WORD_LISTS
+    assert set(read_words(database, "said").split()) == {"every", "ete", *(f"word{n}" for n in range(3 * WORD_LISTS))}
+
+
 def test_word_lists_that_were_written_in_parts_are_one_in_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(HASH_BYTES, "said", 2000)
     shard = create_shard(tmp_path / "shard")
     shard.execute("BEGIN")
-    rows = TextRows(shard, "said")
+    rows = TextRows(shard, "said", words=False)
     for number in range(200):
         rows.add(number, f"always word{number} " + f"only{number}_ " * 800)
     rows.finish(1)
     parts = "SELECT count(DISTINCT segid) FROM said_idx"
     assert shard.execute(parts).fetchone()[0] > 1
+    merge_parts(shard)
+    write_all_words(shard)
     complete_shard(shard)
     shard = open_shard(tmp_path, "shard")
+    listed = read_words(shard, "said").split("\n")[1:-1]
+    assert len(listed) == 401
+    assert {"always", "word17", "only199_"} <= set(listed)
     assert shard.execute(parts).fetchone()[0] == 1
     assert shard.execute("PRAGMA freelist_count").fetchone()[0] == 0
     assert [row for (row,) in shard.execute("SELECT rowid FROM said WHERE said MATCH 'word17'")] == [18]
