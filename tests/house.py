@@ -46,7 +46,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "sending the terminal only the cells that changed": 150,
     "sessions by name and `latest` on the command line": 60,
     "files, locks, processes and the trash of macOS and Windows": 80,
-    "examples, suggestions and filters on the command line": 160,
+    "examples, suggestions, filters and completion on the command line": 310,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""
 

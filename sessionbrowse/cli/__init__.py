@@ -39,6 +39,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if not words:
             return _browse()
+        if words[0] == "__complete":
+            from sessionbrowse.cli.commands.completion import complete
+
+            return complete(words[1:])
         from sessionbrowse.cli.parser import INTERFACES, parse
 
         try:

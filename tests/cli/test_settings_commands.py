@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -13,8 +11,6 @@ import msgspec
 import pytest
 
 from sessionbrowse.cli import main
-from sessionbrowse.cli.commands.completion import SHELLS, completion
-from sessionbrowse.cli.parser import make_parser
 from sessionbrowse.config import CustomCommand, ResumeSettings, Settings, example, parse_settings
 
 
@@ -133,50 +129,3 @@ def test_config_prints_the_example_and_the_keys(own_home: Path, capsys):
     assert capsys.readouterr().out == example()
     assert main(["config", "--keys"]) == 0
     assert "resume\tr\t" in capsys.readouterr().out
-
-
-def bash_offers(line: str, tmp_path: Path) -> set[str]:
-    script = tmp_path / "completion.bash"
-    script.write_text(completion(make_parser(), "bash"))
-    words = line.split(" ")
-    last = "" if words[-1] else "''"
-    program = (
-        f"source {script}; COMP_WORDS=({line} {last}); COMP_CWORD={len(words) - 1}; _sessionbrowse; "
-        'printf "%s\\n" "${COMPREPLY[@]}"'
-    )
-    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path, timeout=60)
-    assert done.stderr == ""
-    return set(done.stdout.split())
-
-
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
-        ("sessionbrowse re", {"resume", "rename", "restore", "relocate"}),
-        ("sessionbrowse list --s", {"--sort"}),
-        ("sessionbrowse list --sort t", {"threaded"}),
-        ("sessionbrowse --agent o", {"omp"}),
-        ("sessionbrowse completion ", {"bash", "zsh", "fish"}),
-        ("sessionbrowse --root pro", {"project"}),
-        ("sessionbrowse show one", {"one.jsonl"}),
-        ("sessionbrowse fork --", {"--agent", "--at", "--cwd", "--help", "--json", "--root"}),
-    ],
-)
-def test_bash_completes_commands_options_and_values(line: str, offered: set[str], tmp_path: Path):
-    (tmp_path / "project").mkdir()
-    (tmp_path / "profile.txt").touch()
-    (tmp_path / "one.jsonl").touch()
-    assert bash_offers(line, tmp_path) == offered
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_the_script_of_each_shell_knows_every_command_and_is_valid(shell: str, capsys, tmp_path: Path):
-    assert main(["completion", shell]) == 0
-    script = capsys.readouterr().out
-    for command in ("list", "relocate", "completion", "pick"):
-        assert re.search(rf"\b{command}\b", script)
-    if shutil.which(shell) is not None:
-        (tmp_path / "script").write_text(script)
-        checked = subprocess.run([shell, "-n", tmp_path / "script"], capture_output=True, check=False, timeout=60)
-        assert (checked.returncode, checked.stderr) == (0, b"")

@@ -60,10 +60,9 @@ def _print_keys(overrides: dict[str, str]) -> int:
 
 def run_completion(arguments: argparse.Namespace) -> int:
     """Run `completion`: print the completion script for a shell."""
-    from sessionbrowse.cli.commands.completion import completion
-    from sessionbrowse.cli.parser import make_parser
+    from sessionbrowse.cli.commands.completion import SCRIPTS
 
-    print(completion(make_parser(), arguments.shell), end="")
+    print(SCRIPTS[arguments.shell], end="")
     return 0
 
 

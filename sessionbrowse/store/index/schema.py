@@ -400,6 +400,23 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def open_for_reading(directory: Path) -> sqlite3.Connection | None:
+    """Return a connection that writes nothing, heals nothing and waits for nobody; None if there is no usable index."""
+    path = directory / INDEX_FILE
+    try:
+        if not stat.S_ISREG(os.lstat(path).st_mode) or _foreign(path) is not None:
+            return None
+        # Without its log, SQLite would have to make files beside the database to read it.
+        fixed = "" if _has_content(path.with_name(f"{path.name}-wal")) else "&immutable=1"
+        connection = sqlite3.connect(f"{path.as_uri()}?mode=ro{fixed}", uri=True, isolation_level=None, timeout=0)
+    except (OSError, sqlite3.Error):
+        return None
+    if _unusable(connection) is None:
+        return connection
+    connection.close()
+    return None
+
+
 def _has_content(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 

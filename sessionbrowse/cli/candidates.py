@@ -1,0 +1,230 @@
+"""The words that complete a command line, for the hidden command `__complete`, which the shells' scripts call.
+
+The last word is the one to complete. Sessions and entries come from the index only; nothing is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from sessionbrowse.cli.parser import AGENT_NAMES, HOMES, make_parser
+from sessionbrowse.config import cache_dir
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.text import age, clean, truncate
+
+if TYPE_CHECKING:
+    from sessionbrowse.store.index.index import Index
+    from sessionbrowse.store.index.rows import ListRow
+
+FILES, DIRECTORIES = ":files", ":directories"
+"""The words by which a script is asked to offer files or directories itself."""
+_MOST = 100
+_TITLE_CELLS = 50
+_KINDS = {
+    **dict.fromkeys(("root", "cwd", "old", "new"), DIRECTORIES),
+    **dict.fromkeys(("to", "output", "repair_to", "open_session"), FILES),
+    **dict.fromkeys(("ref", "refs", "session"), "sessions"),
+    **dict.fromkeys(("entry", "at", "drop", "left", "right", "open_leaf"), "entries"),
+}
+"""What the argument of this name takes; others take their choices, or words that nobody can guess."""
+
+
+class Completion(Struct, frozen=True):
+    """A word that may stand there, and what it means."""
+
+    word: str
+    meaning: str = ""
+
+
+class _Typed(Struct):
+    """The words before the one to complete, sorted out."""
+
+    parser: argparse.ArgumentParser
+    roots: list[str] = []
+    agents: list[str] = []
+    values: list[str] = []
+    """The words of the command that belong to no option."""
+    open_option: argparse.Action | None = None
+    """The option whose value is to be completed."""
+
+
+def candidates(words: Sequence[str]) -> list[Completion]:
+    """Return the words that may stand in the place of the last one."""
+    joined = _joined(words)
+    command = next((word for word in joined[:-1] if word in HOMES), None)
+    typed = _sorted_out(make_parser(command) if command else make_parser(), joined[:-1], command)
+    last = joined[-1] if joined else ""
+    option, equals, value = last.partition("=")
+    if equals and last.startswith("--") and typed.open_option is None:
+        action = typed.parser._option_string_actions.get(option)
+        found = list(_values(action, typed, value)) if action is not None else []
+        # bash has split the word at its equals sign, and takes what stands after it.
+        before = "" if "=" in words else f"{option}="
+        return [one if one.word.startswith(":") else Completion(before + one.word, one.meaning) for one in found]
+    if typed.open_option is not None:
+        return list(_values(typed.open_option, typed, last))
+    if last.startswith("-"):
+        return [
+            Completion(name, action.help or "")
+            for name, action in typed.parser._option_string_actions.items()
+            if name.startswith(last) and (name.startswith("--") or last == name)
+        ]
+    if command is None:
+        subs = next(one for one in typed.parser._actions if isinstance(one, argparse._SubParsersAction))
+        return [Completion(one.dest, one.help or "") for one in subs._choices_actions if one.dest.startswith(last)]
+    positional = [action for action in typed.parser._actions if not action.option_strings]
+    number = len(typed.values)
+    if positional and (number < len(positional) or positional[-1].nargs in ("+", "*")):
+        return list(_values(positional[min(number, len(positional) - 1)], typed, last))
+    return []
+
+
+def _joined(words: Sequence[str]) -> list[str]:
+    """Return the words as typed; bash splits `--agent=omp` at its equals sign."""
+    joined: list[str] = []
+    for word in words:
+        if joined and (word == "=" or joined[-1].endswith("=")) and joined[-1].startswith("--"):
+            joined[-1] += word
+        else:
+            joined.append(word)
+    return joined
+
+
+def _sorted_out(parser: argparse.ArgumentParser, words: Sequence[str], command: str | None) -> _Typed:
+    own = parser
+    if command is not None:
+        subs = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
+        own = subs.choices[command]
+    typed = _Typed(own)
+    waiting: argparse.Action | None = None
+    is_before = command is not None
+    for word in words:
+        if waiting is not None:
+            action, waiting, value = waiting, None, word
+        elif word.startswith("-") and word != "-":
+            name, equals, value = word.partition("=")
+            found = own._option_string_actions.get(name) or parser._option_string_actions.get(name)
+            if found is None or found.nargs == 0:
+                continue
+            if not equals:
+                waiting = found
+                continue
+            action = found
+        elif is_before and word == command:
+            is_before = False
+            continue
+        else:
+            typed.values.append(word)
+            continue
+        if action.dest == "roots":
+            typed.roots.append(value)
+        elif action.dest == "agents":
+            typed.agents.append(value)
+    typed.open_option = waiting
+    return typed
+
+
+def _values(action: argparse.Action, typed: _Typed, begun: str) -> Iterator[Completion]:
+    """Yield what may be the value of an option or argument."""
+    kind = _KINDS.get(action.dest) or _KINDS.get(action.dest.removesuffix("s"))
+    if action.choices is not None:
+        yield from (Completion(str(one)) for one in action.choices if str(one).startswith(begun))
+    elif kind in (FILES, DIRECTORIES):
+        yield Completion(str(kind))
+    elif kind == "sessions":
+        if "/" in begun:
+            yield Completion(FILES)
+        else:
+            yield from _sessions(typed, begun)
+    elif kind == "entries" and typed.values:
+        yield from _entries(typed, typed.values[0], begun)
+
+
+def _sessions(typed: _Typed, begun: str) -> Iterator[Completion]:
+    """Yield the sessions whose id begins so, newest first; then those whose name does."""
+    index = _index()
+    if index is None:
+        return
+    try:
+        rows = sorted(_rows(index, typed), key=lambda row: row.modified or 0, reverse=True)
+        wanted = begun.casefold()
+        fitting = [row for row in rows if row.id and row.id.casefold().startswith(wanted)][:_MOST]
+        summaries = index.summaries(fitting)
+        now = time.time() * 1000
+        if "latest".startswith(wanted):
+            yield Completion("latest", "the newest session")
+        for row in fitting:
+            packed = summaries.get(row.path)
+            title = packed[0].title if packed is not None else row.name or ""
+            yield Completion(row.id or "", f"{age(row.modified, now)}  {truncate(clean(title), _TITLE_CELLS)}")
+        if wanted and not fitting:
+            for name in dict.fromkeys(row.name for row in rows if row.name and row.name.casefold().startswith(wanted)):
+                yield Completion(clean(name), "name")
+    finally:
+        index.close()
+
+
+def _index() -> Index | None:
+    from sessionbrowse.store.index.index import Index
+    from sessionbrowse.store.index.schema import open_for_reading
+
+    connection = open_for_reading(cache_dir())
+    return Index(cache_dir(), connection) if connection is not None else None
+
+
+def _rows(index: Index, typed: _Typed) -> Iterator[ListRow]:
+    """Yield the rows of the sessions that a command would find, without those that lists hide."""
+    from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings
+    from sessionbrowse.store.index.rows import read_overview, read_rows
+
+    agents = tuple(name for name in typed.agents if name in AGENT_NAMES)
+    try:
+        places = places_of(Scope(around=real_surroundings(), roots=tuple(typed.roots), agents=agents))
+    except SessionBrowseError:
+        return
+    below = tuple(f"{place.root}/" for place in places)
+    found = read_overview(index.connection)
+    for row in found if found is not None else read_rows(index.connection):
+        if row.path.startswith(below) and not row.hidden and (not agents or row.agent in agents):
+            yield row
+
+
+def _entries(typed: _Typed, reference: str, begun: str) -> Iterator[Completion]:
+    """Yield labels and entry ids of the session that REF names."""
+    from sessionbrowse.store.index.indexed_session import session_from_index
+
+    index = _index()
+    if index is None:
+        return
+    try:
+        path = _path_of(index, typed, reference)
+        session = session_from_index(index, path) if path is not None else None
+    finally:
+        index.close()
+    if session is None:
+        return
+    for number, mark in session.labels.items():
+        if mark.text.startswith(begun):
+            yield Completion(clean(mark.text), f"label of {session.ids[number]}")
+    for entry_id in [one for one in reversed(session.ids) if one and one.startswith(begun)][:_MOST]:
+        yield Completion(entry_id, "entry")
+
+
+def _path_of(index: Index, typed: _Typed, reference: str) -> str | None:
+    if "/" in reference or reference.endswith(".jsonl"):
+        return str(Path(reference).expanduser().resolve())
+    rows = sorted(_rows(index, typed), key=lambda row: row.modified or 0, reverse=True)
+    if reference == "latest":
+        return rows[0].path if rows else None
+    wanted = reference.casefold()
+    exact = [row.path for row in rows if (row.id or "").casefold() == wanted]
+    named = [row.path for row in rows if row.name == reference]
+    begun = [row.path for row in rows if (row.id or "").casefold().startswith(wanted)]
+    found = exact or named or begun
+    return found[0] if len(found) == 1 else None

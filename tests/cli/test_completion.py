@@ -1,0 +1,194 @@
+"""Completion: the words that `__complete` offers, and the three shells that ask it, driven as a person types."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessionbrowse.cli import main
+from sessionbrowse.cli.candidates import candidates
+from sessionbrowse.cli.commands.completion import SCRIPTS
+from sessionbrowse.cli.parser import HOMES
+from tests.support.session_files import Status
+from tests.support.session_files import snapshot as snapshot_of
+from tests.support.story_support import PROJECT_ROOT, StoryHome
+from tests.support.terminal import TAB, Terminal
+
+FIRST, SECOND = "019bee00-0000-7000-8000-000000000001", "019bee00-0000-7000-8000-000000000002"
+
+AT = "2026-01-02T03:04:05.000Z"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StoryHome:
+    """A person with two indexed sessions, the first with a label and a name."""
+    story = StoryHome(tmp_path / "home")
+    monkeypatch.setenv("HOME", str(story.home))
+    for name in ("XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    shop = story.project("webshop")
+    label: dict[str, Any] = {"type": "label", "id": "lab", "parentId": "e02", "timestamp": AT}
+    named: dict[str, Any] = {
+        "type": "session_info",
+        "id": "nam",
+        "parentId": "lab",
+        "timestamp": "2026-01-02T03:04:05.000Z",
+    }
+    story.session(
+        shop,
+        ["Add a cart page", "Done."],
+        days_ago=3,
+        more=[{**label, "targetId": "e01", "label": "before cart"}, {**named, "name": "Cart page"}],
+    )
+    story.session(shop, ["Why is the build slow?", "The cache is cold."], days_ago=2)
+    subprocess.run([sys.executable, "-m", "sessionbrowse", "index"], check=True, timeout=120, cwd=PROJECT_ROOT)
+    monkeypatch.chdir(story.home)
+    return story
+
+
+def snapshot(home: Path) -> Status:
+    """Return everything below the home, without the files by which SQLite's readers and writers agree."""
+    return {path: status for path, status in snapshot_of(home).items() if not str(path).endswith(("-shm", "-wal"))}
+
+
+def words(*typed: str) -> list[str]:
+    return [one.word for one in candidates(typed)]
+
+
+def test_a_command_is_offered_before_and_after_a_root(home: StoryHome) -> None:
+    assert words("re") == ["resume", "rename", "restore", "relocate"]
+    assert set(words("")) == set(HOMES)
+    assert words("--root", "/x", "lis") == ["list"]
+    assert words("--root", "/x", "") == words("")
+    assert words("--root", "") == [":directories"]
+    assert words("--root=") == [":directories"]
+
+
+def test_options_and_their_values_are_offered(home: StoryHome) -> None:
+    assert words("list", "--s") == ["--sort"]
+    assert words("list", "--sort", "t") == ["threaded"]
+    assert words("list", "--sort=t") == ["--sort=threaded"]
+    assert words("list", "--sort", "=", "t") == ["threaded"], "as bash splits it"
+    assert words("--agent", "o") == ["omp"]
+    assert words("completion", "") == ["bash", "zsh", "fish"]
+    assert words("tree", FIRST, "--filter=no") == ["--filter=no-tools"]
+
+
+def test_no_file_is_offered_where_none_fits(home: StoryHome) -> None:
+    for typed in (["list", ""], ["search", "x"], ["list", "--limit", ""], ["rename", FIRST, ""], ["show", FIRST, ""]):
+        assert words(*typed) == [], typed
+    assert words("export", FIRST, "-o", "") == [":files"]
+    assert words("show", "./") == [":files"]
+    assert words("relocate", "") == [":directories"]
+
+
+def test_sessions_are_offered_with_their_titles(home: StoryHome) -> None:
+    found = {one.word: one.meaning for one in candidates(["show", ""])}
+    assert list(found) == ["latest", SECOND, FIRST]
+    assert found[FIRST].endswith("Cart page")
+    assert found[SECOND].endswith("Why is the build slow?")
+    assert words("show", "lat") == ["latest"]
+    assert words("show", "CART") == ["Cart page"]
+    assert words("delete", FIRST, "019bee00-0000-7000-8000-000000000002") == [SECOND]
+    assert words("--root", str(home.home / ".pi/agent"), "show", "019") == [SECOND, FIRST]
+    assert words("--root", "/nowhere", "show", "019") == []
+
+
+def test_labels_and_entries_of_the_session_typed_before_are_offered(home: StoryHome) -> None:
+    assert words("checkout", FIRST, "") == ["before cart", "nam", "lab", "e02", "e01"]
+    assert words("fork", "Cart page", "--at", "e") == ["e02", "e01"]
+    assert words("context", "latest", "--at", "") == ["e02", "e01"]
+    assert words("checkout", "nothing", "") == []
+
+
+def test_it_reads_the_index_only_and_writes_nothing(home: StoryHome, capfd: pytest.CaptureFixture[str]) -> None:
+    before = snapshot(home.home)
+    for typed in (["show", ""], ["checkout", FIRST, ""], ["re"], ["--root", ""]):
+        assert main(["__complete", *typed]) == 0
+    assert snapshot(home.home) == before
+    assert f"{FIRST}\t" in capfd.readouterr().out
+    shutil.rmtree(home.home / ".cache")
+    before = snapshot(home.home)
+    assert main(["__complete", "show", ""]) == 0
+    assert capfd.readouterr().out == ""
+    assert snapshot(home.home) == before
+
+
+def test_a_damaged_index_offers_nothing_and_stays(home: StoryHome, capfd: pytest.CaptureFixture[str]) -> None:
+    path = home.home / ".cache/sessionbrowse/index.sqlite"
+    path.write_bytes(path.read_bytes()[:200])
+    before = snapshot(home.home)
+    assert main(["__complete", "show", ""]) == 0
+    assert capfd.readouterr() == ("", "")
+    assert snapshot(home.home) == before
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_the_script_of_each_shell_is_valid(shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["completion", shell]) == 0
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell} here")
+    (tmp_path / "script").write_text(capsys.readouterr().out)
+    checked = subprocess.run([shell, "-n", tmp_path / "script"], capture_output=True, check=False, timeout=60)
+    assert (checked.returncode, checked.stderr) == (0, b"")
+
+
+STARTS = {
+    "bash": ["bash", "--norc", "--noprofile"],
+    "zsh": ["zsh", "-f"],
+    "fish": ["fish", "--no-config"],
+}
+LOADS = {
+    "bash": "source <(sessionbrowse completion bash)",
+    "zsh": "source <(sessionbrowse completion zsh)",
+    "fish": "sessionbrowse completion fish | source",
+}
+
+
+@pytest.mark.parametrize("shell", STARTS)
+def test_a_shell_completes_as_a_person_types(shell: str, home: StoryHome) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell} here")
+    program = home.programs / "sessionbrowse"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m sessionbrowse "$@"\n')
+    program.chmod(0o755)
+    (home.home / "one.jsonl").touch()
+    env = home.env(PS1="$ ", PATH=f"{home.programs}:{os.path.dirname(str(shutil.which(shell)))}:{os.defpath}")
+    with Terminal(STARTS[shell], env, home.home, rows=30, columns=120) as terminal:
+        terminal.until_quiet(1)
+        terminal.press(LOADS[shell] + "; printf 'REA%s\\n' DY\r")
+        terminal.wait("READY")
+        terminal.until_quiet(0.5)
+        terminal.press("sessionbrowse renam" + TAB)
+        terminal.wait("sessionbrowse rename")
+        terminal.press("019bee00-0000-7000-8000-000000000001"[:-1] + "1" + TAB)
+        terminal.until_quiet(0.5)
+        terminal.press("\x15" + f"sessionbrowse checkout {FIRST} bef" + TAB)
+        terminal.wait(lambda screen: "before\\ cart" in screen.text() or "'before cart'" in screen.text())
+        terminal.press("\x15sessionbrowse --root .pi/agent sho" + TAB)
+        terminal.wait("agent show")
+        terminal.press("\x15sessionbrowse list on" + TAB)
+        terminal.until_quiet(0.7)
+        assert "one.jsonl" not in terminal.screen.text()
+        terminal.press("\x15sessionbrowse show 019bee" + TAB * 3)
+        terminal.wait("Cart page")
+        terminal.press("\x15sessionbrowse list --sort=thr" + TAB)
+        terminal.wait("--sort=threaded")
+
+
+def test_it_takes_little_time(home: StoryHome) -> None:
+    """A person waits for it at each Tab: 120 ms is the aim on a quiet machine, and here others work beside."""
+    command = [sys.executable, "-m", "sessionbrowse", "__complete", "show", ""]
+    taken = []
+    for _ in range(5):
+        begun = time.perf_counter()
+        subprocess.run(command, capture_output=True, check=True, timeout=60, cwd=PROJECT_ROOT)
+        taken.append(time.perf_counter() - begun)
+    assert min(taken) < 1
