@@ -41,6 +41,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "clean copies of sessions: pruned, shrunk, repaired; damage found": 1_650,
     "exports: a page without requests, Markdown, JSONL, JSON": 330,
     "ranking sessions by relevance": 700,
+    "search by relevance in the browser: sessions with their hits, two orders, from hit to hit": 330,
     "words as people type them, exact matches first, and ranking in large stores": 420,
     "search by relevance on the command line: groups of hits, bounds, fields": 200,
     "sending the terminal only the cells that changed": 150,

@@ -6,32 +6,45 @@ from msgspec import Struct, field
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.monitor_messages import BrowserScope
-from sessionbrowse.services.search.hits import Checkpoint, Hit
+from sessionbrowse.services.search.hits import Checkpoint
+from sessionbrowse.services.search.ranked_page import RankedSession
+from sessionbrowse.services.search.ranking import HALF_LIFE_DAYS
 
 # ---- from the browser to the search ---------------------------------------------------------------------------------
 
 
 class SearchSessions(BrowserScope, frozen=True, kw_only=True, tag=True):
-    """First request: answer searches over all sessions."""
+    """First request: answer searches over all sessions; `half_life_days` weighs their age."""
+
+    half_life_days: float = HALF_LIFE_DAYS
 
 
 class Find(Struct, frozen=True, tag=True):
-    """Request to search for a text; the previous search ends. The search pauses after `limit` hits.
+    """Request to search for a text; the previous search ends. The search pauses after `limit` sessions.
 
-    `stamp` is the number of the request; every answer to it has the same number.
+    `stamp` is the number of the request; every answer to it has the same number. `newest` lists exact matches, newest
+    session first, instead of ranking.
     """
 
     stamp: int
     text: str
     tools: bool = False
-    limit: int = 60
+    limit: int = 20
+    newest: bool = False
 
 
 class FindMore(Struct, frozen=True, tag=True):
-    """Request to continue the paused search with this stamp until it has `limit` hits in total."""
+    """Request to continue the paused search with this stamp until it has `limit` sessions in total."""
 
     stamp: int
     limit: int
+
+
+class FindInSession(Struct, frozen=True, tag=True):
+    """Request for more hits of one session that the search with this stamp found."""
+
+    stamp: int
+    path: str
 
 
 class StopSearch(Struct, frozen=True, tag=True):
@@ -50,7 +63,7 @@ class Refresh(Struct, frozen=True, tag=True):
     """Request to scan the disk again, and to repeat the current search if sessions changed."""
 
 
-SearchRequest = SearchSessions | Find | FindMore | StopSearch | ListCheckpoints | Refresh
+SearchRequest = SearchSessions | Find | FindMore | FindInSession | StopSearch | ListCheckpoints | Refresh
 
 # ---- from the search to the browser ---------------------------------------------------------------------------------
 
@@ -70,19 +83,34 @@ class SearchStatus(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class HitPage(Struct, frozen=True, tag=True):
-    """Hits that replace all hits from position `at` on; `sessions` are their summaries, if not sent before."""
+    """Sessions with their hits, which replace all sessions from position `at` on.
+
+    `ranked`: best first, else newest first. `ranking_follows`: a page of the best sessions replaces this one soon.
+    `instead` maps misspelt words to the words that were searched. `unread` counts the sessions with words of the query
+    that were not read, because there are too many.
+    """
 
     stamp: int
     at: int
-    hits: list[Hit]
-    sessions: list[Summary] = field(default_factory=list)
+    sessions: list[RankedSession]
+    ranked: bool = False
+    ranking_follows: bool = False
+    instead: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    unread: int = 0
+
+
+class SessionHits(Struct, frozen=True, tag=True):
+    """More hits of one session, the best first."""
+
+    stamp: int
+    session: RankedSession
 
 
 class SearchProgress(Struct, frozen=True, tag=True):
     """The number of sessions searched so far, and the number of all sessions.
 
-    `finished`: all sessions were searched. `paused`: the search reached its limit of hits. `stopped`: the user stopped
-    the search, or it failed for the reason in `problem`.
+    `finished`: all sessions were searched. `paused`: the search reached its limit of sessions. `stopped`: the user
+    stopped the search, or it failed for the reason in `problem`.
     """
 
     stamp: int
@@ -112,4 +140,4 @@ class CheckpointPage(Struct, frozen=True, tag=True):
     finished: bool = False
 
 
-SearchAnswer = SearchStatus | HitPage | SearchProgress | SearchRefused | CheckpointPage
+SearchAnswer = SearchStatus | HitPage | SessionHits | SearchProgress | SearchRefused | CheckpointPage

@@ -1,4 +1,4 @@
-"""The search server: answer only the newest search request, one page of hits at a time.
+"""The search server: answer only the newest search request, one page of sessions at a time.
 
 The server first searches the sessions in the index. It then scans the disk and repeats the search if sessions changed.
 """
@@ -17,42 +17,38 @@ from msgspec.structs import replace
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.query import BadSearch, SearchQuery, parse_question
+from sessionbrowse.model.search.query import BadSearch, parse_question
 from sessionbrowse.services.background.channel import Channel
-from sessionbrowse.services.background.pattern_worker import PatternStopped, PatternWorker
+from sessionbrowse.services.background.pattern_worker import PatternWorker
 from sessionbrowse.services.background.search_messages import (
     CheckpointPage,
     Find,
+    FindInSession,
     FindMore,
-    HitPage,
     ListCheckpoints,
     Refresh,
     SearchAnswer,
-    SearchProgress,
     SearchRefused,
     SearchRequest,
     SearchSessions,
     SearchStatus,
     StopSearch,
 )
+from sessionbrowse.services.background.search_results import Results, shortened
 from sessionbrowse.services.list.scan import scan
 from sessionbrowse.services.list.snapshot import Snapshot, indexed_snapshot, take_snapshot
 from sessionbrowse.services.search.checkpoints import CheckpointCache
-from sessionbrowse.services.search.hits import Checkpoint, Hit
+from sessionbrowse.services.search.hits import Checkpoint
+from sessionbrowse.services.search.ranking import HALF_LIFE_DAYS
 from sessionbrowse.services.search.searcher import Searcher, is_outdated
 from sessionbrowse.store.find.roots import Scope, real_surroundings
 from sessionbrowse.store.index.index import Index, open_index
 
-FIRST_PAGE_SECONDS = 0.008
-"""Time after which the first page is sent; later pages take longer and are larger."""
-PAGE_SECONDS = 0.1
-FIRST_PAGE_HITS = 40
 RECENT_CHARACTERS = 6_000_000
 """Maximum size of the recent messages in memory; common words are found faster in memory than in the index."""
 RECENT_SESSIONS = 400
 RESCAN_SECONDS = 10.0
 CHECKPOINT_SECONDS = 0.1
-SHOWN_FIRST_CHARACTERS = 300
 
 _DONE = object()
 
@@ -62,10 +58,12 @@ Send = Callable[[SearchAnswer], object]
 class SearchServer:
     """Answers the searches of one browser; call `take` from any thread, and `run` in one thread."""
 
-    def __init__(self, scope: Scope, index_directory: Path, send: Send) -> None:
+    def __init__(
+        self, scope: Scope, index_directory: Path, send: Send, *, half_life_days: float = HALF_LIFE_DAYS
+    ) -> None:
         self._scope = scope
         self._directory = index_directory
-        self._send = send
+        self.send = send
         self._requests: SimpleQueue[SearchRequest | None] = SimpleQueue()
         self._wanted = 0
         self._stopped = -1
@@ -80,9 +78,8 @@ class SearchServer:
         self._scanner: threading.Thread | None = None
         self._scan_again = False
         self._current: Find | None = None
-        self._hits: Iterator[Hit] | None = None
-        self._sent_hits = 0
-        self._searched = 0
+        self._results: Results | None = None
+        self._half_life_days = half_life_days
         self._next_rescan = 0.0
         self._sent_paths: set[str] = set()
         self._preloading: Iterator[None] = iter(())
@@ -123,8 +120,11 @@ class SearchServer:
             case Find():
                 self._find(request)
             case FindMore(stamp=stamp, limit=limit):
-                if self._current is not None and stamp == self._current.stamp:
-                    self._continue(limit)
+                if self._results is not None and stamp == self._results.stamp:
+                    self._results.send_to(limit)
+            case FindInSession(stamp=stamp, path=path):
+                if self._results is not None and stamp == self._results.stamp:
+                    self._results.send_more_of(path)
             case ListCheckpoints(stamp=stamp):
                 self._list_checkpoints(stamp)
             case Refresh():
@@ -137,91 +137,38 @@ class SearchServer:
     def _find(self, wanted: Find, at_least: int = 0) -> None:
         if wanted.stamp != self._wanted:
             return
-        self._current, self._hits = wanted, None
+        self._current, self._results = wanted, None
         is_useless = not self._searcher.indexed_paths or self._searcher.is_outdated()
         if not self._is_scanning and is_useless and time.monotonic() > self._next_rescan:
             # Another process may have built an index meanwhile, or rebuilt it.
             self._start_scan()
-        self._sent_paths.clear()
         try:
             query = parse_question(wanted.text)
         except BadSearch as error:
-            self._send(SearchRefused(wanted.stamp, str(error)))
+            self.send(SearchRefused(wanted.stamp, str(error)))
             return
-        self._sent_hits = self._searched = 0
-        self._hits = self._search(query, wanted)
-        self._continue(wanted.limit, at_least)
+        self._results = Results(self._searcher, query, wanted, self._half_life_days, self)
+        self._results.send_to(wanted.limit, at_least)
 
-    def _search(self, query: SearchQuery, wanted: Find) -> Iterator[Hit]:
-        def count_searched(count: int) -> None:
-            self._searched = count
-
-        return self._searcher.find(
-            query,
-            tools=wanted.tools,
-            cancelled=lambda: self._is_stale(wanted.stamp),
-            wait_for_labels=False,
-            looked_at=count_searched,
-        )
-
-    def _is_stale(self, stamp: int) -> bool:
+    def is_stale(self, stamp: int) -> bool:
+        """Return True if a search was stopped, or another one was requested since."""
         return stamp != self._wanted or stamp == self._stopped
 
-    def _continue(self, limit: int, at_least: int = 0) -> None:
-        """Send hits up to `limit`; the first page has `at_least` hits or more, unless the search finds fewer."""
-        wanted, hits = self._current, self._hits
-        if wanted is None or hits is None:
-            return
-        stamp, sessions = wanted.stamp, len(self._searcher.summaries)
-        page: list[Hit] = []
-        first = self._sent_hits == 0
-        due = time.monotonic() + (FIRST_PAGE_SECONDS if first else PAGE_SECONDS)
-        finished, paused = True, False
-        problem: str | None = None
-        while self._sent_hits + len(page) < limit:
-            try:
-                hit = next(hits, None)
-            except PatternStopped as error:
-                hit, problem = None, error.sentence
-            if self._is_stale(stamp):
-                finished, problem = False, None
-                break
-            if problem is not None:
-                # A pattern that failed is not repeated when sessions change: it would fail again.
-                finished, self._stopped = False, stamp
-            if hit is None:
-                break
-            page.append(hit)
-            is_due = time.monotonic() >= due or (first and len(page) >= FIRST_PAGE_HITS)
-            if is_due and self._sent_hits + len(page) >= at_least:
-                self._send_page(stamp, page)
-                page, first = [], False
-                self._send(SearchProgress(stamp, self._searched, sessions))
-                due = time.monotonic() + PAGE_SECONDS
-        else:
-            finished, paused = False, True
-        if stamp != self._wanted:
-            return
-        stopped = not (finished or paused)
-        if stopped and self._sent_hits + len(page) < at_least:
-            # The repeated search was stopped early, so the browser keeps the hits that it shows.
-            self._sent_hits = at_least
-        else:
-            self._send_page(stamp, page)
-        self._send(SearchProgress(stamp, self._searched, sessions, finished, paused, stopped, problem))
+    def is_superseded(self, stamp: int) -> bool:
+        """Return True if another search was requested since."""
+        return stamp != self._wanted
 
-    def _send_page(self, stamp: int, page: list[Hit]) -> None:
-        if page or not self._sent_hits:
-            self._send(HitPage(stamp, self._sent_hits, page, self._unsent_sessions(page)))
-            self._sent_hits += len(page)
-
-    def _unsent_sessions(self, found: list[Hit] | list[Checkpoint]) -> list[Summary]:
-        """Return the sessions of these hits, except sessions already sent for this search."""
-        paths = {hit.path for hit in found} - self._sent_paths
-        self._sent_paths |= paths
-        return [_shortened(each) for path in paths if (each := self._searcher.summary(path)) is not None]
+    def stop(self, stamp: int) -> None:
+        """Repeat a search no more: its pattern failed, and would fail again."""
+        self._stopped = stamp
 
     # ---- checkpoints ---------------------------------------------------------------------------------------
+
+    def _unsent_sessions(self, found: list[Checkpoint]) -> list[Summary]:
+        """Return the sessions of these checkpoints, except sessions already sent for this list."""
+        paths = {mark.path for mark in found} - self._sent_paths
+        self._sent_paths |= paths
+        return [shortened(each) for path in paths if (each := self._searcher.summary(path)) is not None]
 
     def _list_checkpoints(self, stamp: int) -> None:
         labelled = [summary for summary in self._searcher.summaries if summary.labels]
@@ -231,13 +178,13 @@ class SearchServer:
         for number, summary in enumerate(labelled, 1):
             found += self._checkpoints.of(summary, self._searcher.trees)
             if time.monotonic() >= due and found:
-                self._send(CheckpointPage(stamp, found, self._unsent_sessions(found), number, len(labelled)))
+                self.send(CheckpointPage(stamp, found, self._unsent_sessions(found), number, len(labelled)))
                 found = []
                 due = time.monotonic() + CHECKPOINT_SECONDS
             if self._ended or not self._requests.empty():
                 # Requests that arrive meanwhile are answered first.
                 self._answer_waiting()
-        self._send(
+        self.send(
             CheckpointPage(stamp, found, self._unsent_sessions(found), len(labelled), len(labelled), finished=True)
         )
 
@@ -344,11 +291,10 @@ class SearchServer:
         if changed or gathered.rows.keys() != self._searcher.indexed_paths or self._searcher.is_outdated():
             self._use(gathered)
         self._send_status()
-        if changed and self._current is not None and not self._is_stale(self._current.stamp):
+        if changed and self._current is not None and not self.is_stale(self._current.stamp):
             # Old hits stay until there are as many new ones, so that the cursor keeps its row.
-            self._find(
-                replace(self._current, limit=max(self._current.limit, self._sent_hits)), at_least=self._sent_hits
-            )
+            sent = self._results.sent if self._results is not None else 0
+            self._find(replace(self._current, limit=max(self._current.limit, sent)), at_least=sent)
 
     def _use(self, gathered: Snapshot) -> None:
         self._searcher = Searcher(
@@ -359,7 +305,7 @@ class SearchServer:
     def _send_status(self) -> None:
         has_index = self._index is not None and bool(self._searcher.indexed_paths)
         has_tools = has_index and self._index is not None and self._index.has_tools
-        self._send(
+        self.send(
             SearchStatus(
                 sessions=len(self._searcher.summaries),
                 has_index=has_index,
@@ -394,13 +340,6 @@ def _identity(summary: Summary) -> tuple[object, ...]:
     return (summary.path, summary.bytes, summary.modified, summary.name, summary.labels)
 
 
-def _shortened(summary: Summary) -> Summary:
-    first = summary.first_message
-    if first is None or len(first) <= SHOWN_FIRST_CHARACTERS:
-        return summary
-    return replace(summary, first_message=first[:SHOWN_FIRST_CHARACTERS])
-
-
 def scope_of(request: SearchSessions) -> Scope:
     """Return the scope of a search, which includes archived and hidden sessions."""
     return Scope(
@@ -418,7 +357,7 @@ def run_search(channel: Channel[SearchRequest]) -> None:
     request = channel.receive()
     if not isinstance(request, SearchSessions):
         return
-    server = SearchServer(scope_of(request), Path(request.cache), channel.send)
+    server = SearchServer(scope_of(request), Path(request.cache), channel.send, half_life_days=request.half_life_days)
     # Unfinished work is useless once the browser is gone.
     channel.listen(server.take, lambda: os._exit(0))
     server.run()

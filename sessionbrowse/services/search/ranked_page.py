@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.entry_facts import EntryFacts
 from sessionbrowse.model.search.relevance import Evidence, Term, evidence_in, snippet_of
 from sessionbrowse.model.search.word_forms import EXACT as EXACT_FORM
-from sessionbrowse.services.search.hits import MATCHES, Hit, session_hit
+from sessionbrowse.services.search.hits import LABEL_SCORE, MATCHES, Hit, session_hit
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.services.search.session_trees import SessionTree
 from sessionbrowse.services.search.word_rows import TermRow
@@ -108,6 +108,47 @@ def grouped(
         else:
             session.more += 1
     return Ranking([each for each in by_path.values() if each.hits])
+
+
+def newest_first(
+    hits: Iterable[Hit], summary_of: Callable[[str], Summary | None], per_session: int
+) -> Iterator[RankedSession]:
+    """Yield the sessions of hits, newest first, each again for every hit that it gets, up to `per_session`.
+
+    The hits come as `Searcher.find` yields them: names and labels, then texts, newest session first.
+    """
+    named: dict[str, RankedSession] = {}
+    current: RankedSession | None = None
+    for hit in hits:
+        is_named = hit.score >= LABEL_SCORE
+        session = named.get(hit.path) if is_named else current
+        if session is None or session.summary.path != hit.path:
+            summary = summary_of(hit.path)
+            if summary is None:
+                continue
+            session = RankedSession(summary, [], hit.match, hit.score)
+            if is_named:
+                named[hit.path] = session
+            else:
+                yield from _newer(named, session)
+                current = session = named.pop(hit.path, session)
+        if len(session.hits) < per_session:
+            session.hits.append(hit)
+        if session is current:
+            yield session
+    yield from sorted(named.values(), key=_newest)
+
+
+def _newer(named: dict[str, RankedSession], than: RankedSession) -> list[RankedSession]:
+    """Remove and return the sessions that are newer than one."""
+    newer = sorted([each for each in named.values() if _newest(each) < _newest(than)], key=_newest)
+    for each in newer:
+        del named[each.summary.path]
+    return newer
+
+
+def _newest(session: RankedSession) -> tuple[float, str]:
+    return -(session.summary.modified or 0), session.summary.path
 
 
 class Page:
@@ -245,6 +286,7 @@ def worth(rarities: Sequence[float], weights: Sequence[float]) -> float:
 
 
 def _place(found: Found, tree: SessionTree | None) -> None:
+    found.copies = 0
     if tree is not None:
         found.state, found.entry_id = tree.state(found.index), tree.entry_id(found.index)
 

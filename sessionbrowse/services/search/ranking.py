@@ -35,6 +35,7 @@ from sessionbrowse.services.search.ranked_page import (
     Found,
     MatchingSession,
     Page,
+    RankedSession,
     Ranking,
     class_of,
     likely,
@@ -48,7 +49,8 @@ from sessionbrowse.store.index.schema import is_damage
 READ_ENTRIES = 200
 """Number of entries with a term that are read for a page of results."""
 HALF_LIFE_DAYS = 30.0
-_READ_OF_ONE = 12
+READ_OF_ONE = 12
+"""Number of entries of one session that are read, if no more are asked for."""
 _MOST_OF_ONE = 8
 """Entries of a session that are read at most, as a multiple of the usual number."""
 _SESSION_SHARE, _SECOND_SHARE, _NAME_SHARE, _LABEL_SHARE, _PLACE_SHARE = 0.4, 0.15, 0.5, 0.4, 0.25
@@ -86,6 +88,7 @@ class Ranker:
         self._set_terms(terms_of(query))
         self._rarities: list[float] = []
         self._instead: dict[str, tuple[str, ...]] = {}
+        self._known: list[MatchingSession] | None = None
 
     def _set_terms(self, terms: list[Term]) -> None:
         self._terms = terms
@@ -101,17 +104,11 @@ class Ranker:
         """Return the best sessions, each with its best entries: at most `per_session`.
 
         None shows up to PER_SESSION entries, only one of sessions that come late, and none far worse than the first.
-        With `copies`, sessions that only have copies of entries in better ones are kept.
+        With `copies`, sessions that only have copies of entries in better ones are kept. A second call reads more.
         """
-        fitting = [each for each in self._searcher.summaries if fits_session(self._query, each)]
-        candidates = self._candidates(fitting)
-        if self._take_misspelt(candidates):
-            candidates = self._candidates(fitting)
-        self._rarities = self._rarities_in(candidates, len(fitting))
-        for candidate in candidates:
-            candidate.guess = self._guess(candidate)
-        # The rows tell the best class that a session can have: such sessions are read first, lest one is not seen.
-        candidates.sort(key=lambda each: (each.likely, -each.guess, -(each.summary.modified or 0), each.summary.path))
+        if self._known is None:
+            self._known = self._by_guess()
+        candidates = self._known
         unread = self._read(candidates, sessions, per_session)
         ranked = [each for each in candidates if each.was_read and self._judge(each)]
         ranked.sort(key=lambda each: (each.match, -each.score, -(each.summary.modified or 0), each.summary.path))
@@ -122,6 +119,31 @@ class Ranker:
             self._instead,
             unread,
         )
+
+    def more_in(self, summary: Summary, entries: int) -> RankedSession | None:
+        """Return a session with up to `entries` entries, after `rank`; None if it does not match any more."""
+        rows = self._rows
+        candidates = self._candidates([summary])
+        for candidate in candidates:
+            self._read_one(candidate, entries)
+        # A later page is about all sessions again.
+        self._rows = rows
+        ranked = [candidate for candidate in candidates if self._judge(candidate)]
+        page = Page(self._searcher, self._terms, self._rarities)
+        return next(iter(page.sessions(ranked, 1, entries, copies=True)), None)
+
+    def _by_guess(self) -> list[MatchingSession]:
+        """Return the sessions with words of the query, in the order in which they are read."""
+        fitting = [each for each in self._searcher.summaries if fits_session(self._query, each)]
+        candidates = self._candidates(fitting)
+        if self._take_misspelt(candidates):
+            candidates = self._candidates(fitting)
+        self._rarities = self._rarities_in(candidates, len(fitting))
+        for candidate in candidates:
+            candidate.guess = self._guess(candidate)
+        # The rows tell the best class that a session can have: such sessions are read first, lest one is not seen.
+        candidates.sort(key=lambda each: (each.likely, -each.guess, -(each.summary.modified or 0), each.summary.path))
+        return candidates
 
     # ---- candidates ----------------------------------------------------------------------------------------
 
@@ -242,22 +264,23 @@ class Ranker:
     def _read(self, candidates: Sequence[MatchingSession], sessions: int, per_session: int | None) -> int:
         """Read the best candidates; return the number of those that were not read."""
         room = max(READ_ENTRIES, sessions * (per_session or 1))
-        read_of_one = max(_READ_OF_ONE, per_session or 0)
+        read_of_one = max(READ_OF_ONE, per_session or 0)
         for number, candidate in enumerate(candidates):
             if self._cancelled():
                 return 0
             if room <= 0:
                 return sum(not each.was_read for each in candidates[number:])
-            if candidate.was_read:
-                continue
-            candidate.was_read = True
-            if candidate.row is None or not candidate.rows:
-                continue
-            candidate.found = self._entries(candidate, candidate.row, read_of_one)
+            if not candidate.was_read:
+                self._read_one(candidate, read_of_one)
+                room -= len(candidate.found) if candidate.row is not None else 0
+        return 0
+
+    def _read_one(self, candidate: MatchingSession, entries: int) -> None:
+        candidate.was_read = True
+        if candidate.row is not None and candidate.rows:
+            candidate.found = self._entries(candidate, candidate.row, entries)
             if self._rows is not None:
                 candidate.elsewhere = self._rows.weights_in(candidate.row.row)
-            room -= len(candidate.found)
-        return 0
 
     def _entries(self, candidate: MatchingSession, row: FileRow, limit: int) -> list[Found]:
         index = self._searcher.index

@@ -42,6 +42,7 @@ class ListView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     flipped: tuple[str, ...] = ()
     widths: dict[str, int] = {}
     theme: str | None = None
+    newest_hits_first: bool = False
     given: dict[str, str | bool] = {}
 
     def holds(self, setting: str, value: str | bool) -> bool:

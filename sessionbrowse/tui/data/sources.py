@@ -70,6 +70,7 @@ def source_of(options: BrowseOptions) -> Source:
             roots=roots,
             extra_roots=extra_roots,
             agents=agents,
+            half_life_days=options.settings.search_half_life,
         )
         return start_job("search", request, SearchAnswer)
 

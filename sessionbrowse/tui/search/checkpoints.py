@@ -194,7 +194,7 @@ class CheckpointsScreen(ResultsScreen):
         """Filter the labels again after each typed letter."""
         if text == self.query_text:
             return
-        self.query_text, self._problem = text, None
+        self.query_text, self.searched, self._problem = text, text, None
         if self._answers is not None:
             self._answers.close()
             self._answers = None

@@ -1,16 +1,19 @@
-"""Hits and checkpoints as rows of spans; wide lists show more columns."""
+"""Sessions with their hits, and checkpoints, as rows of spans; wide lists show more columns."""
 
 from __future__ import annotations
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.search.hits import Checkpoint, Hit
+from sessionbrowse.services.search.ranked_page import RankedSession
+from sessionbrowse.services.search.ranking import READ_OF_ONE
 from sessionbrowse.text import clean
 from sessionbrowse.text import fit as fit_text
 from sessionbrowse.tui.layout.parts import overlay, slice_line
-from sessionbrowse.tui.lists.rows import ListStyle, moment
-from sessionbrowse.tui.paint.spans import Line, fit, line_width, pad, right_aligned
-from sessionbrowse.tui.paint.words import agent_span, folder_name, one_line
+from sessionbrowse.tui.lists.rows import ListStyle, moment, session_title
+from sessionbrowse.tui.paint.spans import Line, fit, line_width, pad, right_aligned, sides
+from sessionbrowse.tui.paint.words import agent_span, folder_name, one_line, plural
 from sessionbrowse.tui.search.match_spans import apart
+from sessionbrowse.tui.search.result_rows import ResultRow, name_hit
 
 ROLES = {
     "bashExecution": "bash",
@@ -25,46 +28,73 @@ STATE_SIGNS = {"abandoned": "⌥", "compacted": "▒"}
 """Signs of entries that the model would not receive: on an abandoned branch, or before the compaction."""
 
 _ROLE_CELLS, _NARROW_ROLE_CELLS, _STATE_CELLS, _AGE_CELLS = 10, 5, 10, 5
+MOST_KNOWN = READ_OF_ONE
+"""Number of hits from which a session may have more than are known."""
 
 
-def hit_row(hit: Hit, summary: Summary, width: int, style: ListStyle, *, first_of_session: bool) -> Line:
-    """Return the row of a hit; only the first hit of a session names the session."""
-    when = moment(hit.time_ms, style) or moment(summary.modified, style)
-    line: Line = [agent_span(hit.agent), right_aligned(when, "dim", _AGE_CELLS), (" ", "")]
+def result_row(row: ResultRow, summary: Summary, width: int, style: ListStyle, more_key: str) -> Line:
+    """Return the row of a result: a session's head, a hit, or the row for more hits."""
+    if row.hit is not None:
+        return hit_row(row.hit, width)
+    if row.is_more:
+        more = row.session.more
+        many = f"{more:,}" if len(row.session.hits) + more < MOST_KNOWN else f"{more:,} or"
+        return fit([(f"     {many} more {'hit' if many == '1' else 'hits'}", "dim"), (f"  {more_key}", "faint")], width)
+    return head_row(row.session, summary, width, style)
+
+
+def head_row(session: RankedSession, summary: Summary, width: int, style: ListStyle) -> Line:
+    """Return the head of a session's hits: agent, age and title; at the right its folder and number of hits."""
+    total = len(session.hits) + session.more
+    left: Line = [agent_span(summary.agent), right_aligned(moment(summary.modified, style), "dim", _AGE_CELLS)]
+    left.append((" ", ""))
+    right: Line = []
+    if session.missing and width >= 50:
+        right.append((f"without {one_line(' '.join(session.missing), 30)}  ", "warning"))
+    if summary.cwd and width >= (90 if session.missing else 50):
+        right.append((fit_text(folder_name(summary.cwd, style.home)[0], 16 if width < 100 else 24) + "  ", "dim"))
+    count = f"{total}+ hits" if total >= MOST_KNOWN else plural(total, "hit")
+    right.append((f"{count:>8}", "dim"))
+    room = max(0, width - line_width(right) - line_width(left) - 1)
+    named = name_hit(session)
+    title = snippet_spans(named, room) if named is not None else session_title(summary)
+    return sides([*left, *fit(title, room)], right, width, least=0)
+
+
+def hit_row(hit: Hit, width: int) -> Line:
+    """Return the row of a hit: role, snippet, and signs of copies and of an abandoned branch."""
     looks = ROLE_LOOKS.get(hit.role, "title" if hit.role == "name" else "note")
     role = clean(ROLES.get(hit.role, hit.role))
     cells = _ROLE_CELLS if width >= 66 else _NARROW_ROLE_CELLS
-    line += pad([(fit_text(role, cells - 1), looks)], cells)
-    line += _session_columns(summary, width, style, shown=first_of_session)
-    state = state_spans(hit.state, width)
-    room = width - line_width(line) - line_width(state)
-    return [*line, *pad(snippet_spans(hit, room), room), *state]
-
-
-def _session_columns(summary: Summary, width: int, style: ListStyle, *, shown: bool, project_from: int = 130) -> Line:
-    """Return the columns that name the session; empty columns unless `shown`."""
-    line: Line = []
-    for least, cells, text, roles in (
-        (project_from, 16, folder_name(summary.cwd, style.home)[0] if summary.cwd else "", "dim"),
-        (80, 18 if width < 110 else 26, one_line(summary.title, 80), ""),
-    ):
-        if width >= least:
-            line += pad([(fit_text(text, cells - 2) if shown else "", roles)], cells)
-    return line
+    line: Line = [("   ", ""), *pad([(fit_text(role, cells - 1), looks)], cells)]
+    signs: Line = []
+    if hit.copies:
+        copies = f"  also in {plural(hit.copies, 'copy', 'copies')}" if width >= 76 else f" ⧉{hit.copies}"
+        signs.append((copies, "dim"))
+    signs += state_spans(hit.state, width) if hit.state in STATE_SIGNS else []
+    room = width - line_width(line) - line_width(signs)
+    return [*line, *pad(snippet_spans(hit, room), room), *signs]
 
 
 def snippet_spans(hit: Hit, room: int) -> Line:
-    """Return the snippet with its matches marked, cut so that the first match is visible."""
+    """Return the snippet with its matches marked, cut around the place where most of them stand."""
     # If cleaning removed characters, the marks would be in the wrong places, so no match is marked.
     shown = clean(hit.snippet)
     marks = hit.marks if len(shown) == len(hit.snippet) else ()
     line = overlay([(shown, "title" if hit.role == "name" else "")], apart(marks), "match")
-    first = marks[0] if marks else (0, 0)
-    # The text after the match matters more than the text before it.
-    before = first[0] - max(0, min(room // 3, room - (first[1] - first[0])))
-    if before <= 0 or line_width(line) <= room:
+    if line_width(line) <= room or not marks:
         return line
-    return [("…", "faint"), *slice_line(line, min(before + 1, first[0]), len(shown))]
+    first, last = max(
+        [(begin, max(end for _, end in marks if end <= begin + room)) for begin, end in marks if end <= begin + room],
+        key=lambda part: sum(part[0] <= begin and end <= part[1] for begin, end in marks),
+        default=(marks[0][0], marks[0][0]),
+    )
+    begin = first - max(0, (room - (last - first)) // 2)
+    if begin <= 0:
+        return line
+    # Near its end the snippet fills the room.
+    begin = min(begin, max(0, len(shown) - room + 1))
+    return [("…", "faint"), *slice_line(line, min(begin + 1, first), len(shown))]
 
 
 def state_spans(state: str, width: int) -> Line:
@@ -81,14 +111,19 @@ def checkpoint_row(mark: Checkpoint, summary: Summary, width: int, style: ListSt
     line: Line = [agent_span(mark.agent), right_aligned(moment(mark.time_ms, style), "dim", _AGE_CELLS), (" ", "")]
     cells = max(14, min(34, width // 4))
     line += pad(fit([(f"⚑ {one_line(mark.label, 200)}", "label strong")], cells - 1), cells)
-    line += _session_columns(summary, width, style, shown=True, project_from=90)
+    for least, columns, text in (
+        (90, 16, folder_name(summary.cwd, style.home)[0] if summary.cwd else ""),
+        (80, 18 if width < 110 else 26, one_line(summary.title, 80)),
+    ):
+        if width >= least:
+            line += pad([(fit_text(text, columns - 2), "dim" if least == 90 else "")], columns)
     state = state_spans(mark.state, width)
     room = width - line_width(line) - line_width(state)
     return [*line, *pad([(one_line(mark.preview, 300), "dim")], room), *state]
 
 
 def place_line(summary: Summary, role: str, state: str, style: ListStyle) -> Line:
-    """Return the line that names agent, session, folder and role of a hit, which narrow rows leave out."""
+    """Return the line that names agent, session, folder and role of an entry, which narrow rows leave out."""
     line: Line = [agent_span(summary.agent), (f" {one_line(summary.title, 120)}", "title")]
     if summary.cwd:
         line.append((f" · {folder_name(summary.cwd, style.home)[0]}", "dim"))

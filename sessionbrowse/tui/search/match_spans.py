@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sessionbrowse.model.search.query import BadSearch, SearchQuery, parse_search, word_spans
+from msgspec.structs import replace
+
+from sessionbrowse.model.search.query import BadSearch, SearchQuery, parse_search
+from sessionbrowse.model.search.relevance import evidence_in, terms_of
+from sessionbrowse.model.search.words import original_offsets
 from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
 from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
 
@@ -45,22 +49,14 @@ class MatchMarks:
 
 
 def words_in(query: SearchQuery, row: str) -> list[tuple[int, int]]:
-    """Return all spans of the words and phrases of a query in a row."""
-    singles = [SearchQuery(words=(word,)) for word in query.words]
-    singles += [SearchQuery(phrases=(phrase,)) for phrase in query.phrases]
-    return [place for single in singles for place in _places(single, row)]
-
-
-def _places(single: SearchQuery, row: str) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    begin = 0
-    while begin < len(row) and (spans := word_spans(single, row[begin:])):
-        first, last = begin + spans[0][0], begin + spans[0][1]
-        # `row[begin:]` may begin inside a word. A match there is left out: a query matches only the start of a word.
-        if first > begin or not begin or not row[begin - 1].isalnum():
-            found.append((first, last))
-        begin = max(last, begin + 1)
-    return found
+    """Return all spans of the words and phrases of a query in a row, in any form that the search finds."""
+    terms = [replace(term, is_required=False) for term in terms_of(query)]
+    evidence = evidence_in(terms, row, "") if terms else None
+    if evidence is None:
+        return []
+    wanted = sorted({offset for begin, end, _, _ in evidence.places for offset in (begin, end - 1)})
+    known = dict(zip(wanted, original_offsets(row, wanted), strict=True))
+    return sorted({(known[begin], known[end - 1] + 1) for begin, end, _, _ in evidence.places})
 
 
 def apart(places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -83,6 +83,8 @@ class ResultsScreen(CommandScreen[None]):
         self._refresh_due = False
         self.was_shown = False
         self.query_text = ""
+        self.searched = ""
+        """The query as it was searched, with misspelt words replaced; its matches are marked in entries."""
         self._problem: str | None = None
         self._stamp = 0
         self._sessions: dict[str, Summary] = {}
@@ -211,9 +213,8 @@ class ResultsScreen(CommandScreen[None]):
     def show_preview(self) -> None:
         """Show the entry under the cursor in the preview after `PREVIEW_DELAY` without another move."""
         found = self.found_entry
-        place = place_line(found.summary, found.role, found.state, self.style()) if found is not None else []
-        self.query_one("#found-place", Bar).show(place)
-        wanted = (self.rows_list.key, self.query_text) if found is not None else None
+        self.query_one("#found-place", Bar).show(self.bottom_line())
+        wanted = (_identity(found), self.query_text) if found is not None else None
         if wanted == self._previewed or (self._preview_due and wanted == self._waiting_for):
             # The preview follows the cursor only; new hits in rows further down must not delay it.
             return
@@ -228,13 +229,18 @@ class ResultsScreen(CommandScreen[None]):
             self._preview_due, self._waiting_for = True, wanted
             self._preview_timer = self.set_timer(PREVIEW_DELAY, self._load_preview)
 
+    def bottom_line(self) -> Line:
+        """Return the line below the results: the session and the role of the entry under the cursor."""
+        found = self.found_entry
+        return place_line(found.summary, found.role, found.state, self.style()) if found is not None else []
+
     def _load_preview(self) -> None:
         self._preview_due = False
         found = self.found_entry
         if found is None:
             return
-        query = self.query_text
-        self._previewed = (self.rows_list.key, query)
+        query = self.searched
+        self._previewed = (_identity(found), self.query_text)
         browser = self.browser
         now_ms, home = browser.now_ms(), browser.home
 
@@ -271,13 +277,13 @@ class ResultsScreen(CommandScreen[None]):
         """Go to the entry in its session's tree."""
         found = self.found_entry
         if found is not None:
-            self.browser.show_session(found.summary, found.index, found.entry_id, self.query_text)
+            self.browser.show_session(found.summary, found.index, found.entry_id, self.searched)
 
     def do_browse(self) -> None:
         """Open the session's tree at the entry, also where the key for going there chooses it."""
         found = self.found_entry
         if found is not None:
-            self.browser.open_tree(found.summary, found.index, found.entry_id, self.query_text)
+            self.browser.open_tree(found.summary, found.index, found.entry_id, self.searched)
 
     def do_leave_found(self) -> None:
         """Go back to the previous screen."""
@@ -332,3 +338,7 @@ class ResultsScreen(CommandScreen[None]):
             # On a narrow screen the preview is visible only while it is focused, so it is filled now.
             self.call_after_refresh(self.show_preview)
         super().focus_changed()
+
+
+def _identity(found: FoundEntry) -> object:
+    return found.summary.path, found.index

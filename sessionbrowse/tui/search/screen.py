@@ -5,6 +5,7 @@ from __future__ import annotations
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.search_messages import (
     Find,
+    FindInSession,
     FindMore,
     HitPage,
     Refresh,
@@ -12,24 +13,27 @@ from sessionbrowse.services.background.search_messages import (
     SearchProgress,
     SearchRefused,
     SearchStatus,
+    SessionHits,
     StopSearch,
 )
-from sessionbrowse.services.search.hits import Hit
+from sessionbrowse.services.search.ranked_page import RankedSession
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import FOUND, RESULTS, RESULTS_VIEW, SEARCHING
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import one_line, plural
+from sessionbrowse.tui.search.answer_sentence import answer_sentence, corrected
 from sessionbrowse.tui.search.examples import EXAMPLES, example_row
-from sessionbrowse.tui.search.hit_rows import hit_row
+from sessionbrowse.tui.search.hit_rows import result_row
+from sessionbrowse.tui.search.result_rows import ResultRow, merged, rows_of, with_hits_kept
 from sessionbrowse.tui.search.results_screen import FoundEntry, ResultsScreen
 from sessionbrowse.tui.shell.command_screen import MOUNT_SECONDS
 from sessionbrowse.tui.widgets.bars import Bar
 from sessionbrowse.tui.widgets.row_list import RowState
 
-PAGE_HITS = 60
-"""Number of hits per request; more are requested when the cursor comes near the last hit."""
-NEAR_END = 30
+PAGE_SESSIONS = 20
+"""Number of sessions per request; more are requested when the cursor comes near the last row."""
+NEAR_END = 15
 ROOM_FOR_FILTERS = 114
 """Minimum screen width at which the placeholder of the search line also names filters."""
 
@@ -42,16 +46,20 @@ class SearchScreen(ResultsScreen):
     def __init__(self) -> None:
         super().__init__(name="search")
         self.tools = False
-        self._hits: list[Hit] = []
+        self._found: list[RankedSession] = []
+        self._rows: list[ResultRow] = []
+        self._opened: frozenset[str] = frozenset()
+        self._page: HitPage | None = None
         self._progress: SearchProgress | None = None
         self._asked_for = 0
         self._answered_stamp = 0
+        self._is_first = False
         self._opens_first = False
 
     def on_mount(self) -> None:
         """Show the empty query line and examples of queries."""
         self.tools = self.browser.options.settings.index_tools
-        self.rows_list.border_title = "Results"
+        self._show_order()
         self.text_view.border_title = "Preview"
         filters = ", agent: project: role: after: …" if self.app.size.width >= ROOM_FOR_FILTERS else ""
         self.line.open("› ", self.query_text, f'words, "a phrase", re:pattern{filters}')
@@ -77,7 +85,7 @@ class SearchScreen(ResultsScreen):
     def command_context(self) -> CommandContext:
         """Return the state of the screen that decides which commands are enabled."""
         return CommandContext(
-            has_rows=bool(self._hits) or not self.query_text.strip() or self._is_unanswered,
+            has_rows=bool(self._rows) or not self.query_text.strip() or self._is_unanswered,
             has_session=self.found_entry is not None,
             is_searching=self._is_searching,
         )
@@ -86,10 +94,10 @@ class SearchScreen(ResultsScreen):
     def found_entry(self) -> FoundEntry | None:
         """The entry under the cursor."""
         cursor = self.rows_list.cursor
-        if not self._hits or cursor >= len(self._hits):
+        hit = self._rows[cursor].best if cursor < len(self._rows) else None
+        if hit is None:
             return None
-        hit = self._hits[cursor]
-        return FoundEntry(self._summary(hit), hit.entry_index, hit.entry_id, hit.role, hit.state)
+        return FoundEntry(self._summary(hit.path), hit.entry_index, hit.entry_id, hit.role, hit.state)
 
     @property
     def _is_searching(self) -> bool:
@@ -102,7 +110,7 @@ class SearchScreen(ResultsScreen):
     @property
     def _is_unanswered(self) -> bool:
         """True if the query in the search line has no answer yet."""
-        return self._is_searching and self._answered_stamp != self._stamp
+        return self._is_searching and (self._answered_stamp != self._stamp or self._is_first)
 
     @property
     def busy(self) -> bool:
@@ -111,9 +119,8 @@ class SearchScreen(ResultsScreen):
         is_reading = self.browser.search_client.is_running and (status is None or status.reading)
         return super().busy or self._is_searching or is_reading
 
-    def _summary(self, hit: Hit) -> Summary:
-        known = self.browser.library.get(hit.path) or self._sessions.get(hit.path)
-        return known or Summary(path=hit.path, agent=hit.agent, id=hit.id, cwd=hit.cwd, name=hit.name)
+    def _summary(self, path: str) -> Summary:
+        return self.browser.library.get(path) or self._sessions[path]
 
     def refresh_search(self) -> None:
         """Make the search program read changed files; it sends new hits if there are any."""
@@ -140,17 +147,22 @@ class SearchScreen(ResultsScreen):
     def _find(self) -> None:
         client = self.browser.search_client
         self._stamp, self._progress, self._problem = client.stamp(), None, None
-        self._asked_for = PAGE_HITS
+        self._asked_for, self._opened = PAGE_SESSIONS, frozenset()
         self._opens_first = False
+        self.rows_list.forget_moves()
         # An empty query is sent too: it ends the previous search.
-        client.send(Find(self._stamp, self.query_text, self.tools, PAGE_HITS))
+        newest = self.browser.memory.newest_hits_first
+        client.send(Find(self._stamp, self.query_text, self.tools, PAGE_SESSIONS, newest))
         if not self.query_text.strip():
-            self._hits = []
+            self._forget_found()
             self._show_examples()
-        elif not self._hits:
+        elif not self._found:
             # The list is empty: show that the search for this query runs, instead of the text for the previous query.
             self._show_hits(top=False)
         self._say_found()
+
+    def _forget_found(self) -> None:
+        self._found, self._rows, self._page = [], [], None
 
     # -- answers ------------------------------------------------------------------------------------------------
 
@@ -164,14 +176,17 @@ class SearchScreen(ResultsScreen):
                 self._show_state()
             case HitPage(stamp=stamp) if stamp == self._stamp:
                 self._take_page(answer)
+            case SessionHits(stamp=stamp, session=session) if stamp == self._stamp:
+                self._take_session(session)
             case SearchProgress(stamp=stamp) if stamp == self._stamp:
                 self._progress = answer
-                if not self._hits and self.query_text.strip():
+                if not self._found and self.query_text.strip():
                     self._show_hits(top=False)
                 self._say_found()
             case SearchRefused(stamp=stamp, sentence=sentence) if stamp == self._stamp:
                 # The hits on the screen belong to the previous query.
-                self._problem, self._hits = sentence, []
+                self._problem = sentence
+                self._forget_found()
                 self._show_hits(top=False)
                 self._say_found()
             case _:
@@ -182,20 +197,41 @@ class SearchScreen(ResultsScreen):
         if not self.query_text.strip():
             return
         is_new = self._answered_stamp != page.stamp
-        self._answered_stamp = page.stamp
-        self._sessions.update({summary.path: summary for summary in page.sessions})
+        self._answered_stamp, self._page, self._is_first = page.stamp, page, page.ranking_follows
+        self.searched = corrected(self.query_text, page.instead)
         # The hits of the previous query stay until now: an empty list would flicker.
-        self._hits = [*self._hits[: page.at], *page.hits]
-        self._show_hits(top=is_new)
-        if self._opens_first and self._hits and self.is_top:
+        found = [*self._found[: page.at], *page.sessions]
+        kept = 0
+        if not is_new and self.rows_list.was_moved and self._rows:
+            path = self._rows[self.rows_list.cursor].session.summary.path
+            kept = 1 + next(number for number, each in enumerate(self._found) if each.summary.path == path)
+        self._found = found if is_new else merged(self._found, kept, found, self._opened)
+        self._show_hits(top=not self.rows_list.was_moved)
+        if self._opens_first and self._found and self.is_top and not self._is_first:
             self._opens_first = False
             super().do_open_found()
 
+    def _take_session(self, session: RankedSession) -> None:
+        """Show more hits of a session; those that are shown keep their places."""
+        path = session.summary.path
+        self._opened |= {path}
+        self._found = [with_hits_kept(each, session) if each.summary.path == path else each for each in self._found]
+        self._show_hits(top=False)
+
     def _show_hits(self, *, top: bool) -> None:
-        keys = [(hit.path, hit.entry_index, hit.role) for hit in self._hits]
+        self._sessions.update({each.summary.path: each.summary for each in self._found})
+        self._rows = rows_of(self._found)
+        keys = [row.key for row in self._rows]
         self.rows_list.set_rows(keys, cursor=keys[0] if keys and top else None, empty=self._empty_sentence())
+        self._show_order()
         self._say_found()
         self.show_preview()
+
+    def _show_order(self) -> None:
+        is_newest = self.browser.memory.newest_hits_first
+        if self._page is not None and self._found and not self._page.ranking_follows:
+            is_newest = not self._page.ranked
+        self.rows_list.border_title = f"Results · {'newest' if is_newest else 'best'} first"
 
     def _show_examples(self) -> None:
         self.rows_list.set_rows([("example", number) for number in range(len(EXAMPLES))], cursor=("example", 0))
@@ -235,9 +271,9 @@ class SearchScreen(ResultsScreen):
             status = [("getting ready …", "dim")]
         else:
             count = (
-                f"{len(self._hits):,}+ hits"
+                f"{len(self._found):,}+ sessions"
                 if searched is not None and searched.paused
-                else plural(len(self._hits), "hit")
+                else plural(len(self._found), "session")
             )
             status = [(count, "dim")]
             if self._is_searching:
@@ -250,9 +286,18 @@ class SearchScreen(ResultsScreen):
             if self.tools:
                 status.append((" · tools too", "accent"))
         self.line.say(status)
+        self.query_one("#found-place", Bar).show(self.bottom_line())
+        self.rows_list.border_subtitle = f"{len(self._found):,}" if self._found else ""
+
+    def bottom_line(self) -> Line:
+        """Return the line below the results: what is wrong with the query, or how it was understood."""
         if self._problem is not None:
-            self.query_one("#found-place", Bar).show([(clean(self._problem), "error")])
-        self.rows_list.border_subtitle = f"{len(self._hits):,}" if self._hits else ""
+            return [(clean(self._problem), "error")]
+        page = self._page
+        if page is None or not self._found or self._is_first:
+            return []
+        key = None if self.tools else self.browser.keys.key_of("search_tools")
+        return answer_sentence(self._found, ranked=page.ranked, instead=page.instead, unread=page.unread, tools_key=key)
 
     def _show_state(self) -> None:
         """Show the state of the search and the number of sessions in the header."""
@@ -280,41 +325,68 @@ class SearchScreen(ResultsScreen):
     # -- rows ---------------------------------------------------------------------------------------------------
 
     def _render_row(self, index: int, width: int, state: RowState) -> Line:
-        if not self._hits:
+        if not self._rows:
             return example_row(EXAMPLES[index], width)
-        hit = self._hits[index]
-        first = index == 0 or self._hits[index - 1].path != hit.path or index == self.rows_list.scroll_offset.y
-        return hit_row(hit, self._summary(hit), width, self.style(), first_of_session=first)
+        row = self._rows[index]
+        more_key = self.browser.keys.key_of("open_found")
+        return result_row(row, self._summary(row.session.summary.path), width, self.style(), more_key)
 
     def position(self) -> str:
-        """Return the position of the cursor among the hits."""
-        return super().position() if self._hits else ""
+        """Return the position of the cursor among the rows."""
+        return super().position() if self._rows else ""
 
     def show_preview(self) -> None:
         """Show the entry under the cursor, and request more hits near the end of the list."""
         super().show_preview()
-        if self._progress is None or not self._progress.paused or self._asked_for > len(self._hits):
+        if self._progress is None or not self._progress.paused or self._asked_for > len(self._found):
             return
-        if self.rows_list.cursor >= len(self._hits) - NEAR_END:
-            self._asked_for = len(self._hits) + PAGE_HITS
+        if self.rows_list.cursor >= len(self._rows) - NEAR_END:
+            self._asked_for = len(self._found) + PAGE_SESSIONS
             self._progress = None
             self.browser.search_client.send(FindMore(self._stamp, self._asked_for))
 
     # -- commands -----------------------------------------------------------------------------------------------
 
     def do_open_found(self) -> None:
-        """Go to the entry in its session's tree, or search for the chosen example."""
-        if self.typing and self._is_unanswered:
+        """Go to the entry in its session's tree, show more hits, or search for the chosen example."""
+        if self.typing and self._is_unanswered and not self.rows_list.was_moved:
             # The hits on the screen belong to the previous query. Open the first hit of the typed query once it comes.
             self._opens_first = True
             return
-        if self._hits:
-            super().do_open_found()
+        if self._rows:
+            row = self._rows[self.rows_list.cursor]
+            if row.session.more:
+                # The keys for the next hit need all hits of the session that is opened.
+                self.browser.search_client.send(FindInSession(self._stamp, row.session.summary.path))
+            if not row.is_more:
+                super().do_open_found()
             return
         key = self.rows_list.key
         if not self.query_text.strip() and isinstance(key, tuple) and key[0] == "example":
             self.search_for(EXAMPLES[key[1]].query)
             self.do_found_line()
+
+    def step(self, step: int) -> FoundEntry | None:
+        """Move the cursor to the next hit, or with -1 to the previous one, and return it; None after the last."""
+        at = self.rows_list.cursor
+        if at + 1 < len(self._rows) and not (self._rows[at].is_more or self._rows[at].is_result):
+            at += 1  # the head of a session stands for its first hit
+        at += step
+        while 0 <= at < len(self._rows) and not self._rows[at].is_result:
+            at += step
+        if not 0 <= at < len(self._rows):
+            return None
+        self.rows_list.go(at)
+        row = self._rows[at]
+        if row.session.more:
+            self.browser.search_client.send(FindInSession(self._stamp, row.session.summary.path))
+        return self.found_entry
+
+    def do_found_sort(self) -> None:
+        """Switch the order of the results: best first, or newest first."""
+        self.browser.memory.newest_hits_first = not self.browser.memory.newest_hits_first
+        self._show_order()
+        self._find()
 
     def do_search_tools(self) -> None:
         """Include tool calls and results in the search, or exclude them again."""

@@ -33,7 +33,7 @@ class EntryPane:
     ) -> None:
         self._screen = screen
         self._tree = tree
-        self._opened_at = opened_at
+        self.opened_at = opened_at
         self.view: ViewName = "entry"
         self._last_shown: tuple[object, ...] = ()
         self._make: Callable[[Job], list[Part]] | None = None
@@ -102,7 +102,7 @@ class EntryPane:
         if query:
             searched = tuple(query.lower().split())
             return lambda row: apart(hits_in(row, searched))
-        index, entry_id, text = self._opened_at
+        index, entry_id, text = self.opened_at
         return self._found_marks.of(text) if text and find_again(session, index, entry_id) == self._tree.index else None
 
     def show_title(self) -> None:

@@ -41,6 +41,7 @@ class SessionScreen(PanedScreen):
     ) -> None:
         super().__init__(name="session")
         self.summary = summary
+        self.searched = searched
         self._is_gone = False
         self._left_folded: tuple[str, ...] = ()
         self.tree_pane = TreePane(self, lambda: self.entry_pane.refresh())
@@ -105,7 +106,7 @@ class SessionScreen(PanedScreen):
         return CommandContext(
             has_rows=bool(tree.rows),
             has_session=True,
-            has_filter=bool(tree.state.query),
+            has_filter=bool(tree.state.query or self.searched),
             foldable=row is not None and (row.foldable or row.folded),
             branch_points=len(tree.shown.branch_points),
             labels=len(session.labels) if session is not None else 0,
@@ -153,7 +154,11 @@ class SessionScreen(PanedScreen):
     def position(self) -> str:
         """Return the position of the cursor among the rows, and among the hits of a search."""
         position, hits = super().position(), self.tree_pane.shown.hits
-        if not hits or self.moving() is not self.tree_pane.row_list:
+        if self.moving() is not self.tree_pane.row_list:
+            return position
+        if self.searched and not self.tree_pane.state.query:
+            return f"“{one_line(self.searched, 24)}” · {position}"
+        if not hits:
             return position
         return f"{hit_position(hits, self.tree_pane.row_list.cursor)} · {position}"
 
@@ -225,6 +230,12 @@ class SessionScreen(PanedScreen):
         """Put the cursor on the entry with this id, or on its nearest ancestor that has a row."""
         self.tree_pane.show_entry(str(key))
         return True
+
+    def show_found(self, index: int | None, entry_id: str | None) -> None:
+        """Put the cursor on another result of the search that opened this session."""
+        self.tree_pane.wanted = (index, entry_id)
+        self.entry_pane.opened_at = (index, entry_id, self.searched)
+        self.tree_pane.show(self.tree_pane.state)
 
     def text_changed(self, text: str) -> None:
         """Search the tree while the query is typed."""

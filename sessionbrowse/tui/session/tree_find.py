@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
+from sessionbrowse.tui.search.screen import SearchScreen
 from sessionbrowse.tui.session.screen import SessionScreen
 
 
@@ -29,14 +30,36 @@ def do_clear_filter(screen: SessionScreen) -> None:
 
 
 def do_next_hit(screen: SessionScreen) -> None:
-    """Jump to the next hit of the tree's search; after the last hit, to the first."""
-    hits = screen.tree_pane.shown.hits
-    if hits:
-        screen.tree_pane.row_list.go(hits[bisect_right(hits, screen.tree_pane.row_list.cursor) % len(hits)])
+    """Jump to the next hit of the tree's search, after the last to the first; else to the next search result."""
+    tree = screen.tree_pane
+    if not tree.state.query:
+        _go_to_result(screen, 1)
+    elif hits := tree.shown.hits:
+        tree.row_list.go(hits[bisect_right(hits, tree.row_list.cursor) % len(hits)])
 
 
 def do_previous_hit(screen: SessionScreen) -> None:
-    """Jump to the previous hit of the tree's search; from the first hit, to the last."""
-    hits = screen.tree_pane.shown.hits
-    if hits:
-        screen.tree_pane.row_list.go(hits[bisect_left(hits, screen.tree_pane.row_list.cursor) - 1])
+    """Jump to the previous hit of the tree's search, before the first to the last; else to the previous result."""
+    tree = screen.tree_pane
+    if not tree.state.query:
+        _go_to_result(screen, -1)
+    elif hits := tree.shown.hits:
+        tree.row_list.go(hits[bisect_left(hits, tree.row_list.cursor) - 1])
+
+
+def _go_to_result(screen: SessionScreen, step: int) -> None:
+    """Go to the next result of the search below this screen, or with -1 to the previous one, also in another session.
+
+    The cursor of the search goes along.
+    """
+    search = screen.app.screen_stack[-2]
+    if not isinstance(search, SearchScreen):
+        return
+    found = search.step(step)
+    if found is None:
+        screen.browser.say("This is the last result." if step > 0 else "This is the first result.")
+    elif found.summary.path == screen.summary.path:
+        screen.show_found(found.index, found.entry_id)
+    else:
+        screen.keep_view()
+        screen.app.switch_screen(SessionScreen(found.summary, found.index, found.entry_id, search.searched))

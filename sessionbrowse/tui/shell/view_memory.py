@@ -23,6 +23,8 @@ class ViewMemory:
         self._seen: dict[str, SessionView] = {}
         if self._is_on:
             self._lists, self._sessions = recall(self._state, self._scope)
+        self.newest_hits_first = self._lists is not None and self._lists.newest_hits_first
+        """The order of the search over all sessions: newest first, else best first."""
 
     @property
     def theme(self) -> str | None:
@@ -88,4 +90,5 @@ class ViewMemory:
                 "fold_families": settings.fold_families,
                 "preview": settings.preview,
             }
-            remember(self._state, self._scope, replace(lists, theme=theme, given=given), self._seen)
+            view = replace(lists, theme=theme, newest_hits_first=self.newest_hits_first, given=given)
+            remember(self._state, self._scope, view, self._seen)

@@ -133,6 +133,10 @@ class RowList(RowsView, can_focus=True):
         """True if the user moved the cursor."""
         return self._moved_by_user
 
+    def forget_moves(self) -> None:
+        """Take the cursor as not moved by the user, so that it keeps its row number among other rows."""
+        self._moved_by_user = False
+
     def set_rows(self, keys: Sequence[Hashable], *, cursor: Hashable | None = None, empty: str | None = None) -> None:
         """Replace all rows; the cursor goes to the row `cursor`, else stays on its row, else keeps its row number."""
         offset = self.cursor - self.scroll_offset.y

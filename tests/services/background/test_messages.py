@@ -25,6 +25,7 @@ from sessionbrowse.services.background.monitor_messages import (
 from sessionbrowse.services.background.search_messages import (
     CheckpointPage,
     Find,
+    FindInSession,
     FindMore,
     HitPage,
     ListCheckpoints,
@@ -35,14 +36,17 @@ from sessionbrowse.services.background.search_messages import (
     SearchRequest,
     SearchSessions,
     SearchStatus,
+    SessionHits,
     StopSearch,
 )
 from sessionbrowse.services.search.hits import Checkpoint, Hit
+from sessionbrowse.services.search.ranked_page import RankedSession
 from tests.support.channels import channel_pair
 
 PATH = "/x/\udcff.jsonl"
 SUMMARY = Summary(agent="pi", path=PATH, name="half \ud800", tokens=2**40, cost=0.5, modified=1.5)
 HIT = Hit(PATH, "s", "pi", "/x", None, 3, "e", "user", "active", "a \x00 日本", ((0, 1), (4, 6)), 1.5)
+FOUND = RankedSession(SUMMARY, [HIT], "some", 1.5, 4, ("日本",))
 CHECKPOINT = Checkpoint(PATH, "s", "pi", "/x", "name", 3, "e", "label", 2.5, "active", "preview")
 MESSAGES = [
     (MonitorRequest, MonitorDisk(home="/home/\udce9", environ={"HOME": "\udce9"}, cache="/c", roots=("/r",))),
@@ -60,11 +64,13 @@ MESSAGES = [
     (SearchRequest, SearchSessions(home="/home", environ={}, cache="/c", agents=("pi",))),
     (SearchRequest, Find(3, "\ud800 \x00 日本 \udcff")),
     (SearchRequest, FindMore(3, 120)),
+    (SearchRequest, FindInSession(3, PATH)),
     (SearchRequest, StopSearch(3)),
     (SearchRequest, ListCheckpoints(4)),
     (SearchRequest, Refresh()),
     (SearchAnswer, SearchStatus(sessions=1, has_index=True, has_tools=False, reading=True, note="so")),
-    (SearchAnswer, HitPage(3, 60, [HIT], [SUMMARY])),
+    (SearchAnswer, HitPage(3, 60, [FOUND], ranked=True, instead={"tokne": ("token",)}, unread=7)),
+    (SearchAnswer, SessionHits(3, FOUND)),
     (SearchAnswer, SearchProgress(3, 1, 2, paused=True)),
     (SearchAnswer, SearchRefused(3, "so")),
     (SearchAnswer, CheckpointPage(4, [CHECKPOINT], [SUMMARY], 1, 1, finished=True)),

@@ -17,6 +17,7 @@ from sessionbrowse.services.background.programs import start_job
 from sessionbrowse.services.background.search_messages import (
     CheckpointPage,
     Find,
+    FindInSession,
     FindMore,
     HitPage,
     ListCheckpoints,
@@ -26,12 +27,14 @@ from sessionbrowse.services.background.search_messages import (
     SearchRefused,
     SearchSessions,
     SearchStatus,
+    SessionHits,
     StopSearch,
 )
 from sessionbrowse.services.background.search_server import SearchServer
 from sessionbrowse.services.list.gather import update_index
 from sessionbrowse.services.list.snapshot import Snapshot, take_snapshot
 from sessionbrowse.services.search.hits import Hit
+from sessionbrowse.services.search.ranked_page import RankedSession
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.schema import remove_files
@@ -63,13 +66,18 @@ class Asked:
             answered = self._answers.get(timeout=PATIENCE)
             if isinstance(answered, HitPage) and answered.stamp == stamp:
                 assert answered.at <= len(found), "a gap between pages"
-                found[answered.at :] = answered.hits
+                found[answered.at :] = answered.sessions
             elif (
                 isinstance(answered, SearchProgress)
                 and answered.stamp == stamp
                 and (answered.finished or answered.paused)
             ):
-                return found
+                return hits_of(found)
+
+
+def hits_of(sessions: list[RankedSession]) -> list[Hit]:
+    """The hits of some sessions."""
+    return [hit for session in sessions for hit in session.hits]
 
 
 @contextmanager
@@ -115,21 +123,82 @@ def test_it_says_what_is_searched_and_then_answers(tmp_path: Path) -> None:
 def test_hits_come_in_pages_and_go_on_when_more_are_wanted(tmp_path: Path) -> None:
     with asking(*indexed_store(tmp_path)) as asked:
         asked.until(SearchStatus, lambda status: not status.reading)
-        asked.ask(Find(1, "common", limit=10))
+        asked.ask(Find(1, "common", limit=10, newest=True))
         first = asked.hits(1)
         assert len(first) == 10
         asked.ask(FindMore(1, 1000))
         page = asked.until(HitPage)
-        assert page.at == 10
+        assert page.at in (9, 10)
         assert asked.until(SearchProgress, lambda it: it.finished).finished
 
 
-def test_a_page_brings_the_sessions_of_its_hits_once(tmp_path: Path) -> None:
+def test_the_newest_exact_matches_come_at_once_and_the_best_replace_them(tmp_path: Path) -> None:
+    store, cache = tmp_path / "store", tmp_path / "cache"
+    said = ["a zebra, and much else that nobody asked about. " * 20, "zebra crossing", "zebras crossed a road"]
+    for number, text in enumerate(said):
+        write(folder(store) / f"{number}.jsonl", header(f"s{number}"), user("1", None, text, ms=1_000_000 - number))
+    with asking(store, cache) as asked:
+        asked.until(SearchStatus, lambda status: not status.reading)
+        asked.ask(Find(1, "zebra crossing"))
+        first = asked.until(HitPage)
+        assert (first.ranked, first.ranking_follows, len(first.sessions)) == (False, True, 1)
+        best = asked.until(HitPage)
+        assert (best.at, best.ranked, best.ranking_follows) == (0, True, False)
+        assert [(each.summary.id, each.match) for each in best.sessions] == [
+            ("s1", "exact"),
+            ("s2", "forms"),
+            ("s0", "some"),
+        ]
+
+
+def test_more_hits_of_one_session_come_on_request_in_either_order(tmp_path: Path) -> None:
+    store, cache = tmp_path / "store", tmp_path / "cache"
+    write(folder(store) / "a.jsonl", header("s"), *[user(str(n), None, f"zebra number {n}") for n in range(40)])
+    with asking(store, cache) as asked:
+        asked.until(SearchStatus, lambda status: not status.reading)
+        for stamp, newest in enumerate((False, True), 1):
+            asked.ask(Find(stamp, "zebra", newest=newest))
+            page = asked.until(HitPage, lambda it: not it.ranking_follows)
+            asked.until(SearchProgress, lambda it: it.finished)
+            assert len(page.sessions[0].hits) == 3
+            asked.ask(FindInSession(stamp, page.sessions[0].summary.path))
+            more = asked.until(SessionHits).session
+            assert len(more.hits) == 40
+            assert more.more == 0
+            assert more.hits[:3] == page.sessions[0].hits or newest
+
+
+def test_the_newest_sessions_come_in_order_those_found_by_name_among_them(tmp_path: Path) -> None:
+    store, cache = tmp_path / "store", tmp_path / "cache"
+    for number, texts in enumerate((["zebra"], ["named"], ["zebra", "one more zebra"], ["zebra"])):
+        entries = [user(str(n), None, text, ms=4_000_000 - number) for n, text in enumerate(texts)]
+        named = [entry("session_info", "9", "0", name="a zebra")] if number in (1, 2) else []
+        write(folder(store) / f"{number}.jsonl", header(f"s{number}"), *entries, *named)
+    with asking(store, cache) as asked:
+        asked.until(SearchStatus, lambda status: not status.reading)
+        asked.ask(Find(1, "zebra", newest=True))
+        found = asked.hits(1)
+        assert list(dict.fromkeys([hit.id for hit in found])) == ["s0", "s1", "s2", "s3"]
+        assert [hit.role for hit in found if hit.id == "s2"] == ["name", "user", "user"]
+
+
+def test_without_an_index_a_large_store_is_listed_as_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sessionbrowse.services.background.search_results.RANKED_BYTES", 1_000)
+    many(tmp_path / "store")
+    with asking(tmp_path / "store", tmp_path / "none") as asked:
+        asked.until(SearchStatus, lambda status: not status.reading)
+        asked.ask(Find(1, "common", limit=100))
+        assert not asked.until(HitPage).ranked
+
+
+def test_a_page_brings_the_sessions_of_its_hits(tmp_path: Path) -> None:
     with asking(*indexed_store(tmp_path)) as asked:
         asked.until(SearchStatus, lambda status: not status.reading)
         asked.ask(Find(1, "common 3", limit=100))
-        page = asked.until(HitPage, lambda it: bool(it.hits))
-        assert {each.path for each in page.sessions} >= {hit.path for hit in page.hits}
+        page = asked.until(HitPage, lambda it: bool(it.sessions))
+        assert all(hit.path == each.summary.path for each in page.sessions for hit in each.hits)
 
 
 def test_without_an_index_every_file_is_read(tmp_path: Path) -> None:
@@ -203,8 +272,8 @@ def test_what_was_appended_is_found_after_a_fresh_look_at_the_disk(tmp_path: Pat
         assert asked.hits(1) == []
         append(folder(store) / "03.jsonl", user("3", "2", "A zebra", 1_800_000_000_000))
         asked.ask(Refresh())
-        page = asked.until(HitPage, lambda it: bool(it.hits))
-        assert [(hit.entry_id, page.stamp) for hit in page.hits] == [("3", 1)]
+        page = asked.until(HitPage, lambda it: bool(it.sessions))
+        assert [(hit.entry_id, page.stamp) for hit in hits_of(page.sessions)] == [("3", 1)]
 
 
 def anew(index: Index, store: Path) -> None:
@@ -272,12 +341,12 @@ def test_the_hits_of_before_stay_until_there_are_as_many_new_ones(
         asked.ask(Find(1, "common", limit=100))
         assert len(asked.hits(1)) == 30
         # However slowly they come.
-        monkeypatch.setattr("sessionbrowse.services.background.search_server.FIRST_PAGE_SECONDS", 0.0)
-        monkeypatch.setattr("sessionbrowse.services.background.search_server.PAGE_SECONDS", 0.0)
+        monkeypatch.setattr("sessionbrowse.services.background.search_results.FIRST_PAGE_SECONDS", 0.0)
+        monkeypatch.setattr("sessionbrowse.services.background.search_results.PAGE_SECONDS", 0.0)
         append(folder(store) / "03.jsonl", user("3", "2", "A common one", 1_800_000_000_000))
         asked.ask(Refresh())
         first = asked.until(HitPage)
-        assert (first.at, len(first.hits)) == (0, 30)
+        assert (first.at, len(first.sessions)) == (0, 30)
 
 
 def test_what_a_stopped_search_found_stays_when_the_disk_changes(tmp_path: Path) -> None:
@@ -300,7 +369,7 @@ def test_the_hits_of_before_stay_when_the_search_behind_a_change_is_stopped(
     store, cache = indexed_store(tmp_path)
     with asking(store, cache) as asked:
         asked.until(SearchStatus, lambda status: not status.reading)
-        asked.ask(Find(1, "common", limit=20))
+        asked.ask(Find(1, "common", limit=20, newest=True))
         assert len(asked.hits(1)) == 20
         find = Searcher.find
 
@@ -335,10 +404,10 @@ def test_a_pattern_without_end_gives_way(tmp_path: Path, end: Find | StopSearch)
     with asking(store, tmp_path / "cache") as asked:
         asked.until(SearchStatus, lambda status: not status.reading)
         asked.ask(Find(1, "re:(a+)+!"))
-        assert asked.until(HitPage).hits
+        assert asked.until(HitPage).sessions
         asked.ask(end)
         asked.ask(Find(3, "short"))
-        assert asked.until(HitPage, lambda page: page.stamp == 3).hits
+        assert asked.until(HitPage, lambda page: page.stamp == 3).sessions
 
 
 def test_a_pattern_that_takes_too_long_ends_its_search_with_a_sentence(tmp_path: Path) -> None:
@@ -349,10 +418,10 @@ def test_a_pattern_that_takes_too_long_ends_its_search_with_a_sentence(tmp_path:
         asked.until(SearchStatus, lambda status: not status.reading)
         # The first pattern starts the process; the time that an interpreter takes to start is not part of this story.
         asked.ask(Find(1, "re:a!"))
-        assert asked.until(HitPage).hits
+        assert asked.until(HitPage).sessions
         asked.server._patterns._limit_seconds = 1.5
         asked.ask(Find(2, "re:(a+)+!"))
-        assert asked.until(HitPage, lambda page: page.stamp == 2).hits
+        assert asked.until(HitPage, lambda page: page.stamp == 2).sessions
         told = asked.until(SearchProgress, lambda it: it.stopped and it.stamp == 2)
         assert told.problem == "The pattern took too long and was stopped: make it simpler."
 
@@ -366,9 +435,9 @@ def test_the_program_answers_and_ends_when_it_is_killed(tmp_path: Path) -> None:
     try:
         assert isinstance(channel.receive(PATIENCE), SearchStatus)
         channel.send(Find(1, "common 12"))
-        while not (isinstance(page := channel.receive(PATIENCE), HitPage) and page.hits):
+        while not (isinstance(page := channel.receive(PATIENCE), HitPage) and page.sessions):
             assert page is not None, "the program ended"
-        assert page.hits[0].entry_id == "1"
+        assert page.sessions[0].hits[0].entry_id == "1"
     finally:
         channel.kill()
     while channel.receive(PATIENCE) is not None:
@@ -387,7 +456,7 @@ def test_an_index_that_was_deleted_and_made_again_is_the_one_that_is_asked(
         assert len(asked.hits(1)) == 1
         remove_files(cache)
         for number in range(5):
-            write(folder(store) / f"00-{number}.jsonl", header(f"n{number}"), user("1", None, "zebra"))
+            write(folder(store) / f"00-{number}.jsonl", header(f"n{number}"), user("1", None, f"zebra number {number}"))
         index = open_index(cache, print, create=True)
         assert index is not None
         update_index(scope_of(store), index)

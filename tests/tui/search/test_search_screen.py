@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sessionbrowse.model.search.query import parse_search
 from sessionbrowse.services.background.search_messages import HitPage, SearchProgress, SearchStatus
+from sessionbrowse.services.search.ranked_page import RankedSession
 from sessionbrowse.tui.changes.reread import read_again
-from sessionbrowse.tui.lists.rows import ListStyle
 from sessionbrowse.tui.paint.spans import line_width
 from sessionbrowse.tui.search.examples import EXAMPLES
 from sessionbrowse.tui.search.hit_rows import hit_row, snippet_spans
@@ -57,24 +58,30 @@ async def test_an_empty_line_shows_what_can_be_asked_and_enter_takes_an_example(
 
 async def test_hits_appear_while_typing_with_role_session_and_the_match_marked(demo: dict[str, Any]) -> None:
     async with searching(demo, "cookie") as browser:
-        rows = [row for row in browser.rows("#found-rows") if row.strip()]
-        assert rows
+        head, *rows = [row for row in browser.rows("#found-rows") if row.strip()]
+        assert "Refactor auth module" in head
+        assert "webshop" in head
+        assert f"{len(rows)} hits" in head
         assert all("cookie" in row.lower() for row in rows)
         assert any("assistant" in row for row in rows)
         assert any("⌥ abandoned" in row for row in rows)
-        assert f"{len(rows)} hits" in status(browser)
+        assert "1 session" in status(browser)
         line = browser.row_list("#found-rows")
-        strip = line.render_line(0)
+        strip = line.render_line(1)
         marked = {segment.text.lower() for segment in strip if segment.style and segment.style.bgcolor is not None}
         assert "cookie" in marked
 
 
-async def test_each_letter_searches_anew_and_fewer_letters_find_more(demo: dict[str, Any]) -> None:
-    async with searching(demo, "cookie sess") as browser:
-        few = browser.row_list("#found-rows").count
-        for _ in range(5):
-            await browser.press("backspace")
-        assert browser.row_list("#found-rows").count > few > 0
+async def test_each_letter_searches_anew(demo: dict[str, Any]) -> None:
+    async with searching(demo, "qqqq") as browser:
+        assert "Nothing matches" in browser.words("#found-rows")
+        await browser.press("ctrl+u")
+        await browser.type("cooki")
+        assert "cookie" in browser.words("#found-rows")
+        await browser.press("ctrl+u")
+        await browser.type("fired")
+        assert "Alert noise" in browser.words("#found-rows")
+        assert "cookie" not in browser.words("#found-rows")
 
 
 async def test_enter_that_comes_before_the_answer_opens_what_is_found_for_the_words(demo: dict[str, Any]) -> None:
@@ -102,7 +109,7 @@ async def test_the_preview_stands_at_the_match(demo: dict[str, Any]) -> None:
 
 
 async def test_the_preview_stands_at_what_was_said_not_at_a_fact_with_the_same_word(demo: dict[str, Any]) -> None:
-    async with searching(demo, "token", size=(80, 24)) as browser:
+    async with searching(demo, "stored token", size=(80, 24)) as browser:
         # The compaction's heading says how many tokens there were before it.
         assert "Tokens are stored as SHA-256" in browser.words("#found-view")
 
@@ -217,7 +224,7 @@ async def test_what_was_said_of_the_letters_before_goes_with_them(
 
 
 async def test_tools_are_searched_on_request_and_their_absence_from_the_index_is_said(demo: dict[str, Any]) -> None:
-    async with searching(demo, "replaced 1 block") as browser:
+    async with searching(demo, '"replaced 1 block"') as browser:
         assert "Nothing matches" in browser.words("#found-rows")
         await browser.press("ctrl+t")
         assert "replaced 1 block" in browser.words("#found-rows")
@@ -248,6 +255,124 @@ async def test_a_search_that_ended_says_so_and_starts_again(demo: dict[str, Any]
         await browser.press("f5")
         await browser.type("cookie")
         assert browser.row_list("#found-rows").count > 0
+
+
+def kept_rows(browser: Driven) -> list[str]:
+    return [row for row in browser.rows("#found-rows") if row.strip()]
+
+
+def told(browser: Driven) -> str:
+    return " ".join(browser.screen_text().split("\n")[-2].split())
+
+
+async def test_a_misspelt_word_is_forgiven_and_the_sentence_says_so(demo: dict[str, Any]) -> None:
+    async with searching(demo, "cokie") as browser:
+        assert "cookie" in browser.words("#found-rows")
+        assert "“cokie” was not found; searched cookie" in told(browser)
+        assert "Without tool output: ^t adds it." in told(browser)
+        await browser.press("enter")
+        marked = [segment.text.lower() for segment in marked_in(browser, "#view")]
+        assert "cookie" in marked
+
+
+def marked_in(browser: Driven, selector: str) -> list[Any]:
+    view = browser.app.screen.query_one(selector, TextView)
+    lines = [view.render_line(y) for y in range(view.size.height)]
+    return [segment for line in lines for segment in line if segment.style and segment.style.bgcolor is not None]
+
+
+async def test_one_key_changes_the_order_and_the_next_start_has_it_still(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    write(folder(store) / "a.jsonl", header("a"), user("1", None, "zebra zebra zebra crossing", ms=1_000))
+    write(folder(store) / "b.jsonl", header("b"), user("1", None, "a zebra. " + "Other words. " * 300, ms=900_000))
+    options: dict[str, Any] = {"roots": [str(store)], "home": str(tmp_path), "environ": {"HOME": str(tmp_path)}}
+
+    def first() -> str:
+        return kept_rows(browser)[0]
+
+    async with browsing(source=searched_source(options, store, tmp_path / "cache"), **options) as browser:
+        await browser.press("ctrl+f")
+        await browser.type("zebra")
+        assert "best first" in browser.screen_text()
+        assert "zebra zebra zebra" in first()
+        await browser.press("ctrl+s")
+        assert "newest first" in browser.screen_text()
+        assert "a zebra." in first()
+        await browser.press("escape", "q")
+    async with browsing(source=searched_source(options, store, tmp_path / "cache"), **options) as browser:
+        await browser.press("ctrl+f")
+        await browser.type("zebra")
+        assert "newest first" in browser.screen_text()
+        assert "a zebra." in first()
+
+
+def found_session(name: str, hits: int, more: int = 0, first: int = 0) -> RankedSession:
+    made = [replace(made_hit(f"zebra {n}", ((0, 5),)), path=name, entry_index=n) for n in range(first, first + hits)]
+    return RankedSession(summary(name, name=name), made, "exact", 1.0, more)
+
+
+async def test_rows_above_a_cursor_that_was_moved_stay_until_the_next_letter(demo: dict[str, Any]) -> None:
+    async with searching(demo, "zzzz") as browser:
+        screen = browser.app.screen
+        assert isinstance(screen, SearchScreen)
+        stamp = screen._stamp
+        screen.take_answer(HitPage(stamp, 0, [found_session("/a", 2), found_session("/b", 2)], ranking_follows=True))
+        await browser.press("down", "down", "down", "down")
+        before = browser.row_list("#found-rows").keys[:5]
+        best = [found_session("/c", 1), found_session("/b", 1, 5, first=7), found_session("/a", 3)]
+        screen.take_answer(HitPage(stamp, 0, best, ranked=True))
+        await browser.settle()
+        keys = browser.row_list("#found-rows").keys
+        assert keys[:5] == before
+        assert keys[-2:] == [("session", "/c"), ("/c", 0, "user")]
+        assert browser.row_list("#found-rows").key == ("/b", 0, "user")
+        # Nothing was moved since this letter: the best stand where they belong.
+        await browser.press("backspace")
+        screen.take_answer(HitPage(screen._stamp, 0, best, ranked=True))
+        await browser.settle()
+        assert browser.row_list("#found-rows").keys[0] == ("session", "/c")
+        assert browser.row_list("#found-rows").cursor == 0
+
+
+async def test_enter_on_the_row_for_more_shows_the_other_hits_below(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    said = [user(str(n), str(n - 1) if n else None, f"zebra number {n}") for n in range(9)]
+    write(folder(store) / "a.jsonl", header(), *said)
+    async with searching_a_store(store, "zebra") as browser:
+        rows = browser.row_list("#found-rows")
+        assert rows.count == 5
+        assert "6 more hits" in kept_rows(browser)[-1]
+        before = kept_rows(browser)[1:4]
+        await browser.press("tab", "end", "enter")
+        await browser.until(lambda: rows.count == 10)
+        assert kept_rows(browser)[1:4] == before
+        assert browser.screen_name == "search"
+
+
+async def test_n_goes_to_the_next_result_in_this_session_then_to_the_next_session(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    said = [user(str(n), str(n - 1) if n else None, f"zebra number {n}") for n in range(5)]
+    write(folder(store) / "a.jsonl", header("a"), *said)
+    write(folder(store) / "b.jsonl", header("b"), user("1", None, "Here a zebra stands among many more other words."))
+    async with searching_a_store(store, "zebra") as browser:
+        await browser.press("enter")
+        seen = [browser.row_list("#tree").key]
+        await browser.settle()
+        for _ in range(4):
+            await browser.press("n")
+            seen.append(browser.row_list("#tree").key)
+        assert set(seen) == {0, 1, 2, 3, 4}
+        assert "zebra" in [segment.text for segment in marked_in(browser, "#view")]
+        await browser.press("n")
+        assert "Here a zebra stands" in browser.words("#view")
+        assert "“zebra”" in browser.footer()
+        await browser.press("n")
+        assert browser.toasts()[-1] == "This is the last result."
+        await browser.press("N")
+        assert browser.row_list("#tree").key == seen[-1]
+        await browser.press("escape")
+        assert browser.screen_name == "search"
+        assert browser.row_list("#found-rows").key == (str(folder(store) / "a.jsonl"), seen[-1], "user")
 
 
 async def test_answers_to_older_questions_are_dropped(demo: dict[str, Any]) -> None:
@@ -308,9 +433,8 @@ def made_hit(snippet: str, marks: tuple[tuple[int, int], ...]) -> Any:
 
 def test_a_row_keeps_the_match_in_view_and_its_width() -> None:
     hit = made_hit("a" * 90 + " needle " + "b" * 90, ((91, 97),))
-    style = ListStyle(now_ms=float(NOW_MS), home="/h")
     for width in range(30, 200):
-        line = hit_row(hit, summary("/x", name="A name"), width, style, first_of_session=True)
+        line = hit_row(hit, width)
         assert line_width(line) == width
         if width >= 40:
             assert ("needle", "match") in line, width
@@ -319,8 +443,9 @@ def test_a_row_keeps_the_match_in_view_and_its_width() -> None:
 
 def test_the_words_and_phrases_of_a_query_are_marked_wherever_they_stand() -> None:
     query = parse_search('cat "two words"')
-    assert sorted(words_in(query, "cat concat Cats two  words")) == [(0, 3), (11, 14), (16, 26)]
+    assert sorted(words_in(query, "cat concat Cats two  words")) == [(0, 3), (11, 15), (16, 26)]
     assert words_in(parse_search("role:user"), "user") == []
+    assert words_in(parse_search("naïve stored"), "a NAIVE store") == [(2, 7), (8, 13)]
 
 
 async def test_the_matches_of_a_pattern_are_marked_in_the_preview(demo: dict[str, Any]) -> None:
@@ -375,7 +500,7 @@ async def test_a_hit_whose_entry_is_gone_says_so_beside_the_list_and_in_the_tree
     write(path, header(), user("1", None, "one"), user("2", "1", "zebra one"), user("3", "2", "zebra two"))
     async with searching_a_store(store, "zebra") as browser:
         write(path, header(), user("7", None, "quite another"))
-        await browser.press("down")
+        await browser.press("down", "down")
         assert "The entry is gone" in browser.words("#found-view")
         assert "quite another" not in browser.words("#found-view")
         await browser.press("enter")
