@@ -45,6 +45,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "words as people type them, exact matches first, and ranking in large stores": 420,
     "search by relevance on the command line: groups of hits, bounds, fields": 200,
     "sending the terminal only the cells that changed": 150,
+    "sessions in which the words of a filter were said": 90,
     "sessions by name and `latest` on the command line": 60,
     "files, locks, processes and the trash of macOS and Windows": 80,
     "examples, suggestions, filters and completion on the command line": 310,

@@ -76,7 +76,8 @@ class ProjectRow(Struct, frozen=True):
 class SessionRow(Struct, frozen=True, gc=False):
     """A row of the session list; `prefix` is the connecting lines to its parent session, as text.
 
-    `family` is the number of related sessions: they are folded under the row, or follow it if `is_open`.
+    `said` is a part of what was said, for a session that matches the filter only by that. `family` is the number of
+    related sessions: they are folded under the row, or follow it if `is_open`.
     """
 
     summary: Summary
@@ -84,6 +85,7 @@ class SessionRow(Struct, frozen=True, gc=False):
     family: int = 0
     is_open: bool = False
     pinned: bool = False
+    said: str = ""
 
 
 class Folding(Struct, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import count
 
 from sessionbrowse.services.background.channel import Channel
-from sessionbrowse.services.background.search_messages import SearchAnswer, SearchRequest, SearchStatus
+from sessionbrowse.services.background.search_messages import Find, SearchAnswer, SearchRequest, SearchStatus
 from sessionbrowse.tui.data.source import Source
 
 Listener = Callable[[SearchAnswer | None], object]
@@ -22,6 +22,8 @@ class SearchClient:
         self._listeners: list[Listener] = []
         self._stamps = count(1)
         self.status: SearchStatus | None = None
+        self.wanted = 0
+        """The number of the last search; the search program has forgotten those before."""
 
     @property
     def is_running(self) -> bool:
@@ -48,6 +50,8 @@ class SearchClient:
 
     def send(self, request: SearchRequest) -> None:
         """Send a request, if the search program runs."""
+        if isinstance(request, Find):
+            self.wanted = request.stamp
         if self._channel is not None:
             self._channel.send(request)
 

@@ -17,6 +17,7 @@ def do_filter(screen: BrowseScreen) -> None:
 
         def prepare() -> None:
             state.library.prepare_filter(state.folder, named=state.named, hidden=state.hidden, archived=state.archived)
+            screen.said.prepare()
 
         # Prepare the texts now, so that the first typed letter need not wait for them.
         screen.after_frame(prepare)

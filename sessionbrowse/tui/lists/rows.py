@@ -120,6 +120,9 @@ def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
     if room < 8:
         badges, room = [], width - line_width(right) - line_width(prefix) - 1
     title = session_title(summary)
+    if row.said:
+        # Only what was said matches: the title is not what was looked for.
+        title = [*fit(title, room // 2), ("  “", "faint"), (one_line(row.said), "dim"), ("”", "faint")]
     left: Line = [*prefix, *fit(title, max(0, room)), *badges]
     return sides(left, right, width, least=0)
 

@@ -21,6 +21,7 @@ from sessionbrowse.tui.data.library import Folding, Library, SessionRow, parse_f
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.lists.preview import Preview
 from sessionbrowse.tui.lists.rows import ListStyle, directory_state, project_row, session_row
+from sessionbrowse.tui.lists.said import SaidSessions
 from sessionbrowse.tui.lists.scan_updates import ScanUpdates
 from sessionbrowse.tui.lists.state import ListFilter, ListState
 from sessionbrowse.tui.lists.titles import facts_line, no_sessions_sentence, path_line, sessions_title
@@ -56,10 +57,12 @@ class BrowseScreen(PanedScreen):
         self._folder_filter = ListFilter(self, self.state.filters, "projects", self.refresh_projects)
         self._session_filter = ListFilter(self, self.state.filters, "sessions", self.refresh_sessions)
         self._top_is_due = False
+        self._named_count = 0
         self._ambiguous: frozenset[str] = frozenset()
         self._folder_cells = WIDEST_FOLDER
         self.updates = ScanUpdates(self)
         self.preview = Preview(self, self.state)
+        self.said = SaidSessions(self, self.state, self.refresh_sessions)
 
     # -- layout -------------------------------------------------------------------------------------------------
 
@@ -85,6 +88,7 @@ class BrowseScreen(PanedScreen):
         self.set_focus(self.sessions_list)
         if not self.state.filter.is_empty:
             self.query_one(FilterLine).show_kept("/", self.state.filter.text)
+            self.call_after_refresh(self.said.ask, self.state.filter.text)
         self.refresh_rows()
         self.call_after_refresh(self.updates.ask_pins)
         self.adopt(self.browser.scan_lane, self.updates.take_scan)
@@ -212,7 +216,8 @@ class BrowseScreen(PanedScreen):
             # The matches of the pattern are not found yet; the old rows stay until then.
             self.say_found()
             return
-        self._sessions = rows
+        said = [] if self.state.filter.is_empty else self.said.rows(rows)
+        self._named_count, self._sessions = len(rows), [*rows, *said] if said else rows
         paths = LazyRows(self._sessions, _path_of)
         sessions, library = self.sessions_list, self.state.library
         sessions.marks = {path for path in sessions.marks if library.get(path) is not None}
@@ -236,6 +241,7 @@ class BrowseScreen(PanedScreen):
             self.say_found()
             self.update_footer()
         else:
+            self.said.ask(text)
             # A new filter puts the cursor on the best hit; clearing the filter keeps the cursor on its session.
             found = self.sessions_list.key if state.filter.is_empty else None
             self.refresh_sessions(top=found is None, cursor=found)
@@ -259,7 +265,9 @@ class BrowseScreen(PanedScreen):
         elif filter.is_waiting:
             line.say([("searching …", "accent")])
         else:
-            line.say([(plural(rows, "match", "matches"), "dim")])
+            said = rows - self._named_count if self.state.filtered == "sessions" else 0
+            more = f" · said in {said:,}" if said else ""
+            line.say([(plural(rows - said, "match", "matches") + more, "dim")])
 
     @property
     def sized_pane(self) -> tuple[str, int]:
@@ -362,7 +370,9 @@ class BrowseScreen(PanedScreen):
     @property
     def busy(self) -> bool:
         """True during background work, or while an update of the lists or the preview is due."""
-        return super().busy or self.preview.due or self.updates.refresh_due or self.updates.throttle.due
+        return (
+            super().busy or self.preview.due or self.said.due or self.updates.refresh_due or self.updates.throttle.due
+        )
 
     def on_screen_resume(self) -> None:
         """Update the preview when the user returns to this screen: the session may have new entries."""

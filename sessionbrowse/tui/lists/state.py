@@ -106,6 +106,15 @@ class ListState:
             folding=self.folding,
         )
 
+    def is_in_scope(self, summary: Summary) -> bool:
+        """Tell whether the session list would show a session if there was no filter."""
+        return (
+            (self.folder is None or self.library.project_of(summary.cwd) == self.folder)
+            and (not self.named or bool((summary.name or "").strip()))
+            and summary.archived == self.archived
+            and (self.hidden or not summary.hidden)
+        )
+
     def directories(self) -> list[str]:
         """Return the working directories of all folders that the list shows."""
         return [directory for row in self.projects for directory in row.directories if directory]

@@ -70,8 +70,11 @@ class SearchScreen(ResultsScreen):
         """Start the search program, or make it scan the disk again if it runs."""
         client = self.browser.search_client
         self.was_shown = True
-        if client.is_running:
+        if client.is_running and (client.wanted == self._stamp or not self.query_text.strip()):
             client.send(Refresh())
+        elif client.is_running:
+            # A filter of the lists was searched meanwhile; rows keep their places when the same search is repeated.
+            self._send_find()
         elif client.start():
             self._ended = False
             self._find()
@@ -151,8 +154,7 @@ class SearchScreen(ResultsScreen):
         self._opens_first = False
         self.rows_list.forget_moves()
         # An empty query is sent too: it ends the previous search.
-        newest = self.browser.memory.newest_hits_first
-        client.send(Find(self._stamp, self.query_text, self.tools, PAGE_SESSIONS, newest))
+        self._send_find()
         if not self.query_text.strip():
             self._forget_found()
             self._show_examples()
@@ -160,6 +162,10 @@ class SearchScreen(ResultsScreen):
             # The list is empty: show that the search for this query runs, instead of the text for the previous query.
             self._show_hits(top=False)
         self._say_found()
+
+    def _send_find(self) -> None:
+        newest = self.browser.memory.newest_hits_first
+        self.browser.search_client.send(Find(self._stamp, self.query_text, self.tools, self._asked_for, newest))
 
     def _forget_found(self) -> None:
         self._found, self._rows, self._page = [], [], None
