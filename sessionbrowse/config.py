@@ -102,6 +102,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Program and arguments that start an agent, by agent; the default is its name on the PATH."""
     resume: ResumeSettings = ResumeSettings()
     """The settings for resuming sessions."""
+    redact_patterns: tuple[str, ...] = ()
+    """Regular expressions for further secrets that `redact` masks; with a group, only that group."""
     not_for_agents: NotForAgents = NotForAgents()
     """The sessions that commands do not show to an agent."""
     commands: tuple[CustomCommand, ...] = ()
@@ -232,6 +234,7 @@ _WANTED = {
     "roots": 'a list of texts such as ["~/old/.pi/agent"]',
     "keys": 'a table of texts such as {rename = "f6"}',
     "agents": 'a table of lists such as {pi = ["npx", "pi"]}',
+    "redact_patterns": 'a list of texts such as ["ticket-[0-9]+"]',
     "not_for_agents": 'a table such as {labels = ["private"]}',
     "not_for_agents.directories": 'a list of texts such as ["~/secret"]',
     "not_for_agents.sessions": "a list of ids and paths",

@@ -62,6 +62,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("sessionbrowse doctor", "damage in all sessions; status 1 if there is any"),
         ("sessionbrowse doctor 01a2 --repair-to mended.jsonl", "a mended copy"),
     ),
+    "redact": (
+        ("sessionbrowse redact 01a2 --to masked.jsonl --dry-run", "see what would be masked"),
+        ("sessionbrowse redact 01a2 --to masked.jsonl", "review each row, then write the copy"),
+    ),
     "export": (
         ("sessionbrowse export latest --format html -o session.html", "a page for the browser"),
         ("sessionbrowse export 01a2 --at jwt-works --format markdown", "one branch as Markdown"),

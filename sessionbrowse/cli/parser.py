@@ -46,6 +46,7 @@ HOMES = {
     "prune": "clean",
     "shrink": "clean",
     "doctor": "clean",
+    "redact": "export",
     "export": "export",
     "index": "index",
     "pick": "pick",

@@ -92,7 +92,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
         sys.stderr.write("\r\x1b[K")
     if arguments.json:
         output.print_json([one.document() for one in damaged])
-        return 1 if damaged else 0
+        return 1 if any(one.is_damaged for one in damaged) else 0
     for one in damaged:
         output.print_lines([clean(one.path)])
         output.print_lines(
@@ -100,8 +100,9 @@ def run_doctor(arguments: argparse.Namespace) -> int:
             f"{clean(damage.agent_does)}{_can_do(damage.can_do)}"
             for damage in one.damage
         )
-    output.note(f"{len(damaged):,} of {len(sessions):,} sessions are damaged" if damaged else "no damage found")
-    return 1 if damaged else 0
+    count = sum(one.is_damaged for one in damaged)
+    output.note(f"{count:,} of {len(sessions):,} sessions are damaged" if count else "no damage found")
+    return 1 if count else 0
 
 
 def _can_do(can_do: tuple[str, ...]) -> str:

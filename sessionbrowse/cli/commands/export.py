@@ -1,22 +1,33 @@
-"""The command `export`: a session, or the branch up to an entry, as HTML, Markdown, JSONL or JSON."""
+"""The commands that make a session fit to give away: `export`, as a document, and `redact`, a masked copy."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 
 from sessionbrowse.cli import output
+from sessionbrowse.cli.commands.change import changing_session
 from sessionbrowse.cli.parser import AddCommand, add_ref
-from sessionbrowse.cli.references import find
+from sessionbrowse.cli.references import find, find_target
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.services.clean.clean import Where
+from sessionbrowse.services.clean.redact import Review, Suspect, redact, review_secrets
+from sessionbrowse.services.clean.secret_detector import SecretDetector
 from sessionbrowse.services.export.export import FORMATS, export, export_to
+from sessionbrowse.services.export.redacted import export_redacted
+from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean
+
+_SHOWN = 4
+"""Characters of a secret that its row shows."""
 
 
 def run_export(arguments: argparse.Namespace) -> int:
     """Run `export`: write the document to stdout or to a new file."""
     located = find(arguments)
-    pieces = export(located.path, located.agent, arguments.format, at=arguments.at, home=os.path.expanduser("~"))
+    pieces = _pieces(arguments, Target(located.path, located.agent))
     if arguments.output is None:
         for piece in pieces:
             sys.stdout.buffer.write(piece)
@@ -27,11 +38,102 @@ def run_export(arguments: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS = {"export": run_export}
+def _pieces(arguments: argparse.Namespace, target: Target) -> Iterator[bytes]:
+    home = os.path.expanduser("~")
+    if not arguments.redact:
+        return export(target.path, target.agent, arguments.format, at=arguments.at, home=home)
+    review = review_secrets(target, _detector())
+    kept = _kept(review, arguments.yes)
+    return export_redacted(
+        target, arguments.format, review, lambda suspect: suspect not in kept, at=arguments.at, home=home
+    )
+
+
+def run_redact(arguments: argparse.Namespace) -> int:
+    """Run `redact`: list everything that would be masked, ask, and write the copy."""
+    target = find_target(arguments)
+    review = review_secrets(target, _detector())
+    kept = _kept(review, arguments.yes or arguments.dry_run)
+    with changing_session():
+        done = redact(
+            target,
+            review,
+            lambda suspect: suspect not in kept,
+            Where(to=arguments.to, new_id=arguments.new_id),
+            dry_run=arguments.dry_run,
+        )
+    for note in done.notes:
+        output.note(note)
+    if arguments.json:
+        output.print_json(done.document())
+        return 0
+    masked = sum(count for _, count in done.masks)
+    output.note(f"{'would mask' if done.dry_run else 'masked'} {masked:,} secrets and names: {clean(done.to or '')}")
+    return 0
+
+
+def _detector() -> SecretDetector:
+    """Return the detector with the patterns of the settings, and the user's own name."""
+    import getpass
+    from contextlib import suppress
+
+    from sessionbrowse.config import cache_dir, load_settings
+
+    loaded = load_settings()
+    if loaded.problems:
+        raise RefusedWrite(f"{clean(loaded.problems[0])} Patterns of your own may be missing; nothing was written.")
+    names = []
+    with suppress(OSError, KeyError, ImportError):
+        names.append(getpass.getuser())
+    return SecretDetector(str(cache_dir() / "secrets"), loaded.settings.redact_patterns, names)
+
+
+def _row(suspect: Suspect) -> str:
+    """Return a row of the review: kind, number of places, line, and the context with most of the secret hidden."""
+    secret = suspect.mask.secret
+    is_name = suspect.mask.kind in ("home-directory", "user-name")
+    shown = secret if is_name else f"{secret[:_SHOWN]}…({len(secret)} characters)"
+    context = " ".join(clean(f"{suspect.before}»{shown}«{suspect.after}").split())
+    return f"{suspect.mask.text}  {suspect.count}×  line {suspect.line}  {context}"
+
+
+def _kept(review: Review, everything: bool) -> tuple[Suspect, ...]:
+    """List what was found and ask for each, unless `everything` is masked; return the ones to keep.
+
+    Raises:
+        RefusedWrite: not everything was decided.
+    """
+    if not review.suspects:
+        return ()
+    asks = not everything and sys.stdin.isatty() and sys.stderr.isatty()
+    for suspect in () if asks else review.suspects:
+        output.note(_row(suspect))
+    if everything:
+        return ()
+    if not asks:
+        raise RefusedWrite("Nothing was written. Without a terminal to review on, add --yes to mask everything.")
+    kept = []
+    for number, suspect in enumerate(review.suspects, 1):
+        answer = ""
+        while answer not in ("m", "k", "a"):
+            sys.stderr.write(f"{number}/{len(review.suspects)} {_row(suspect)}\nmask, keep, all the rest? [m/k/a/q] ")
+            sys.stderr.flush()
+            line = sys.stdin.readline()
+            answer = line.strip().casefold()[:1]
+            if not line or answer == "q":
+                raise RefusedWrite("The review was not finished. Nothing was written.")
+        if answer == "a":
+            break
+        if answer == "k":
+            kept.append(suspect)
+    return tuple(kept)
+
+
+COMMANDS = {"export": run_export, "redact": run_redact}
 
 
 def add_arguments(add: AddCommand) -> None:
-    """Add the command of this module, with its arguments."""
+    """Add the commands of this module, with their arguments."""
     if export_parser := add(
         "export", "Print a session, or the branch up to an entry, for people or programs.", json=False
     ):
@@ -41,3 +143,16 @@ def add_arguments(add: AddCommand) -> None:
         export_parser.add_argument(
             "-o", "--output", metavar="FILE", help="write to this new file instead of standard output"
         )
+        export_parser.add_argument(
+            "--redact", action="store_true", help="mask secrets and personal names, as redact does"
+        )
+        export_parser.add_argument("--yes", action="store_true", help="with --redact: mask everything without a review")
+
+    if parser := add("redact", "Copy a session with secrets, home directories and user names masked."):
+        add_ref(parser)
+        parser.add_argument(
+            "--to", required=True, metavar="FILE", help="write the copy to this new file, or into this folder"
+        )
+        parser.add_argument("--new-id", action="store_true", help="give the copy an id of its own")
+        parser.add_argument("--yes", action="store_true", help="mask everything that is found, without a review")
+        parser.add_argument("--dry-run", action="store_true", help="only print what would be masked")

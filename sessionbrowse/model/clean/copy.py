@@ -9,15 +9,18 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
+from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.entries import BranchSummary, Compaction, CustomMessage, MessageEntry
 from sessionbrowse.format.envelope import Envelope, read_envelope
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.splice import edited, with_member
+from sessionbrowse.model.clean.blocks import short_call_id
 from sessionbrowse.model.clean.dropped import CopyShape, shape_of
+from sessionbrowse.model.clean.masker import Masker
 from sessionbrowse.model.clean.plan import CleanPlan, CopyPreview, Removed, Reparented
-from sessionbrowse.model.clean.shrunk import drops_thinking, recent_answers, short_call_id, shrunk
+from sessionbrowse.model.clean.shrunk import drops_thinking, recent_answers, shrunk
 from sessionbrowse.model.context.message import custom_message
 from sessionbrowse.model.context.token_estimate import estimate
 from sessionbrowse.model.session.parents import ROOT
@@ -119,6 +122,9 @@ class _Writing:
         """Take bytes between entries: the header, and lines that are no entries."""
         if start >= end:
             return
+        if self._plan.masker is not None:
+            self.parts += self._masked_between(self._read(start, end - start), self._plan.masker)
+            return
         if self._header_done or self._session.header_line is None:
             self._span(start, end)
             return
@@ -186,7 +192,9 @@ class _Writing:
             self._cost += envelope.spent.cost
 
     def _may_change(self, index: int, shape: CopyShape) -> bool:
-        return self._plan.shrinks or index in shape.parents or index in shape.first_kept
+        return (
+            self._plan.shrinks or self._plan.masker is not None or index in shape.parents or index in shape.first_kept
+        )
 
     def _changed(self, index: int, line: bytes, shape: CopyShape) -> bytes:
         session = self._session
@@ -194,7 +202,31 @@ class _Writing:
             line = with_member(line, "parentId", _json(_id(session, shape.parents[index])))
         if index in shape.first_kept:
             line = with_member(line, "firstKeptEntryId", _json(_id(session, shape.first_kept[index])))
+        if self._plan.masker is not None:
+            return self._masked(index, line, self._plan.masker)
         return self._shrunk(index, line) if self._plan.shrinks and line else line
+
+    def _masked(self, index: int, line: bytes, masker: Masker) -> bytes:
+        done = masker.line(line)
+        if not done.line.strip(_MARGIN):
+            raise RefusedWrite(
+                "A line holds entries that are not whole. Repair the session first. Nothing was written."
+            )
+        value = loads(line.strip(_MARGIN))
+        if done.lost_reasoning:
+            self._short_calls[index] = _long_call_ids(value)
+        answered = self._shortened_call(index, value)
+        if answered is None:
+            return done.line
+        return edited(done.line, {("message", "toolCallId"): _json(masker.text(answered))})
+
+    def _masked_between(self, content: bytes, masker: Masker) -> list[bytes]:
+        header = self._session.header_line
+        if not self._header_done and header is not None and header in content:
+            assert self._plan.header is not None
+            content = content.replace(header, self._plan.header, 1)
+            self._header_done = True
+        return [masker.line(line).line for line in content.splitlines(keepends=True)]
 
     def _shrunk(self, index: int, line: bytes) -> bytes:
         try:

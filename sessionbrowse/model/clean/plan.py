@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from sessionbrowse.format.json_value import Json
+from sessionbrowse.model.clean.masker import Masker
 
 
 class CleanPlan(Struct, frozen=True, kw_only=True):
@@ -12,7 +13,7 @@ class CleanPlan(Struct, frozen=True, kw_only=True):
 
     `drop` are indexes of entries, each of which goes with everything below it. `images` replaces images and other
     media, `results_over` the output of tools above that many bytes, each by a short text; `thinking` drops reasoning.
-    `header` is the copy's own header line, without newline, if it differs.
+    `header` is the copy's own header line, without newline, if it differs. `masker` masks secrets in every line.
     """
 
     drop: frozenset[int] = frozenset()
@@ -20,6 +21,7 @@ class CleanPlan(Struct, frozen=True, kw_only=True):
     results_over: int | None = None
     thinking: bool = False
     header: bytes | None = None
+    masker: Masker | None = None
 
     @property
     def shrinks(self) -> bool:

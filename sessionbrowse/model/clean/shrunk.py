@@ -12,6 +12,7 @@ from msgspec import Struct
 from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.format.splice import Edits, Path
+from sessionbrowse.model.clean.blocks import media_placeholder, medium, short_call_id
 from sessionbrowse.model.clean.plan import CleanPlan
 from sessionbrowse.model.session.parents import ROOT
 from sessionbrowse.model.session.session import Session
@@ -21,8 +22,6 @@ _OUTPUT_ROLES = frozenset({"bashExecution", "pythonExecution"})
 _THINKING = frozenset({"thinking", "redactedThinking"})
 _EXTRAS = ("details", "nestedCalls", "jsonlEvents")
 _DATA_URL = "data:"
-_LEAST_MEDIA_CHARACTERS = 64
-"""Base64 text below this length saves nothing; the shortest image is about as long as the text in its place."""
 
 
 class Shrunk(Struct, frozen=True):
@@ -50,11 +49,6 @@ def shrunk(value: dict[str, Json], plan: CleanPlan, *, may_drop_thinking: bool, 
     if new_call_id is not None:
         edits["message", "toolCallId"] = _bytes(new_call_id)
     return Shrunk(edits, images)
-
-
-def short_call_id(call_id: str) -> str:
-    """Return the id of a tool call without the part that refers to reasoning kept by the provider."""
-    return call_id.split("|fc_", 1)[0]
 
 
 def drops_thinking(value: dict[str, Json]) -> bool:
@@ -137,32 +131,14 @@ def _media(value: dict[str, Json]) -> Iterator[tuple[Path, dict[str, Json] | str
         if isinstance(item, list):
             waiting += [((*path, at), one) for at, one in enumerate(item)]
         elif isinstance(item, dict):
-            found = _medium(item)
+            found = medium(item)
             if found is None:
                 waiting += [((*path, key), one) for key, one in item.items()]
             else:
                 yield path, {"type": "text", "text": found}
         elif isinstance(item, str) and item.startswith(_DATA_URL) and ";base64," in item[:200]:
             kind = item[len(_DATA_URL) :].split(";", 1)[0]
-            yield path, _media_placeholder(kind, len(item))
-
-
-def _medium(item: dict[str, Json]) -> str | None:
-    """Return the text in place of a block that holds a medium, None for any other object."""
-    data, kind = item.get("data"), item.get("mimeType")
-    source = item.get("source")
-    if isinstance(source, dict) and source.get("type") == "base64":
-        data, kind = source.get("data"), source.get("media_type")
-    if not isinstance(data, str) or not isinstance(kind, str):
-        return None
-    if len(data) < _LEAST_MEDIA_CHARACTERS:
-        return None
-    return _media_placeholder(kind, len(data))
-
-
-def _media_placeholder(kind: str, characters: int) -> str:
-    name = kind.split("/", 1)[0] if "/" in kind else "image"
-    return f"[{name or 'file'} removed: {kind}, {shown_size(characters * 3 // 4)}]"
+            yield path, media_placeholder(kind, len(item))
 
 
 def _placeholder(what: str, size: int) -> str:

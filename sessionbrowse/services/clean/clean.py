@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
 from sessionbrowse.format import ids
@@ -43,6 +43,8 @@ class Cleaned(ChangeResult, frozen=True, kw_only=True):
     dry_run: bool = False
     seen: Fingerprint | None = None
     """The state of the original that the preview describes."""
+    masks: tuple[tuple[str, int], ...] = ()
+    """The kinds of masked secrets with how many distinct ones there are."""
 
     def document(self) -> dict[str, Json]:
         """Return the JSON document of this result."""
@@ -51,7 +53,7 @@ class Cleaned(ChangeResult, frozen=True, kw_only=True):
             "path": self.path,
             "to": self.to,
             **self.preview.document(),
-            "masks": [],
+            "masks": [{"kind": kind, "count": count} for kind, count in self.masks],
             "undo_id": self.undo_id,
             "notes": list(self.notes),
         }
@@ -76,11 +78,14 @@ def clean_session(
     dry_run: bool = False,
     force: bool = False,
     expected: Fingerprint | None = None,
+    artifacts: bool = True,
     context: ChangeContext | None = None,
     group: str | None = None,
     random_bytes: RandomBytes = os.urandom,
 ) -> Cleaned:
     """Make a clean copy of a session by a plan; `expected` is the state of the file that a preview described.
+
+    omp's `artifacts` go with the copy.
 
     Raises:
         RefusedWrite: the plan cannot be carried out on this session, or the target file is there already.
@@ -97,7 +102,7 @@ def clean_session(
             raise ChangedMeanwhile(f"{file.name} changed since the preview; nothing was changed. Look again.")
         copy, path = _planned(file, make_plan, where, context, random_bytes)
         if path is not None:
-            _create(file, copy, path)
+            create_copy(file, copy.pieces(partial(_read, file)), path, artifacts=artifacts)
             return _result(file, verb, copy, path)
         if copy.preview.changes_nothing:
             return _result(file, verb, copy, None)
@@ -138,13 +143,7 @@ def _planned(
     path: str | None = None
     if where.to is not None:
         header, path = _header_and_path(session, where, context, random_bytes)
-        plan = CleanPlan(
-            drop=plan.drop,
-            images=plan.images,
-            results_over=plan.results_over,
-            thinking=plan.thinking,
-            header=header,
-        )
+        plan = structs.replace(plan, header=header)
     new_id = partial(ids.entry_id, random_bytes=random_bytes)
     return (
         clean_copy(session, plan, file.found.size, partial(_read, file), new_id, iso_ms(context.now_ms())),
@@ -188,12 +187,17 @@ def new_path(session: Session, where: Where, name: str, context: ChangeContext) 
     return path
 
 
-def _create(file: OpenedFile, copy: Copy, path: str) -> None:
+def create_copy(file: OpenedFile, pieces: Iterable[bytes], path: str, *, artifacts: bool = True) -> None:
+    """Write a copy into a new file, and omp's artifacts beside it.
+
+    Raises:
+        RefusedWrite: there are artifacts of that name. WriteFailed: the disk refused; nothing was made.
+    """
     session = file.session
-    has_artifacts = session.agent == "omp" and os.path.isdir(artifacts_of(session.path))
+    has_artifacts = artifacts and session.agent == "omp" and os.path.isdir(artifacts_of(session.path))
     if has_artifacts and os.path.lexists(artifacts_of(path)):
         raise RefusedWrite(f"{clean(artifacts_of(path))} is there already, and is never overwritten.")
-    create_file(path, copy.pieces(partial(_read, file)), like=file.descriptor, may_be_ours=True)
+    create_file(path, pieces, like=file.descriptor, may_be_ours=True)
     if has_artifacts:
         try:
             copy_artifacts(session, path)

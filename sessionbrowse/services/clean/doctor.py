@@ -16,7 +16,7 @@ from sessionbrowse.model.clean.damage import Damage, damage_of, document_of
 from sessionbrowse.model.clean.mended import Mended, mended
 from sessionbrowse.model.clean.plan import CopyPreview, Removed
 from sessionbrowse.services.change.fork import RandomBytes, new_session_id
-from sessionbrowse.services.clean.clean import Cleaned, Where, new_path
+from sessionbrowse.services.clean.clean import Cleaned, Where, create_copy, new_path
 from sessionbrowse.services.clean.replace_file import refuse_running, replace_by
 from sessionbrowse.services.list.locate import Located, all_files, header_of
 from sessionbrowse.services.transaction.change import Origin, changing
@@ -26,7 +26,6 @@ from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import agent_of_file
 from sessionbrowse.store.write.admission import Target, refuse_old_version
-from sessionbrowse.store.write.whole_files import create_file
 from sessionbrowse.store.write.writer import OpenedFile, opened
 from sessionbrowse.text import clean, iso_ms
 
@@ -43,6 +42,11 @@ class Examined(Struct, frozen=True, kw_only=True):
     agent: str
     damage: tuple[Damage, ...]
     unreadable: str | None = None
+
+    @property
+    def is_damaged(self) -> bool:
+        """True if something is wrong in the file itself; a missing directory is only named."""
+        return any(one.kind != "missing-directory" for one in self.damage)
 
     def document(self) -> dict[str, Json]:
         """Return the JSON document of this session's damage."""
@@ -94,7 +98,7 @@ def repair(
         notes = _notes(made)
         if where.to is not None:
             path = new_path(file.session, where, os.path.basename(file.path), context)
-            create_file(path, [made.content], like=file.descriptor, may_be_ours=True)
+            create_copy(file, [made.content], path)
             _refuse_damaged(path, file.session.agent, made)
             return Cleaned(done="repair", path=file.path, to=path, preview=preview, notes=notes)
         refuse_running(file, context, force=force)

@@ -29,11 +29,19 @@ FORMATS: tuple[Format, ...] = ("html", "markdown", "jsonl", "json")
 
 
 def export(
-    path: str, agent: str | None, form: Format, *, at: str | None = None, home: str = "", random_bytes: Any = os.urandom
+    path: str,
+    agent: str | None,
+    form: Format,
+    *,
+    at: str | None = None,
+    home: str = "",
+    random_bytes: Any = os.urandom,
+    shown_path: str | None = None,
 ) -> Iterator[bytes]:
     """Return the bytes of an exported session, in pieces.
 
     HTML and JSON hold every branch, Markdown and JSONL the active one; with `at`, each holds the path up to that entry.
+    `shown_path` is the path that the JSON document names, if it is another one.
 
     Raises:
         NotASession: the file cannot be read, or its agent would refuse it. NoSuchEntry: there is no such entry.
@@ -51,7 +59,7 @@ def export(
         case "jsonl":
             return _jsonl(session, branch, random_bytes)
         case "json":
-            return _json(session, branch if index is not None else range(len(session.ids)))
+            return _json(session, shown_path or session.path, branch if index is not None else range(len(session.ids)))
 
 
 def export_to(target: str, pieces: Iterable[bytes], source: str) -> None:
@@ -157,8 +165,8 @@ def _jsonl(session: Session, branch: list[int], random_bytes: Any) -> Iterator[b
             yield from path_lines(session, branch[-1], lambda offset, size: pread(descriptor, size, offset), new_id)
 
 
-def _json(session: Session, indexes: Iterable[int]) -> Iterator[bytes]:
-    document = {"agent": session.agent, "path": session.path, "id": session.id, "cwd": session.cwd}
+def _json(session: Session, path: str, indexes: Iterable[int]) -> Iterator[bytes]:
+    document = {"agent": session.agent, "path": path, "id": session.id, "cwd": session.cwd}
     document |= {"name": session.name, "leaf_id": session.leaf_id}
     head = json_exact(document).removesuffix("}")
     yield (head + ',"entries":[').encode("utf-8", "backslashreplace")

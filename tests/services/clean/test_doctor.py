@@ -196,3 +196,21 @@ def test_the_command_ends_with_1_if_damage_is_found(tmp_path: Path, capfd: pytes
     ]
     assert main(["doctor", str(bad), "--in-place"]) == 0
     assert main(["doctor", str(bad)]) == 0
+
+
+def test_a_missing_directory_is_named_but_is_no_damage(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join([line(header(cwd=str(tmp_path / "gone"))), *WHOLE[1:]]))
+    assert main(["doctor", str(path), "--json"]) == 0
+    assert "missing-directory" in capfd.readouterr().out
+
+
+def test_a_repaired_copy_has_the_artifacts_beside_it(tmp_path: Path):
+    store = Store(tmp_path)
+    path = store.session("omp", end=b"junk\n")
+    artifacts = path.with_suffix("")
+    artifacts.mkdir()
+    (artifacts / "0.bash.log").write_text("output")
+    (tmp_path / "made").mkdir()
+    done = repair(Target(str(path), "omp"), Where(to=str(tmp_path / "made")), context=store.context, force=True)
+    assert (Path(str(done.to)).with_suffix("") / "0.bash.log").read_text() == "output"

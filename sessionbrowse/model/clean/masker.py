@@ -1,0 +1,269 @@
+"""Mask secrets in the lines of a session: in every string and key, also where a secret is escaped, quoted or base64.
+
+A signature never stays on a changed text, and a base64 payload is replaced whole.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Iterator
+from urllib.parse import quote, quote_plus
+
+from msgspec import Struct
+
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.splice import Path, edited
+from sessionbrowse.model.clean.blocks import medium, short_call_id
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
+_THINKING = frozenset({"thinking", "redactedThinking"})
+_UNREADABLE = re.compile(r"[A-Za-z0-9+/_-]{64,}={0,2}")
+_LINKS = frozenset({"type", "id", "parentId", "targetId", "fromId", "firstKeptEntryId", "timestamp"})
+_WORDS_OF_THE_FORMAT = frozenset(
+    {"type", "role", "name", "toolName", "provider", "model", "modelId", "api", "stopReason", "customType", "mimeType"}
+)
+_GONE = "[reasoning removed]"
+
+
+class Mask(Struct, frozen=True):
+    """A secret and the text in its place; `is_word` masks it only between characters that are no letter or digit."""
+
+    kind: str
+    secret: str
+    text: str
+    is_word: bool = False
+
+
+class MaskedLine(Struct, frozen=True):
+    """A masked line; `lost_reasoning` tells that its calls lost the part of their ids that refers to reasoning."""
+
+    line: bytes
+    lost_reasoning: bool = False
+
+
+class Masker:
+    """Replaces secrets by their masks, longer ones first."""
+
+    def __init__(self, masks: Iterable[Mask]) -> None:
+        self.masks = tuple(masks)
+        self._texts: dict[str, str] = {}
+        for mask in self.masks:
+            if not mask.is_word:
+                for form in _forms(mask.secret):
+                    self._texts.setdefault(form, mask.text)
+        self._words = {mask.secret: mask.text for mask in self.masks if mask.is_word}
+        self._secret = _any_of(self._texts, "{}")
+        self._word = _any_of(self._words, r"(?<![A-Za-z0-9])(?:{})(?![A-Za-z0-9])")
+        self._longest = max(map(len, self._texts), default=1)
+
+    def text(self, text: str, *, words: bool = True) -> str:
+        """Return a text with every secret masked."""
+        text = self._secret.sub(lambda found: self._texts[found[0]], text)
+        if self._texts:
+            text = _BASE64.sub(self._payload, text)
+        return self._word.sub(lambda found: self._words[found[0]], text) if words else text
+
+    def line(self, line: bytes) -> MaskedLine:
+        """Return a line with every secret masked; a line that is no JSON object is left out.
+
+        Raises:
+            RefusedWrite: a secret cannot be masked.
+        """
+        bare = line.strip(b" \t\r\n\xef\xbb\xbf")
+        try:
+            value = loads(bare)
+        except BadJson:
+            value = None
+        if not isinstance(value, dict):
+            return MaskedLine(b"" if bare else line)
+        edits, lost = self._edits(value)
+        new = edited(line, edits)
+        raw = new.decode("utf-8", "surrogateescape")
+        if self.text(raw, words=False) != raw or self._has_key(value):
+            # A repeated key or an unusual escape hides a value from the edits.
+            new = json_line(self._whole(loads(new.strip(b" \t\r\n\xef\xbb\xbf"))))
+            raw = new.decode("utf-8", "surrogateescape")
+            if self.text(raw, words=False) != raw:
+                raise RefusedWrite("A secret stands where it cannot be masked. Nothing was written.")
+        return MaskedLine(new, lost)
+
+    def _payload(self, found: re.Match[str]) -> str:
+        content = unpacked(found[0])
+        inner = self._secret.search(content) if content is not None else None
+        return self._texts[inner[0]] if inner is not None else found[0]
+
+    def _edits(self, value: dict[str, Json]) -> tuple[dict[Path, bytes | None], bool]:
+        texts = list(strings(value))
+        changed: dict[Path, str] = {}
+        for path, text in texts:
+            if len(path) == 1 and path[0] in _LINKS:
+                continue
+            masked = self.text(text, words=path[-1] not in _WORDS_OF_THE_FORMAT)
+            if masked != text:
+                changed[path] = masked
+        for (first, before), (second, after) in neighbours(texts):
+            joined = self._across(changed.get(first, before), changed.get(second, after))
+            if joined is not None:
+                changed[first], changed[second] = joined
+        edits: dict[Path, bytes | None] = {}
+        for path, text in changed.items():
+            block = path[: -2 if path[-2:] == ("source", "data") else -1]
+            replaced = medium(_at(value, block)) if path[-1] == "data" else None
+            if replaced is not None:
+                edits[block] = _json({"type": "text", "text": replaced})
+            elif str(path[-1]).endswith("ignature"):
+                edits[path] = None
+            else:
+                edits[path] = _json(text)
+        lost = self._unsigned(value, edits)
+        return edits, lost
+
+    def _across(self, before: str, after: str) -> tuple[str, str] | None:
+        """Return two neighbouring texts without the secret that begins in the first and ends in the second."""
+        tail, head = before[-self._longest :], after[: self._longest]
+        for found in self._secret.finditer(tail + head):
+            if found.start() < len(tail) < found.end():
+                kept = len(before) - len(tail) + found.start()
+                return before[:kept] + self._texts[found[0]], after[found.end() - len(tail) :]
+        return None
+
+    def _unsigned(self, value: dict[str, Json], edits: dict[Path, bytes | None]) -> bool:
+        """Remove the signatures of changed content; tell whether reasoning lost its own."""
+        message = value.get("message")
+        content = message.get("content") if isinstance(message, dict) else None
+        if not isinstance(content, list) or value["message"].get("role") != "assistant":
+            return False
+        changed = {path[:3] for path in edits}
+        lost = False
+        for at, block in enumerate(content):
+            if not isinstance(block, dict) or block.get("type") not in _THINKING:
+                continue
+            here: Path = ("message", "content", at)
+            signature = block.get("thinkingSignature")
+            if block.get("redacted") or block.get("type") == "redactedThinking":
+                # Nobody can read it, so nobody can say that it holds no secret.
+                edits[here] = None if len(content) > 1 else _json({"type": "text", "text": _GONE})
+                lost = True
+            elif "thinkingSignature" in block and (here in changed or not is_readable(signature)):
+                edits[*here, "thinkingSignature"] = None
+                lost = True
+        for at, block in enumerate(content):
+            here = ("message", "content", at)
+            if not isinstance(block, dict) or not (lost or here in changed):
+                continue
+            for key in ("textSignature", "thoughtSignature"):
+                if key in block:
+                    edits[*here, key] = None
+            call_id = block.get("id")
+            if lost and isinstance(call_id, str) and short_call_id(call_id) != call_id:
+                edits[*here, "id"] = _json(self.text(short_call_id(call_id)))
+        if len(content) > 1 and all(edits.get(("message", "content", at), b"") is None for at in range(len(content))):
+            edits["message", "content", 0] = _json({"type": "text", "text": _GONE})
+        return lost
+
+    def _has_key(self, value: Json) -> bool:
+        waiting = [value]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, dict):
+                if any(self.text(key) != key for key in item):
+                    return True
+                waiting += item.values()
+            elif isinstance(item, list):
+                waiting += item
+        return False
+
+    def _whole(self, value: Json) -> Json:
+        """Return a value with keys and strings masked; the depth of a line's JSON is bounded by its decoder."""
+        done: dict[str, Json] = {}
+        waiting: list[tuple[Json, Json, Json]] = [(done, "", value)]
+        while waiting:
+            holder, step, item = waiting.pop(0)
+            made: Json = item
+            if isinstance(item, dict):
+                made = {self.text(key): None for key in item}
+                waiting += [(made, self.text(key), one) for key, one in item.items()]
+            elif isinstance(item, list):
+                made = [None] * len(item)
+                waiting += [(made, at, one) for at, one in enumerate(item)]
+            elif isinstance(item, str):
+                made = item if step in _WORDS_OF_THE_FORMAT | _LINKS else self.text(item)
+            holder[step] = made
+        return done[""]
+
+
+def strings(value: Json) -> Iterator[tuple[Path, str]]:
+    """Yield each string of a value with its path, in document order."""
+    waiting: list[tuple[Path, Json]] = [((), value)]
+    while waiting:
+        path, item = waiting.pop()
+        if isinstance(item, dict):
+            waiting += [((*path, key), one) for key, one in reversed(item.items())]
+        elif isinstance(item, list):
+            waiting += [((*path, at), item[at]) for at in range(len(item) - 1, -1, -1)]
+        elif isinstance(item, str):
+            yield path, item
+
+
+def neighbours(texts: list[tuple[Path, str]]) -> Iterator[tuple[tuple[Path, str], tuple[Path, str]]]:
+    """Yield each two texts that stand at the same place of neighbouring list items."""
+    last: dict[tuple[Path, Path], tuple[Path, str]] = {}
+    for path, text in texts:
+        at = next((number for number in range(len(path) - 1, -1, -1) if isinstance(path[number], int)), None)
+        if at is None:
+            continue
+        place = path[:at], path[at + 1 :]
+        if place in last:
+            yield last[place], (path, text)
+        last[place] = path, text
+
+
+def unpacked(token: str) -> str | None:
+    """Return the content of a base64 token, byte by byte as Latin-1 if it is not UTF-8; None if it is none."""
+    bare = token.rstrip("=").replace("-", "+").replace("_", "/")
+    if len(bare) % 4 == 1:
+        return None
+    try:
+        content = base64.b64decode(bare + "=" * (-len(bare) % 4))
+    except (binascii.Error, ValueError):
+        return None
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def is_readable(signature: Json) -> bool:
+    """Tell whether a signature of reasoning is plain text, and not sealed by the provider."""
+    return isinstance(signature, str) and _UNREADABLE.search(signature) is None
+
+
+def _forms(secret: str) -> set[str]:
+    """Return a secret as a file may hold it: plain, escaped once or twice, in a URL, base64."""
+    once = _json(secret).decode()[1:-1]
+    coded = base64.b64encode(secret.encode("utf-8", "surrogatepass")).decode()
+    quoted = {secret, once, once.replace("/", "\\/"), _json(once).decode()[1:-1]}
+    if secret.isprintable() or secret.isspace() is False:
+        plain = secret.encode("utf-8", "replace").decode()
+        quoted |= {quote(plain, safe=""), quote(plain), quote_plus(plain)}
+    coded_url = coded.replace("+", "-").replace("/", "_")
+    return quoted | {coded, coded.rstrip("="), coded_url, coded_url.rstrip("=")}
+
+
+def _any_of(texts: Iterable[str], around: str) -> re.Pattern[str]:
+    words = sorted(texts, key=len, reverse=True)
+    return re.compile(around.format("|".join(map(re.escape, words))) if words else r"(?!)")
+
+
+def _at(value: Json, path: Path) -> dict[str, Json]:
+    for step in path:
+        value = value[step]
+    return value if isinstance(value, dict) else {}
+
+
+def _json(value: Json) -> bytes:
+    return json_line(value)[:-1]

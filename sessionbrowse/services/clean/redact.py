@@ -1,0 +1,190 @@
+"""Make a copy of a session with secrets and personal names masked, after a review of everything that was found."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.oversized_line import is_deep
+from sessionbrowse.model.clean.masker import Mask, Masker, neighbours, strings, unpacked
+from sessionbrowse.model.clean.plan import CleanPlan
+from sessionbrowse.services.clean.clean import Cleaned, Where, clean_session
+from sessionbrowse.services.clean.secret_detector import SecretAt, SecretDetector
+from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.store.read.content import file_blocks
+from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.journal import Fingerprint
+from sessionbrowse.store.write.writer import opened
+
+_AROUND = 40
+_JOINED = 400
+_TOKEN = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
+_LEAST = 6
+_PEOPLE = {"home-directory": "/home/user", "user-name": "user"}
+
+
+class Suspect(Struct, frozen=True):
+    """A distinct secret of a review: its mask, the number of places, and the line and text around the first one."""
+
+    mask: Mask
+    count: int
+    line: int
+    before: str
+    after: str
+
+
+class Review(Struct, frozen=True):
+    """Everything in a session that could be masked, and the state of the file in which it was found."""
+
+    suspects: tuple[Suspect, ...]
+    seen: Fingerprint
+
+
+def review_secrets(target: Target, detector: SecretDetector) -> Review:
+    """Search a session for secrets, home directories and user names; nothing is changed.
+
+    Raises:
+        RefusedWrite: the session is damaged, or the search failed.
+    """
+    with opened(target) as file:
+        content = b"".join(file_blocks(file.descriptor, 0, file.found.size))
+        return Review(suspects_in(content, detector), file.found)
+
+
+def suspects_in(content: bytes, detector: SecretDetector) -> tuple[Suspect, ...]:
+    """Return what is found in the lines of a session, each distinct secret once, with its mask."""
+    first: dict[tuple[bool, str], tuple[SecretAt, int, str]] = {}
+    counts: Counter[tuple[bool, str]] = Counter()
+    for number, line in enumerate(content.split(b"\n"), 1):
+        for found, text in _found(line, number, detector):
+            key = found.kind == "user-name", found.secret
+            first.setdefault(key, (found, number, text))
+            counts[key] += 1
+    numbers: Counter[str] = Counter()
+    suspects = []
+    for key, (found, number, text) in first.items():
+        numbers[found.kind] += 1
+        mask = Mask(found.kind, found.secret, _mask_text(found.kind, numbers[found.kind]), is_word=key[0])
+        end = found.start + len(found.secret)
+        before, after = text[max(0, found.start - _AROUND) : found.start], text[end : end + _AROUND]
+        suspects.append(Suspect(mask, counts[key], number, before, after))
+    return tuple(suspects)
+
+
+def redact(
+    target: Target,
+    review: Review,
+    is_accepted: Callable[[Suspect], bool],
+    where: Where,
+    *,
+    dry_run: bool = False,
+    context: ChangeContext | None = None,
+) -> Cleaned:
+    """Write a copy of a session with the accepted secrets masked everywhere.
+
+    Raises:
+        ChangedMeanwhile: the session changed since the review. RefusedWrite: a secret cannot be masked, or the new file
+        is there already. WriteFailed: the disk refused.
+    """
+    if where.to is None:
+        raise RefusedWrite("A masked copy needs a file of its own. Nothing was written.")
+    accepted = [one for one in review.suspects if is_accepted(one)]
+    masker = Masker(one.mask for one in accepted)
+    done = clean_session(
+        target,
+        "redact",
+        lambda session: CleanPlan(masker=masker),
+        where,
+        dry_run=dry_run,
+        expected=review.seen,
+        artifacts=False,
+        context=context,
+    )
+    kinds = Counter(one.mask.kind for one in accepted)
+    notes = done.notes
+    if os.path.isdir(target.path.removesuffix(".jsonl")):
+        notes += ("The files beside the session are not in the copy, because they may hold secrets too.",)
+    return Cleaned(
+        done=done.done,
+        path=done.path,
+        undo_id=done.undo_id,
+        notes=notes,
+        to=done.to,
+        preview=done.preview,
+        dry_run=dry_run,
+        seen=done.seen,
+        masks=tuple(sorted(kinds.items())),
+    )
+
+
+def _mask_text(kind: str, number: int) -> str:
+    if kind in _PEOPLE:
+        return _PEOPLE[kind] + (str(number) if number > 1 else "")
+    return f"[{kind}-{number}]"
+
+
+def _found(line: bytes, number: int, detector: SecretDetector) -> Iterator[tuple[SecretAt, str]]:
+    """Yield what is found on a line, each with the text that it stands in."""
+    bare = line.strip(b" \t\r\n\xef\xbb\xbf")
+    if not bare:
+        return
+    if is_deep(bare):
+        raise RefusedWrite(f"Line {number} is nested too deep to be searched. Nothing was written.")
+    try:
+        value = loads(bare)
+    except BadJson:
+        return  # the copy leaves it out
+    texts = list(strings(value))
+    for text in dict.fromkeys([*(text for _, text in texts), *_hidden_texts(bare)]):
+        if len(text) < _LEAST:
+            continue
+        once = {(found.kind == "user-name", found.secret): found for found in _all(text, detector)}
+        for found in once.values():
+            yield found, text
+        for found, inner in _inside_base64(text, detector):
+            yield found, inner
+    for (_, before), (_, after) in neighbours(texts):
+        joined = before[-_JOINED:] + after[:_JOINED]
+        middle = min(len(before), _JOINED)
+        for found in detector.secrets(joined):
+            if found.start < middle < found.start + len(found.secret):
+                yield found, joined
+
+
+def _all(text: str, detector: SecretDetector) -> list[SecretAt]:
+    """Return what is found in a text; of one secret found by two rules, the last one counts."""
+    return [*detector.people(text), *list(detector.secrets(text))[::-1]]
+
+
+def _inside_base64(text: str, detector: SecretDetector) -> Iterator[tuple[SecretAt, str]]:
+    for token in _TOKEN.findall(text):
+        inner = unpacked(token)
+        # Media and other binary content is no text.
+        if inner is not None and inner.isascii() and inner.isprintable():
+            for found in detector.secrets(inner):
+                yield found, inner
+
+
+def _hidden_texts(line: bytes) -> list[str]:
+    """Return the keys of a line's objects, and the values of all but the last of repeated keys."""
+    texts: list[str] = []
+
+    def collect(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+        texts.extend(key for key, _ in pairs)
+        whole = dict(pairs)
+        if len(whole) < len(pairs):
+            texts.extend(text for _, value in pairs for _, text in strings(value))
+        return whole
+
+    try:
+        json.loads(line, object_pairs_hook=collect)
+    except (ValueError, RecursionError):
+        return [line.decode("utf-8", "replace")]
+    return texts
