@@ -10,6 +10,8 @@ import pytest
 
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import NothingStays
+from sessionbrowse.model.clean.masker import Mask, Masker
+from sessionbrowse.model.clean.plan import CleanPlan
 from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, clean_session
 from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
 from sessionbrowse.services.transaction.change_context import ChangeContext
@@ -153,3 +155,49 @@ def test_shrunk_copies_have_the_same_contexts_with_the_replacement(program: tupl
                 assert json.dumps(replaced(now, False), sort_keys=True) in wanted, (name, one)
                 compared += 1
     print(f"{program[0]} {program[1]}: {compared} messages")
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: f"{program[0]}-{program[1]}")
+def test_masked_copies_have_the_same_contexts_with_the_masks(program: tuple[str, str, int], tmp_path: Path):
+    words = ("alpha", "plain words", "日本語")
+    masks = [Mask("word", word, f"[word-{number}]") for number, word in enumerate(words)]
+    masker = Masker(masks)
+    pairs = []
+    for seed in range(SHRUNK):
+        tree = RandomTree(seed, program[0], 25)
+        path, done = made(tmp_path, tree, program[0], seed, lambda session: CleanPlan(masker=masker))
+        assert done is not None
+        pairs.append((str(path), str(done.to)))
+    answers = asked(program, [one for pair in pairs for one in pair], tmp_path, full=True)
+    compared = masked = 0
+    for (name, _), before, after in zip(pairs, answers[::2], answers[1::2], strict=True):
+        assert list(before["contexts"]) == list(after["contexts"]), name
+        for one, context in before["contexts"].items():
+            assert len(context) == len(after["contexts"][one]), (name, one)
+            for was, now in zip(context, after["contexts"][one], strict=True):
+                was_text, now_text = (
+                    json.dumps(unsigned(message), sort_keys=True, ensure_ascii=False) for message in (was, now)
+                )
+                masked += "[word-" in now_text
+                for mask in masks:
+                    was_text = was_text.replace(mask.secret, mask.text)
+                assert now_text == was_text, (name, one)
+                compared += 1
+    print(f"{program[0]} {program[1]}: {compared} messages, {masked} with masks")
+    assert masked
+
+
+def unsigned(message: Json) -> Json:
+    """Return a message without signatures and what refers to them, which a masked copy may lose."""
+    message = dict(message)
+    if "toolCallId" in message:
+        message["toolCallId"] = message["toolCallId"].split("|")[0]
+    content = message.get("content")
+    if isinstance(content, list):
+        blocks = []
+        for block in content:
+            blocks.append({key: value for key, value in block.items() if not key.endswith("ignature")})
+            if "id" in block:
+                blocks[-1]["id"] = block["id"].split("|")[0]
+        message["content"] = blocks
+    return message

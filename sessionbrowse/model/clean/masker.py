@@ -24,8 +24,10 @@ _THINKING = frozenset({"thinking", "redactedThinking"})
 _UNREADABLE = re.compile(r"[A-Za-z0-9+/_-]{64,}={0,2}")
 _LINKS = frozenset({"type", "id", "parentId", "targetId", "fromId", "firstKeptEntryId", "timestamp"})
 _WORDS_OF_THE_FORMAT = frozenset(
-    {"type", "role", "name", "toolName", "provider", "model", "modelId", "api", "stopReason", "customType", "mimeType"}
+    {"type", "role", "toolName", "provider", "model", "modelId", "api", "stopReason", "customType", "mimeType"}
 )
+_FREE = frozenset({"arguments", "details", "data", "nestedCalls", "preserveData", "jsonlEvents", "meta", "input"})
+"""Keys whose values tools and extensions shape as they like; their keys are text too."""
 _GONE = "[reasoning removed]"
 
 
@@ -83,7 +85,7 @@ class Masker:
         edits, lost = self._edits(value)
         new = edited(line, edits)
         raw = new.decode("utf-8", "surrogateescape")
-        if self.text(raw, words=False) != raw or self._has_key(value):
+        if self.text(raw, words=False) != raw or self._has_secret_key(value):
             # A repeated key or an unusual escape hides a value from the edits.
             new = json_line(self._whole(loads(new.strip(b" \t\r\n\xef\xbb\xbf"))))
             raw = new.decode("utf-8", "surrogateescape")
@@ -100,9 +102,9 @@ class Masker:
         texts = list(strings(value))
         changed: dict[Path, str] = {}
         for path, text in texts:
-            if len(path) == 1 and path[0] in _LINKS:
+            if _is_link(path):
                 continue
-            masked = self.text(text, words=path[-1] not in _WORDS_OF_THE_FORMAT)
+            masked = self.text(text, words=not _is_word_of_the_format(path))
             if masked != text:
                 changed[path] = masked
         for (first, before), (second, after) in neighbours(texts):
@@ -165,33 +167,35 @@ class Masker:
             edits["message", "content", 0] = _json({"type": "text", "text": _GONE})
         return lost
 
-    def _has_key(self, value: Json) -> bool:
-        waiting = [value]
+    def _has_secret_key(self, value: Json) -> bool:
+        waiting: list[tuple[Json, bool]] = [(value, False)]
         while waiting:
-            item = waiting.pop()
+            item, is_free = waiting.pop()
             if isinstance(item, dict):
-                if any(self.text(key) != key for key in item):
+                if is_free and any(self.text(key) != key for key in item):
                     return True
-                waiting += item.values()
+                waiting += [(one, is_free or key in _FREE) for key, one in item.items()]
             elif isinstance(item, list):
-                waiting += item
+                waiting += [(one, is_free) for one in item]
         return False
 
     def _whole(self, value: Json) -> Json:
-        """Return a value with keys and strings masked; the depth of a line's JSON is bounded by its decoder."""
+        """Return a value with its strings masked, and the keys in what tools and extensions wrote."""
         done: dict[str, Json] = {}
-        waiting: list[tuple[Json, Json, Json]] = [(done, "", value)]
+        waiting: list[tuple[Json, Json, Path, Json]] = [(done, "", (), value)]
         while waiting:
-            holder, step, item = waiting.pop(0)
+            holder, step, path, item = waiting.pop()
             made: Json = item
             if isinstance(item, dict):
-                made = {self.text(key): None for key in item}
-                waiting += [(made, self.text(key), one) for key, one in item.items()]
+                is_free = any(part in _FREE for part in path)
+                keys = {key: self.text(key) if is_free else key for key in item}
+                made = dict.fromkeys(keys.values())
+                waiting += [(made, keys[key], (*path, key), one) for key, one in item.items()]
             elif isinstance(item, list):
                 made = [None] * len(item)
-                waiting += [(made, at, one) for at, one in enumerate(item)]
-            elif isinstance(item, str):
-                made = item if step in _WORDS_OF_THE_FORMAT | _LINKS else self.text(item)
+                waiting += [(made, at, (*path, at), one) for at, one in enumerate(item)]
+            elif isinstance(item, str) and not _is_link(path):
+                made = self.text(item, words=not _is_word_of_the_format(path))
             holder[step] = made
         return done[""]
 
@@ -240,6 +244,17 @@ def unpacked(token: str) -> str | None:
 def is_readable(signature: Json) -> bool:
     """Tell whether a signature of reasoning is plain text, and not sealed by the provider."""
     return isinstance(signature, str) and _UNREADABLE.search(signature) is None
+
+
+def _is_link(path: Path) -> bool:
+    return len(path) == 1 and path[0] in _LINKS
+
+
+def _is_word_of_the_format(path: Path) -> bool:
+    """Tell whether a text is one of the format's own, such as a role or the name of a tool, and not a person's."""
+    if any(step in _FREE for step in path[:-1]):
+        return False
+    return path[-1] in _WORDS_OF_THE_FORMAT or (path[:2] == ("message", "content") and path[3:] == ("name",))
 
 
 def _forms(secret: str) -> set[str]:

@@ -83,6 +83,27 @@ def test_own_patterns_names_and_home_directories_are_masked(tmp_path: Path, dete
     assert "ticket-[own-pattern-1]" in copy
 
 
+def test_names_that_are_words_of_the_format_break_no_line(tmp_path: Path, detector: SecretDetector):
+    entries = [
+        header(cwd="/home/output/x"),
+        {"type": "session_info", "id": "00000001", "parentId": None, "timestamp": "x", "name": "output and bash"},
+        user("00000002", "00000001", "of /home/bash and /home/message"),
+        {
+            "type": "custom",
+            "id": "00000003",
+            "parentId": "00000002",
+            "customType": "x",
+            "data": {"output": {"bash": 1}},
+        },
+    ]
+    content = b"".join(map(line, entries))
+    copy = [json.loads(one) for one in masked(tmp_path, content, detector).splitlines()]
+    assert [one["type"] for one in copy] == ["session", "session_info", "message", "custom"]
+    assert copy[1]["name"] == "user and user2"
+    assert list(copy[2]["message"]) == list(entries[2]["message"])
+    assert copy[3]["data"] == {"user": {"user2": 1}}
+
+
 def test_a_kept_secret_stays(tmp_path: Path, detector: SecretDetector):
     content, secrets = planted(3, 1)
     kept = next(secret for kind, _, secret in secrets if kind == "stripe")
