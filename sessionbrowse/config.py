@@ -23,6 +23,9 @@ INDEX_FILE = "index.sqlite"
 DateStyle = Literal["age", "date", "iso"]
 TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
 Sort = Literal["recent", "threaded", "name", "size", "cost"]
+Habits = Literal["default", "pi"]
+Scope = Literal["all", "folder"]
+Enter = Literal["open", "resume"]
 ProjectsBy = Literal["directory", "repository"]
 RowField = Literal["model", "folder", "agent", "modified", "messages", "tokens", "cost", "size", "branches"]
 ResumeIn = Literal["here", "tmux-window", "tmux-split", "command"]
@@ -31,6 +34,18 @@ CommandOutput = Literal["terminal", "pause", "toast"]
 
 ROW_FIELDS: tuple[RowField, ...] = ("model", "folder", "agent", "modified", "messages", "cost")
 """Fields that a session's row shows beside its title, from left to right."""
+
+
+HABITS: Mapping[str, Mapping[str, Any]] = {
+    "pi": {
+        "sort": "threaded",
+        "scope": "folder",
+        "enter": "resume",
+        "row_fields": ["folder", "messages", "modified"],
+        "restore": False,
+    }
+}
+"""Defaults of settings that a value of `habits` changes."""
 
 
 class ResumeSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,6 +87,8 @@ class NotForAgents(msgspec.Struct, frozen=True, kw_only=True):
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The user's settings; every field is a key of the settings file and has a default."""
 
+    habits: Habits = "default"
+    """`pi` gives keys, order and columns of pi's session picker and tree; it is a set of other defaults and keys."""
     theme: str = "dark"
     """Name of the colour theme."""
     date_style: DateStyle = "age"
@@ -80,6 +97,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The filter of a session's tree when it opens."""
     sort: Sort = "recent"
     """The sort order of the list of sessions when the browser opens."""
+    scope: Scope = "all"
+    """`folder` opens the list of sessions at the current directory, if it has sessions."""
+    enter: Enter = "open"
+    """`resume` resumes the session under the cursor, or in its tree the entry, instead of opening it."""
     projects_by: ProjectsBy = "directory"
     """`repository` shows all worktrees of one repository as one project."""
     fold_families: bool = True
@@ -146,6 +167,9 @@ def parse_settings(text: str) -> tuple[Settings, list[str]]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         return Settings(), [f"not valid TOML ({error}); the defaults are used."]
     problems: list[str] = []
+    habits = table.get("habits")
+    if isinstance(habits, str):
+        table = {**HABITS.get(habits, {}), **table}
     return _settings_of(Settings, table, "", problems), problems
 
 

@@ -49,6 +49,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "sessions in which the words of a filter were said": 90,
     "sessions by name and `latest` on the command line": 60,
     "files, locks, processes and the trash of macOS and Windows": 80,
+    "keys, order and columns of pi's own picker and tree": 120,
     "examples, suggestions, filters and completion on the command line": 310,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""

@@ -83,7 +83,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             from sessionbrowse.tui.resume.custom_commands import custom_rows
 
             custom_commands = custom_rows(options.settings.commands)
-        self.keys = Keys(options.settings.keys, custom_commands)
+        self.keys = Keys(options.settings.keys, custom_commands, options.settings.habits)
         # A change of theme makes Textual parse all styles again, so the theme is set before Textual first parses them.
         wanted = self.memory.theme or options.settings.theme
         found = self.find_theme(wanted)

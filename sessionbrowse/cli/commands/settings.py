@@ -20,7 +20,7 @@ def run_config(arguments: argparse.Namespace) -> int:
         return 0
     loaded = load_settings()
     if arguments.keys:
-        return _print_keys(loaded.settings.keys)
+        return _print_keys(loaded.settings)
     exists = os.path.isfile(loaded.path)
     problems = [*loaded.problems, *_missing_roots(loaded.settings)]
     if arguments.json:
@@ -46,11 +46,11 @@ def _missing_roots(settings: Settings) -> list[str]:
     return [f"{root.path}: {root.reason}" for root in missing]
 
 
-def _print_keys(overrides: dict[str, str]) -> int:
+def _print_keys(settings: Settings) -> int:
     from sessionbrowse.tui.commands.keymap import Keys
     from sessionbrowse.tui.commands.table import COMMANDS
 
-    keys = Keys(overrides)
+    keys = Keys(settings.keys, habits=settings.habits)
     rows = [(command.id, keys.shown(command, all_keys=True), command.help) for command in COMMANDS]
     output.print_keys(rows)
     for clash in keys.clashes:

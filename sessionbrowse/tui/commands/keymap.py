@@ -8,6 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
+from sessionbrowse.config import Habits
 from sessionbrowse.tui.commands.command import GROUPS, Command
 from sessionbrowse.tui.commands.contexts import CONTEXT_NAMES, CONTEXT_STACKS
 from sessionbrowse.tui.commands.table import BY_ID, COMMANDS
@@ -16,8 +17,15 @@ from sessionbrowse.tui.commands.table import BY_ID, COMMANDS
 class Keys:
     """The commands, and the keys that run them: the defaults, except where the user's settings name others."""
 
-    def __init__(self, overrides: Mapping[str, str | Sequence[str]] | None = None, own: Sequence[Command] = ()) -> None:
-        """Set the keys from the settings (`overrides`), and add the user's own commands (`own`)."""
+    def __init__(
+        self,
+        overrides: Mapping[str, str | Sequence[str]] | None = None,
+        own: Sequence[Command] = (),
+        habits: Habits = "default",
+    ) -> None:
+        """Set the keys from the settings (`overrides`, `habits`), and add the user's own commands (`own`)."""
+        self.types = habits == "pi"
+        """True if letters are typed into the filter line, and run no commands."""
         self.commands: tuple[Command, ...] = (*COMMANDS, *own)
         self.by_id = {command.id: command for command in self.commands}
         chosen: dict[str, tuple[str, ...]] = {}
@@ -29,7 +37,12 @@ class Keys:
             else:
                 unknown.append(f"There is no command named {command_id!r}.")
         chosen |= {command.id: tuple([key_name(key) for key in command.keys]) for command in own}
-        self._keys = {command.id: chosen.get(command.id, command.keys) for command in self.commands}
+        defaults = {command.id: command.keys for command in COMMANDS}
+        if self.types:
+            from sessionbrowse.tui.commands.habits import pi_keys
+
+            defaults = {command.id: pi_keys(command) for command in COMMANDS}
+        self._keys = defaults | chosen
         self._by_context: dict[str, dict[str, Command]] = {context: {} for context in CONTEXT_NAMES}
         clashes: list[str] = []
         # The user's own choices come first, so that they win over the defaults of other commands.
@@ -130,6 +143,8 @@ _MODIFIERS = {"ctrl": "^", "alt": "alt+", "shift": "shift+"}
 def key_label(key: str) -> str:
     """Return a key as people read it: `ctrl+r` → `^r`, `question_mark` → `?`."""
     *modifiers, name = key.split("+")
+    if modifiers == ["alt", "shift"] and len(name) == 1:
+        modifiers, name = ["alt"], name.upper()
     label = _NAMES.get(name) or _sign(name) or (name.upper() if name[:1] == "f" and name[1:].isdigit() else name)
     return "".join([_MODIFIERS.get(modifier, f"{modifier}+") for modifier in modifiers]) + label
 

@@ -353,7 +353,7 @@ COMMANDS = tuple(
 """Every command, by group, in the order of the help screen."""
 
 _FOOTER_IDS = """
-    open stats_open stats_table stats_period stats_sort
+    open browse stats_open stats_table stats_period stats_sort
     stats_back accept_filter open_marked open_found close demo resume clear_filter resume_there filter found_rows
     found_line next_view found_view rename label scope next_filter search_tools checkout delete toggle_fold
     search_all select sort found_preview stop_search undo back leave_found relocate fork archive preview compare

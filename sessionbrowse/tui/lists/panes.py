@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sessionbrowse.tui.lists.screen import PANES, BrowseScreen
+from sessionbrowse.tui.shell.command_screen import opens_by_resuming
 from sessionbrowse.tui.shell.paned_screen import ROOM_FOR
 
 
@@ -10,6 +11,8 @@ def do_open(screen: BrowseScreen) -> None:
     """Focus the session list from a folder; open the tree of a session."""
     if screen.pane == "projects":
         screen.set_focus(screen.sessions_list)
+    elif opens_by_resuming(screen):
+        screen.give(screen.browser.keys.by_id["resume"])
     elif screen.subject is not None:
         screen.browser.show_session(screen.subject)
 
@@ -31,7 +34,7 @@ def do_back(screen: BrowseScreen) -> None:
         screen.set_filter(pane, "")
     elif pane == "projects":
         screen.set_focus(screen.sessions_list)
-    elif screen.browser.options.pick is not None:
+    elif screen.browser.options.pick is not None or screen.browser.keys.types:
         screen.browser.leave()
     else:
         screen.browser.say(f"This is the first screen. {screen.browser.keys.key_of('quit')} leaves sessionbrowse.")

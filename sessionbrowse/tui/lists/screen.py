@@ -43,6 +43,7 @@ class BrowseScreen(PanedScreen):
     """The first screen: the folder list, the session list, and the preview of a session."""
 
     IS_FIRST = True
+    TYPES_INTO = "filter"
     ELSEWHERE: ClassVar = {
         PROJECTS: (SESSIONS, "works in the list of sessions", "pane_right"),
         PREVIEW: (SESSIONS, "works in the list of sessions", "pane_left"),

@@ -10,7 +10,11 @@ def do_sort(screen: BrowseScreen) -> None:
     """Sort the sessions by the next sort order; relevance is one of them while a filter is active."""
     state = screen.state
     orders = SORTS if state.filter.is_empty else ("relevance", *SORTS)
-    at = orders.index(state.effective_sort) if state.effective_sort in orders else -1
+    current = state.effective_sort
+    if screen.browser.keys.types:
+        # pi's order of orders; it also offers relevance without a filter.
+        orders, current = ("threaded", "recent", "relevance", *SORTS[2:]), state.sort
+    at = orders.index(current) if current in orders else -1
     state.sort = orders[(at + 1) % len(orders)]
     screen.refresh_sessions()
 

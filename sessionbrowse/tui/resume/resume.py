@@ -161,6 +161,23 @@ def resume_from(screen: CommandScreen[None], summary: Summary, entry_id: str) ->
     check_out(screen, summary, entry_id, describe, lambda: _begin(screen, summary, _usual(screen)), verb="Resume from")
 
 
+def ask_to_resume_from(screen: CommandScreen[None]) -> None:
+    """Resume at the entry under the cursor: at the leaf at once, elsewhere after a question, as in pi."""
+    summary, entry_id = screen.subject, screen.entry_to_resume
+    if summary is None:
+        return
+    if entry_id is None:
+        screen.give(BY_ID["resume"])
+        return
+
+    def answered(key: str | None) -> None:
+        if key == "go":
+            resume_from(screen, summary, entry_id)
+
+    choices = [Choice("go", f"Go there in {summary.agent}", "without a summary"), Choice("stay", "Cancel")]
+    screen.browser.push_screen(AskScreen("Go to this entry", _parts(screen, summary), choices), answered)
+
+
 def _fork(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
     browser = screen.browser
     place = place_of(summary, browser.source.places)

@@ -21,6 +21,7 @@ from sessionbrowse.tui.reading.views import VIEWS, ViewedEntry
 from sessionbrowse.tui.session.entry_pane import EntryPane
 from sessionbrowse.tui.session.titles import facts_line, hit_position, path_line
 from sessionbrowse.tui.session.tree_pane import TreePane
+from sessionbrowse.tui.shell.command_screen import opens_by_resuming
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
@@ -34,6 +35,7 @@ NARROW = 80
 class SessionScreen(PanedScreen):
     """The screen of one session, opened at an entry (index and id); `searched` is the query that found the entry."""
 
+    TYPES_INTO = "filter"
     ELSEWHERE: ClassVar = {VIEW: (TREE, "works in the tree", "pane_left")}
 
     def __init__(
@@ -262,8 +264,12 @@ class SessionScreen(PanedScreen):
     # -- commands -----------------------------------------------------------------------------------------------
 
     def do_open(self) -> None:
-        """Focus the pane of the entry beside the tree; in `sessionbrowse pick`, choose the entry."""
-        if self.browser.options.pick is None:
+        """Focus the entry beside the tree, or resume there; in `sessionbrowse pick`, choose the entry."""
+        if opens_by_resuming(self):
+            from sessionbrowse.tui.resume.resume import ask_to_resume_from
+
+            ask_to_resume_from(self)
+        elif self.browser.options.pick is None:
             self.do_browse()
         elif self.entry_id is not None:
             self.browser.show_session(self.summary, self.index, self.entry_id)

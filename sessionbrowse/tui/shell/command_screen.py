@@ -18,7 +18,7 @@ from textual.widgets import Input
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.tui.commands.command import Command, CommandContext
-from sessionbrowse.tui.commands.contexts import EVERYWHERE, TYPING
+from sessionbrowse.tui.commands.contexts import EVERYWHERE, PROJECTS, TYPING
 from sessionbrowse.tui.commands.table import FOOTER, WHILE_TYPING
 from sessionbrowse.tui.data.jobs import Lane, Outcome
 from sessionbrowse.tui.paint.lean_compositor import LeanCompositor
@@ -36,6 +36,9 @@ Result = TypeVar("Result")
 
 EDITING = frozenset({"backspace", "ctrl+backspace", "delete"})
 """Keys that edit the focused text line and run no command there."""
+
+NOT_WHILE_TYPING = frozenset({"pane_left", "pane_right", "first", "last"})
+"""Commands whose keys move the text cursor while the user types, although all other commands work."""
 
 CHOOSING = frozenset({"open", "open_found"})
 """Commands that choose a session, or an entry, in `sessionbrowse pick`."""
@@ -64,6 +67,9 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     ELSEWHERE: ClassVar[dict[str, tuple[str, str, str]]] = {}
     """For each key context: the context whose keys do nothing here, where they work, and the key that goes there."""
+
+    TYPES_INTO: ClassVar[str] = ""
+    """Id of the command that focuses the text line into which letters are typed, in habits that type at once."""
 
     IS_FIRST: ClassVar[bool] = False
     """True for the browser's first screen; the styles of other screens are read after the first paint."""
@@ -202,7 +208,13 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
                 self.give(command)
             elif (reason := _why_dead(self, event.key)) is not None:
                 self.browser.say(reason, "warning")
-            return command is not None
+            elif event.is_printable and _types_at_once(self):
+                self.give(self.browser.keys.by_id[self.TYPES_INTO])
+                focused = self.focused
+                if isinstance(focused, Input):
+                    focused.cursor_position = len(focused.value)
+            if not isinstance(focused, Input):
+                return command is not None
         if event.is_printable and event.character is not None:
             if focused.selection.is_empty:
                 focused.insert_text_at_cursor(event.character)
@@ -290,8 +302,14 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             return
         context = state_for_commands(self)
         keys = self.browser.keys
-        contexts = (self.TYPING_CONTEXT,) if self.typing else self.active_contexts()
-        shown = [command for command in keys.at(contexts) if command.id in FOOTER and keys.shown(command, contexts)]
+        contexts = self.active_contexts()
+        if self.typing:
+            contexts = (self.TYPING_CONTEXT, *contexts) if _types_at_once(self) else (self.TYPING_CONTEXT,)
+        resumes = self.browser.options.settings.enter == "resume"
+        # The key that opens resumes then, so the key that browses is shown instead of the one that resumes.
+        hidden = "resume" if resumes else "browse"
+        shown = [command for command in keys.at(contexts) if command.id in FOOTER and command.id != hidden]
+        shown = [command for command in shown if keys.shown(command, contexts)]
         if context.caller is not None:
             shown = [command for command in shown if command.off_in_agent is None]
         shown.sort(key=lambda command: FOOTER.index(command.id))
@@ -371,9 +389,23 @@ def state_for_commands(screen: CommandScreen[Any]) -> CommandContext:
     return replace(context, caller=caller.agent, is_callers=subject is not None and caller.has_open(subject.path))
 
 
+def _types_at_once(screen: CommandScreen[Any]) -> bool:
+    """Return True if letters are typed into the screen's text line, and commands have other keys."""
+    return screen.browser.keys.types and bool(screen.TYPES_INTO)
+
+
 def _verb(screen: CommandScreen[Any], command: Command) -> str:
     """Return the verb of a command in the footer: opening a session chooses it while sessions are picked."""
-    return "choose" if command.id in CHOOSING and screen.browser.options.pick is not None else command.title.lower()
+    options = screen.browser.options
+    if command.id in CHOOSING and options.pick is not None:
+        return "choose"
+    return "resume" if command.id == "open" and opens_by_resuming(screen) else command.title.lower()
+
+
+def opens_by_resuming(screen: CommandScreen[Any]) -> bool:
+    """Return True if the key that opens resumes the session or entry under the cursor, as the settings say."""
+    options = screen.browser.options
+    return options.settings.enter == "resume" and options.pick is None and screen.active_contexts()[0] != PROJECTS
 
 
 def _why_dead(screen: CommandScreen[Any], key: str) -> str | None:
@@ -390,6 +422,12 @@ def _typing_command(screen: CommandScreen[Any], key: str) -> Command | None:
     if key in EDITING:
         return None
     keys, context = screen.browser.keys, screen.TYPING_CONTEXT
-    command = keys.find(key, (context,)) or keys.find(key, screen.active_contexts())
+    active = screen.active_contexts()
+    if _types_at_once(screen):
+        # The line only narrows the rows below it: all commands work, except that Escape first clears the line.
+        command = (keys.find(key, (context,)) if key == "escape" else None) or keys.find(key, active)
+        command = command or keys.find(key, (context,))
+        return None if command is not None and command.id in NOT_WHILE_TYPING else command
+    command = keys.find(key, (context,)) or keys.find(key, active)
     works = command is not None and (command.id in WHILE_TYPING or context in command.where)
     return command if works else None

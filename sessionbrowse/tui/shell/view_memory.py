@@ -53,7 +53,7 @@ class ViewMemory:
                 view, filter="" if pick.needs_entry else pick.query, folder=self._here if pick.here else None
             )
         if left is None:
-            return view
+            return replace(view, folder=self._here if settings.scope == "folder" else None)
         return replace(
             left,
             sort=left.sort if left.holds("sort", settings.sort) else view.sort,
@@ -65,6 +65,8 @@ class ViewMemory:
     def session(self, path: str) -> SessionView:
         """Return the saved view of a session's tree, with the filter in the settings if that changed after the save."""
         tree_filter = self._settings.tree_filter
+        if self._settings.habits == "pi":
+            return SessionView(filter=tree_filter)  # pi's tree opens at the leaf, with nothing folded
         view = self._seen.get(path) or self._sessions.get(path)
         if view is None:
             return SessionView(filter=tree_filter)

@@ -1,0 +1,73 @@
+"""The keys of `habits = "pi"`: letters type a filter, so commands move from letters to Alt; the rest is pi's own."""
+
+from __future__ import annotations
+
+from sessionbrowse.tui.commands.command import Command
+from sessionbrowse.tui.commands.contexts import (
+    CHECKPOINTS,
+    EVERYWHERE,
+    FOUND,
+    LIST,
+    PREVIEW,
+    PROJECTS,
+    RESULTS,
+    RESULTS_VIEW,
+    SESSION,
+    SESSIONS,
+    TREE,
+    VIEW,
+)
+
+_TYPED_IN = frozenset(
+    (EVERYWHERE, LIST, PROJECTS, SESSIONS, PREVIEW, SESSION, TREE, VIEW, FOUND, RESULTS, RESULTS_VIEW, CHECKPOINTS)
+)
+"""The contexts in which a letter is typed into the filter line."""
+
+# Terminals send Alt+B and Alt+F for Ctrl+← and Ctrl+→ too, so that no command can have them.
+_OWN = {
+    "browse": "alt+s",
+    "fork": "alt+shift+c",
+    "label": "L alt+m",
+    "label_times": "T",
+    "tree_page_up": "ctrl+b left",
+    "tree_page_down": "ctrl+f right",
+    "branch_left": "shift+left",
+    "branch_right": "shift+right",
+    "filter_default": "ctrl+d",
+    "filter_no_tools": "ctrl+t",
+    "filter_user_only": "ctrl+u",
+    "filter_labeled_only": "ctrl+l",
+    "filter_all": "ctrl+a",
+    "checkpoints": "f3",
+    "stats": "f4",
+    "filter": "f6",
+    "hidden": "f7",
+    "leaf": "f7",
+    "select": "insert",
+}
+"""Keys that pi has, and keys of commands whose sign is typed; by command id."""
+
+
+def pi_keys(command: Command) -> tuple[str, ...]:
+    """Return the keys of a command in pi's habits.
+
+    A sign has no form with Alt that every terminal sends; its command has another key, or only the palette.
+    """
+    if command.id in _OWN:
+        return tuple(_OWN[command.id].split())
+    if _TYPED_IN.isdisjoint(command.where):
+        return command.keys
+    return tuple([moved for key in command.keys if (moved := _with_alt(key))])
+
+
+def _with_alt(key: str) -> str:
+    if len(key) == 1:
+        return f"alt+shift+{key.lower()}" if key.isupper() else f"alt+{key}"
+    return "" if key in _SIGNS else key
+
+
+_SIGNS = (
+    *("space", "slash", "colon", "question_mark", "full_stop", "apostrophe", "exclamation_mark", "dollar_sign"),
+    *("minus", "less_than_sign", "greater_than_sign", "left_square_bracket", "right_square_bracket"),
+)
+"""Names of the keys that type a sign and that run a command by default."""
