@@ -43,14 +43,18 @@ def print_document(arguments: argparse.Namespace, document: object) -> None:
 
 
 def short_document(document: Any, most: int = MOST_CHARACTERS) -> dict[str, Any]:
-    """Return a document as a quotation, with texts and lists shortened until it has at most `most` characters."""
+    """Return a document as a quotation, with texts and lists shortened until it has at most `most` characters.
+
+    If not even the quotation without a result is that short, the document is empty.
+    """
     for text, items in _STEPS:
         cut: list[bool] = []
         answer = {"note": QUOTED, "result": _shortened(document, text, items, "", cut)}
         answer["shortened"] = bool(cut)
         if len(json_exact(answer)) <= most:
             return answer
-    return {"note": QUOTED, "result": None, "shortened": True}
+    nothing = {"note": QUOTED, "result": None, "shortened": True}
+    return nothing if len(json_exact(nothing)) <= most else {}
 
 
 def _shortened(value: Any, text: int, items: int, key: str, cut: list[bool]) -> Any:

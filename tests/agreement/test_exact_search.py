@@ -17,6 +17,8 @@ from tests.agreement.slow_search import Asked, Entry, entries_in, folded, found
 from tests.support.index_support import entry, header, write
 
 SESSIONS = 40
+MATCHES = ("exact", "forms", "session", "some", "typo")
+TITLES = ("name", "label", "directory", "id")
 WORDS = str.split(
     "login Login logins auth authentication naïve NAÏVE über Straße strasse foo_bar foo bar2 x ab don't a-b-c "
     "path/to/file.py fooBar --no-cache v1.2.3 résumé éé cache caching user's 100% C++ test_login e\u0301tude def f(x): "
@@ -50,20 +52,41 @@ def test_a_search_finds_what_a_slow_reading_finds(
     for _ in range(queries):
         asked = _random_query(dice, entries)
         tools = dice.random() < 0.4
-        arguments = ["search", "--json", "--sort", "newest", "--limit", "100000", "--per-session", "100000"]
-        arguments += [*(["--tools"] if tools else []), "--root", str(store)]
-        assert main([*arguments, "--", asked.text()]) == 0, asked.text()
-        printed, _ = capfdbinary.readouterr()
-        hits = [hit["entry_id"] for hit in json.loads(printed) if hit["role"] not in ("name", "label")]
-        assert len(hits) == len(set(hits)), asked.text()
-        expected = found(entries, asked, tools=tools, whole=False)
-        assert set(hits) == expected, asked.text()
-        if expected:
+        begun = found(entries, asked, tools=tools, whole=False)
+        exact = found(entries, asked, tools=tools, whole=True)
+        for order in ("newest", "best"):
+            arguments = ["search", "--json", "--sort", order, "--limit", "100000", "--per-session", "100000"]
+            arguments += [*(["--tools"] if tools else []), "--root", str(store)]
+            assert main([*arguments, "--", asked.text()]) == 0, asked.text()
+            printed, _ = capfdbinary.readouterr()
+            hits = json.loads(printed)
+            told = [(hit["path"], MATCHES.index(hit["match"])) for hit in hits]
+            hits = [hit for hit in hits if hit["role"] not in TITLES]
+            ids = [hit["entry_id"] for hit in hits]
+            assert len(ids) == len(set(ids)), asked.text()
+            assert {hit["entry_id"] for hit in hits if hit["match"] == "exact"} == exact, (order, asked.text())
+            if order == "newest":
+                assert set(ids) == begun, asked.text()
+                continue
+            assert _come_by_class(told), asked.text()
+            # a word of one letter does not stand for all words that begin with it
+            if all(len(folded(word)) > 1 for word in asked.words):
+                assert begun <= set(ids), asked.text()
+        if begun:
             answered.update(_kinds(asked))
     assert {kind for kind, count in answered.items() if count} == {
         *("words", "phrases", "pattern", "agent", "project", "name", "label", "role", "tool", "model"),
         *("branch", "after", "before"),
     }, answered
+
+
+def _come_by_class(told: list[tuple[str, int]]) -> bool:
+    """Tell whether sessions come by their best class, and so do the hits of each."""
+    classes: dict[str, list[int]] = {}
+    for path, match in told:
+        classes.setdefault(path, []).append(match)
+    best = [min(each) for each in classes.values()]
+    return best == sorted(best) and all(each == sorted(each) for each in classes.values())
 
 
 def _kinds(asked: Asked) -> set[str]:

@@ -49,6 +49,9 @@ def test_max_chars_holds_exactly(capfdbinary, root, most):
     assert ("left out" in err) == (most < 100_000)
     _, out, _ = ask(capfdbinary, "lantern", "--root", str(root), "--max-chars", str(most))
     assert len(out.decode()) <= most
+    _, out, _ = ask(capfdbinary, "lantern", "--root", str(root), "--for-agent", "--max-chars", str(most))
+    assert len(out.decode()) <= most
+    assert bool(json.loads(out)) is (most > 100)
 
 
 def test_less_than_an_empty_array_is_wrong_usage(capfdbinary):

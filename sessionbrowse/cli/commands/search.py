@@ -9,7 +9,7 @@ import sys
 from msgspec.structs import replace
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.for_agents import print_document
+from sessionbrowse.cli.for_agents import MOST_CHARACTERS, short_document
 from sessionbrowse.cli.found import documents_of, fitted_json, fitted_lines, text_of, write_fitted
 from sessionbrowse.cli.parser import AddCommand, add_for_agent, count, scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
@@ -22,6 +22,7 @@ from sessionbrowse.services.search.ranked_page import PER_SESSION, Ranking, grou
 from sessionbrowse.services.search.ranking import Ranker, can_rank
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.index import open_index
+from sessionbrowse.text import json_exact
 
 
 def run_search(arguments: argparse.Namespace) -> int:
@@ -63,7 +64,8 @@ def run_search(arguments: argparse.Namespace) -> int:
     if arguments.json:
         documents = documents_of(ranking.sessions, arguments.fields)
         if arguments.for_agent:
-            print_document(arguments, documents)
+            most = MOST_CHARACTERS if arguments.max_chars is None else min(MOST_CHARACTERS, arguments.max_chars)
+            write_fitted(json_exact(short_document(documents, most)), arguments.max_chars)
         else:
             write_fitted(fitted_json(documents, arguments.max_chars, output.note), arguments.max_chars)
         return 0
@@ -85,7 +87,10 @@ def _ranked(
         ranker = Ranker(searcher, query, tools=tools, half_life_days=half_life_days)
         return ranker.rank(arguments.limit, per_session)
     hits = searcher.find(query, tools=tools)
-    return grouped(hits, searcher.summary, arguments.limit, PER_SESSION if per_session is None else per_session)
+    # A pattern beside words is looked for everywhere before the first exact match is known to be one.
+    best = arguments.sort == "best" and bool(query.tokens())
+    shown = PER_SESSION if per_session is None else per_session
+    return grouped(hits, searcher.summary, arguments.limit, shown, best=best)
 
 
 def _fields(text: str) -> tuple[str, ...]:

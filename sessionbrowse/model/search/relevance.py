@@ -200,7 +200,7 @@ def _words(term: Term, folded: str) -> list[tuple[int, int, float]]:
         add(other, partial(_spelt, other))
     if term.parts:
         for match in _in_parts(term.parts).finditer(folded):
-            found[match.span()] = STEM
+            found.setdefault(match.span(), STEM)
     if len(found) >= MAX_PLACES and EXACT not in found.values():
         # The places that count may have ended before the first whole word.
         at = find_whole(term.text, folded)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -13,15 +14,15 @@ from sessionbrowse.model.search.relevance import Evidence, Term, evidence_in, sn
 from sessionbrowse.model.search.word_forms import EXACT as EXACT_FORM
 from sessionbrowse.services.search.hits import LABEL_SCORE, MATCHES, Hit, session_hit
 from sessionbrowse.services.search.searcher import Searcher
-from sessionbrowse.services.search.session_trees import SessionTree
-from sessionbrowse.services.search.word_rows import TermRow
+from sessionbrowse.services.search.word_rows import TermRow, Weights
 from sessionbrowse.store.index.rows import FileRow
 
 PER_SESSION = 3
 """Number of entries of a session that are shown."""
 _FULL_SESSIONS, _LEAST_OF_BEST = 5, 0.5
 _ABANDONED_FACTOR = 0.9
-_LEAST_COPY = 12
+_LOOKED_AT = 3
+"""Sessions among which copies are looked for, as a multiple of those on the page."""
 
 EXACT, FORMS, SESSION, SOME, TYPO = range(len(MATCHES))
 
@@ -65,49 +66,65 @@ class MatchingSession(Struct):
     summary: Summary
     row: FileRow | None
     rows: list[TermRow]
-    named: list[float]
+    named: Weights
     found: list[Found]
-    elsewhere: list[float] = []
-    """The weights of frequent terms in the session's other rows."""
+    expected: tuple[Weights, ...] = ()
+    """The different weights in the name and in the rows, which count until the entries are read."""
+    elsewhere: Weights = ()
+    """The weights of terms in all rows of the session, of which only the best are read."""
     guess: float = 0.0
     likely: int = SOME
     match: int = SOME
     score: float = 0.0
     was_read: bool = False
+    is_placed: bool = False
 
-    def weights(self) -> list[float]:
+    def weights(self) -> Weights:
         """Return the best weight of each term in the session."""
+        if not self.was_read:
+            return combined(self.expected)
         groups = [self.named, *(each.evidence.weights for each in self.found)]
-        groups += [row.weights for row in self.rows] if not self.was_read else []
-        groups += [self.elsewhere] if self.elsewhere else []
-        return [max(column) for column in zip(*groups, strict=True)]
+        return combined((*groups, self.elsewhere) if self.elsewhere else tuple(groups))
 
-    def likely_class(self) -> int:
-        """Return the best class that the session can have."""
-        groups = [self.named, *(each.evidence.weights for each in self.found), *(row.weights for row in self.rows)]
-        best = min(map(likely, groups))
-        return best if best != SESSION or min(self.weights()) > 0 else SOME
+
+@lru_cache(maxsize=4096)
+def combined(groups: tuple[Weights, ...]) -> Weights:
+    """Return the best weight of each term."""
+    return tuple([max(column) for column in zip(*groups, strict=True)])
 
 
 def grouped(
-    hits: Iterable[Hit], summary_of: Callable[[str], Summary | None], sessions: int, per_session: int
+    hits: Iterable[Hit],
+    summary_of: Callable[[str], Summary | None],
+    sessions: int,
+    per_session: int,
+    *,
+    best: bool = False,
 ) -> Ranking:
-    """Return hits that come in another order as sessions, in the order of each one's first hit."""
-    by_path: dict[str, RankedSession] = {}
+    """Return hits that come in another order as sessions, in the order of each one's first hit.
+
+    With `best` all hits are taken, and they and their sessions come in the order of MATCHES.
+    """
+    by_path: dict[str, list[Hit]] = {}
     for hit in hits:
-        session = by_path.get(hit.path)
-        if session is None:
-            summary = summary_of(hit.path)
-            if summary is None:
-                continue
-            if len(by_path) >= sessions:
-                break
-            session = by_path[hit.path] = RankedSession(summary, [], hit.match, hit.score)
-        if len(session.hits) < per_session:
-            session.hits.append(hit)
-        else:
-            session.more += 1
-    return Ranking([each for each in by_path.values() if each.hits])
+        if hit.path not in by_path and len(by_path) >= sessions and not best:
+            break
+        by_path.setdefault(hit.path, []).append(hit)
+    found: list[RankedSession] = []
+    for path, own in by_path.items():
+        summary = summary_of(path)
+        if summary is not None:
+            chosen = sorted(own, key=_match_order) if best else own
+            match = min(own, key=_match_order).match
+            more = max(0, len(own) - per_session)
+            found.append(RankedSession(summary, chosen[:per_session], match, own[0].score, more))
+    if best:
+        found.sort(key=lambda each: MATCHES.index(each.match))
+    return Ranking([each for each in found if each.hits][:sessions])
+
+
+def _match_order(hit: Hit) -> int:
+    return MATCHES.index(hit.match)
 
 
 def newest_first(
@@ -164,22 +181,25 @@ class Page:
     def sessions(
         self, ranked: Sequence[MatchingSession], sessions: int, per_session: int | None, *, copies: bool
     ) -> list[RankedSession]:
-        """Return the first sessions, where an entry that several files have stands in the first of them only."""
+        """Return the first sessions; an entry that several files have stands in one of them, unless with `copies`."""
         page: list[RankedSession] = []
-        shown: dict[object, Found] = {}
-        for candidate in ranked:
+        owners = {} if copies else self._owners(ranked[: _LOOKED_AT * sessions])
+        for candidate in _by_own_entries(ranked, owners) if owners else ranked:
             if len(page) >= sessions:
                 break
-            entries = self._without_copies(candidate, {} if copies else shown)
-            names = self._name_hit(candidate)
-            total = len(entries) + len(names)
+            entries = _own_entries(candidate, owners)
             if candidate.found and not entries:
                 continue
+            self._place(candidate)
+            entries.sort(key=_order)
+            names = self._name_hit(candidate)
+            total = len(entries) + len(names)
             room = PER_SESSION if per_session is None else per_session
             if per_session is None:
                 room = room if len(page) < _FULL_SESSIONS or candidate.match == SESSION else 1
                 entries = [each for each in entries if each.score >= _LEAST_OF_BEST * entries[0].score]
-            hits = names + [self._hit(candidate, each) for each in entries[:room]]
+            # A name that only nearly fits comes after the entries that fit.
+            hits = sorted(names + [self._hit(candidate, each) for each in entries[:room]], key=_match_order)
             if hits:
                 lacking = [t.text for t, weight in zip(self._terms, candidate.weights(), strict=True) if not weight]
                 page.append(
@@ -192,27 +212,31 @@ class Page:
                         tuple(lacking),
                     )
                 )
-        return [replace(each, hits=[self._counted(hit, shown) for hit in each.hits]) for each in page]
+        return page
 
-    def _without_copies(self, candidate: MatchingSession, shown: dict[object, Found]) -> list[Found]:
-        tree = self._searcher.trees.tree(candidate.summary) if candidate.found else None
-        entries: list[Found] = []
-        for each in candidate.found:
-            _place(each, tree)
-            key = _identity(each)
-            if key in shown:
-                shown[key].copies += 1
-                continue
-            shown[key] = each
-            entries.append(each)
-        return sorted(
-            entries,
-            key=lambda each: (
-                class_of(each),
-                -each.score * (_ABANDONED_FACTOR if each.state == "abandoned" else 1.0),
-                -each.index,
-            ),
-        )
+    def _owners(self, ranked: Sequence[MatchingSession]) -> dict[object, MatchingSession]:
+        """Return the session that shows an entry which several have: the first of them."""
+        having: dict[object, dict[str, tuple[MatchingSession, Found]]] = {}
+        for candidate in ranked:
+            for each in candidate.found:
+                each.copies = 0
+                having.setdefault(_identity(candidate, each), {}).setdefault(candidate.summary.path, (candidate, each))
+        owners: dict[object, MatchingSession] = {}
+        for key, copies in having.items():
+            if len(copies) > 1:
+                owners[key], shown = next(iter(copies.values()))
+                shown.copies = len(copies) - 1
+        return owners
+
+    def _place(self, candidate: MatchingSession) -> None:
+        """Set the states and ids of the found entries of a session."""
+        if candidate.is_placed or not candidate.found:
+            return
+        candidate.is_placed = True
+        tree = self._searcher.trees.tree(candidate.summary)
+        if tree is not None:
+            for each in candidate.found:
+                each.state, each.entry_id = tree.state(each.index), tree.entry_id(each.index)
 
     def _name_hit(self, candidate: MatchingSession) -> list[Hit]:
         summary = candidate.summary
@@ -256,17 +280,9 @@ class Page:
             marks=marks,
             score=round(candidate.score, 4),
             time_ms=found.facts.time_ms,
+            copies=found.copies,
             match=MATCHES[own if own in (EXACT, FORMS) and candidate.match != TYPO else max(candidate.match, SESSION)],
         )
-
-    @staticmethod
-    def _counted(hit: Hit, shown: dict[object, Found]) -> Hit:
-        if hit.entry_index is None:
-            return hit
-        for each in shown.values():
-            if each.copies and each.index == hit.entry_index and each.entry_id == hit.entry_id:
-                return replace(hit, copies=each.copies)
-        return hit
 
 
 def class_of(found: Found) -> int:
@@ -285,13 +301,29 @@ def worth(rarities: Sequence[float], weights: Sequence[float]) -> float:
     return sum([rarity * weight for rarity, weight in zip(rarities, weights, strict=True)])
 
 
-def _place(found: Found, tree: SessionTree | None) -> None:
-    found.copies = 0
-    if tree is not None:
-        found.state, found.entry_id = tree.state(found.index), tree.entry_id(found.index)
+def _by_own_entries(
+    ranked: Sequence[MatchingSession], owners: Mapping[object, MatchingSession]
+) -> list[MatchingSession]:
+    """Return the sessions in the order of the entries that each shows."""
+    for candidate in ranked:
+        own = _own_entries(candidate, owners)
+        if len(own) < len(candidate.found) and candidate.match in (EXACT, FORMS):
+            candidate.match = min([likely(candidate.named), *map(class_of, own)])
+    return sorted(ranked, key=lambda each: (each.match, -each.score))
 
 
-def _identity(found: Found) -> object:
-    """Return a value that copies of an entry share: its role and text, and its id if the text is short."""
-    text = found.facts.text
-    return (found.facts.role, text, found.entry_id if len(text) < _LEAST_COPY else None)
+def _own_entries(candidate: MatchingSession, owners: Mapping[object, MatchingSession]) -> list[Found]:
+    return [each for each in candidate.found if owners.get(_identity(candidate, each), candidate) is candidate]
+
+
+def _order(found: Found) -> tuple[int, float, int]:
+    factor = _ABANDONED_FACTOR if found.state == "abandoned" else 1.0
+    return class_of(found), -found.score * factor, -found.index
+
+
+def _identity(candidate: MatchingSession, found: Found) -> object:
+    """Return a value that the copies of an entry in other files share; one without a time is taken for no copy."""
+    facts = found.facts
+    if facts.time_ms is None:
+        return candidate.summary.path, found.index
+    return facts.role, facts.text, facts.time_ms

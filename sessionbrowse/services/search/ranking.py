@@ -38,11 +38,12 @@ from sessionbrowse.services.search.ranked_page import (
     RankedSession,
     Ranking,
     class_of,
+    combined,
     likely,
     worth,
 )
 from sessionbrowse.services.search.searcher import Searcher, fits_session
-from sessionbrowse.services.search.word_rows import TermRow, TermRows, misspelt
+from sessionbrowse.services.search.word_rows import TermRow, TermRows, Weights, misspelt
 from sessionbrowse.store.index.rows import FileRow
 from sessionbrowse.store.index.schema import is_damage
 
@@ -82,23 +83,26 @@ class Ranker:
         self._searcher = searcher
         self._query = query
         self._tools = tools or bool(query.tools)
+        # Rows do not tell which of their entries fit such filters.
+        self._is_filtered = query.is_about_entries or query.after_ms is not None or query.before_ms is not None
         self._now = time.time() * 1000 if now_ms is None else now_ms
         self._half_life = half_life_days
         self._cancelled = cancelled
         self._set_terms(terms_of(query))
         self._rarities: list[float] = []
+        self._worths: dict[Weights, float] = {}
         self._instead: dict[str, tuple[str, ...]] = {}
         self._known: list[MatchingSession] | None = None
 
     def _set_terms(self, terms: list[Term]) -> None:
         self._terms = terms
         self._keys = keys_of(terms)
-        self._ids = [term.text for term in terms if len(term.text) >= _LEAST_ID]
+        self._ids = tuple([term.text for term in terms if len(term.text) >= _LEAST_ID])
         self._rows: TermRows | None = None
         self._directories: dict[str, bool] = {}
         # A phrase that is required need not stand in the name.
         self._optional = [replace(term, is_required=False) for term in terms]
-        self._nothing = [0.0] * len(terms)
+        self._nothing: Weights = (0.0,) * len(terms)
 
     def rank(self, sessions: int, per_session: int | None = None, *, copies: bool = False) -> Ranking:
         """Return the best sessions, each with its best entries: at most `per_session`.
@@ -138,9 +142,13 @@ class Ranker:
         candidates = self._candidates(fitting)
         if self._take_misspelt(candidates):
             candidates = self._candidates(fitting)
-        self._rarities = self._rarities_in(candidates, len(fitting))
+        self._rarities, self._worths = self._rarities_in(candidates, len(fitting)), {}
+        known: dict[tuple[Weights, ...], tuple[float, int]] = {}
         for candidate in candidates:
-            candidate.guess = self._guess(candidate)
+            guess = known.get(candidate.expected)
+            if guess is None:
+                guess = known[candidate.expected] = self._guess(candidate.expected)
+            candidate.guess, candidate.likely = guess
         # The rows tell the best class that a session can have: such sessions are read first, lest one is not seen.
         candidates.sort(key=lambda each: (each.likely, -each.guess, -(each.summary.modified or 0), each.summary.path))
         return candidates
@@ -169,9 +177,12 @@ class Ranker:
                 candidate = MatchingSession(summary, None, [], named, [], was_read=True)
                 candidate.found = list(self._in_states(candidate, self._judged(streamed_lines(summary))))
                 if candidate.found or any(named):
+                    candidate.expected = (named, *dict.fromkeys([each.evidence.weights for each in candidate.found]))
                     found.append(candidate)
-            elif row.row in by_file or any(named):
-                found.append(MatchingSession(summary, row, by_file.get(row.row, []), named, []))
+            elif row.row in by_file or named is not self._nothing:
+                term_rows = by_file.get(row.row, [])
+                expected = (named, *dict.fromkeys([each.weights for each in term_rows]))
+                found.append(MatchingSession(summary, row, term_rows, named, [], expected))
         return found
 
     def _take_misspelt(self, candidates: Sequence[MatchingSession]) -> bool:
@@ -207,15 +218,15 @@ class Ranker:
                 found.update(other for other in words_of(text) if is_misspelt(word, other))
         return tuple(sorted(found))
 
-    def _named(self, summary: Summary) -> list[float]:
+    def _named(self, summary: Summary) -> Weights:
         """Return how well each term fits the name, the labels, the directory and the id of a session."""
         own = (summary.id or "").lower()
-        by_id = any(own.startswith(text) for text in self._ids)
+        by_id = own.startswith(self._ids)
         directory = self._directories.get(summary.cwd)
         if directory is None:
             directory = self._directories[summary.cwd] = self._has_key(summary.cwd)
         is_likely = by_id or directory or (summary.name and self._has_key(summary.name))
-        if not is_likely and not any(map(self._has_key, summary.labels)):
+        if not is_likely and not (summary.labels and any(map(self._has_key, summary.labels))):
             return self._nothing
         query = self._query
         if query.is_about_entries or not is_in_time(query, summary.modified):
@@ -228,7 +239,7 @@ class Ranker:
                 # An id is several words for a query.
                 if own.startswith(term.text) or f"-{term.text}" in own:
                     weights[number] = EXACT_FORM
-        return weights if any(weights) else self._nothing
+        return tuple(weights) if any(weights) else self._nothing
 
     def _has_key(self, text: str) -> bool:
         lowered = text.lower()
@@ -240,24 +251,30 @@ class Ranker:
         for candidate in candidates:
             for number, weight in enumerate(candidate.weights()):
                 counts[number] += weight > 0
+        for number, is_frequent in enumerate(self._rows.is_frequent if self._rows is not None else ()):
+            if is_frequent:
+                # It was not counted in all sessions.
+                counts[number] = max(counts[number], sessions // 3)
         return [math.log(1 + (sessions - count + 0.5) / (count + 0.5)) if count else 0.0 for count in counts]
 
-    def _guess(self, candidate: MatchingSession) -> float:
-        """Return the relevance of a session as far as the rows of the index tell it."""
-        worth_of = self._worth
-        if candidate.was_read:
-            best = max((worth_of(each.evidence.weights) for each in candidate.found), default=0.0)
-        else:
-            best = max((worth_of(row.weights) for row in candidate.rows), default=0.0)
-        candidate.likely = candidate.likely_class()
-        score = (best + _SESSION_SHARE * worth_of(candidate.weights())) * self._share(candidate.weights())
-        return score + _NAME_SHARE * worth_of(candidate.named)
+    def _guess(self, expected: tuple[Weights, ...]) -> tuple[float, int]:
+        """Return the relevance of a session and its best class, as far as its name and its rows in the index tell."""
+        named, *rows = expected
+        weights = combined(expected)
+        best = max(map(self._worth, rows), default=0.0)
+        score = (best + _SESSION_SHARE * self._worth(weights)) * self._share(weights)
+        match = min(map(likely, expected))
+        match = SOME if match == SESSION and min(weights) == 0 else match
+        return score + _NAME_SHARE * self._worth(named), match
 
-    def _worth(self, weights: Sequence[float]) -> float:
-        return worth(self._rarities, weights)
+    def _worth(self, weights: Weights) -> float:
+        known = self._worths.get(weights)
+        if known is None:
+            known = self._worths[weights] = worth(self._rarities, weights)
+        return known
 
     def _share(self, weights: Sequence[float]) -> float:
-        return self._worth([float(weight > 0) for weight in weights]) / (sum(self._rarities) or 1.0)
+        return self._worth(tuple([float(weight > 0) for weight in weights])) / (sum(self._rarities) or 1.0)
 
     # ---- reading -------------------------------------------------------------------------------------------
 
@@ -279,8 +296,9 @@ class Ranker:
         candidate.was_read = True
         if candidate.row is not None and candidate.rows:
             candidate.found = self._entries(candidate, candidate.row, entries)
-            if self._rows is not None:
-                candidate.elsewhere = self._rows.weights_in(candidate.row.row)
+            if self._rows is not None and not self._is_filtered:
+                frequent = self._rows.weights_in(candidate.row.row)
+                candidate.elsewhere = combined((frequent, *candidate.expected))
 
     def _entries(self, candidate: MatchingSession, row: FileRow, limit: int) -> list[Found]:
         index = self._searcher.index

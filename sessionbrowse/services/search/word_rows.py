@@ -26,12 +26,16 @@ Expressions = dict[float, str]
 """The expressions of FTS5 that find a term, by the weight of its forms; the least weight comes first."""
 
 
+Weights = tuple[float, ...]
+"""The best weight of each term of a query somewhere."""
+
+
 class TermRow(Struct):
     """A row of a text table, and the best weight of each term in it."""
 
     rows: RowMap
     row: int
-    weights: list[float]
+    weights: Weights
 
 
 class TermRows:
@@ -47,13 +51,14 @@ class TermRows:
         self._count = len(terms)
         # A term without words, such as an emoji, may be in every row.
         self._known = [0.0 if term.tokens() else EXACT for term in terms]
+        self.is_frequent = [False] * len(terms)
         self._frequent: list[tuple[RowMap, Vocabulary, dict[int, Expressions]]] = []
         self.by_file: dict[int, list[TermRow]] = {}
         for rows, vocabulary in _tables(index, tools):
             expressions = {number: _expressions(term, vocabulary) for number, term in enumerate(terms) if term.tokens()}
             self._find(rows, vocabulary, expressions, newest)
 
-    def weights_in(self, file: int) -> list[float]:
+    def weights_in(self, file: int) -> Weights:
         """Return the weights of the frequent terms anywhere in a file; those of other terms are 0."""
         weights = [0.0] * self._count
         for rows, vocabulary, expressions in self._frequent:
@@ -62,30 +67,29 @@ class TermRows:
                     for weight, expression in reversed(by_weight.items()):
                         if weights[number] < weight and vocabulary.rows_between(expression, base, count):
                             weights[number] = weight
-        return weights
+        return tuple(weights)
 
     def _find(
         self, rows: RowMap, vocabulary: Vocabulary, expressions: dict[int, Expressions], newest: Sequence[int]
     ) -> None:
-        found: dict[int, TermRow] = {}
+        found: dict[int, list[float]] = {}
         frequent: dict[int, Expressions] = {}
         rare: list[str] = []
         for number, by_weight in expressions.items():
-            whole = " OR ".join(by_weight.values())
-            ids = vocabulary.rows(whole, FREQUENT_ROWS + 1)
-            if len(ids) > FREQUENT_ROWS:
+            ids = {weight: vocabulary.rows(each, FREQUENT_ROWS + 1) for weight, each in by_weight.items()}
+            if sum(map(len, ids.values())) > FREQUENT_ROWS:
                 frequent[number] = by_weight
+                self.is_frequent[number] = True
                 continue
-            if not ids:
-                continue
-            rare.append(f"({whole})")
-            for weight, expression in by_weight.items():
-                self._note(found, rows, number, weight, ids if len(by_weight) == 1 else vocabulary.rows(expression))
+            if any(ids.values()):
+                rare.append(f"({' OR '.join(by_weight.values())})")
+            for weight, rows_with in ids.items():
+                self._note(found, number, weight, rows_with)
         for number, by_weight in frequent.items():
             for weight, expression in by_weight.items():
                 if rare:
                     near = f"({expression}) AND ({' OR '.join(rare)})"
-                    self._note(found, rows, number, weight, vocabulary.rows(near))
+                    self._note(found, number, weight, vocabulary.rows(near))
                 else:
                     self._note_newest(found, rows, number, weight, expression, vocabulary, newest)
         if frequent:
@@ -93,11 +97,11 @@ class TermRows:
         for row in sorted(found):
             file = rows.file_of(row)
             if file is not None:
-                self.by_file.setdefault(file, []).append(found[row])
+                self.by_file.setdefault(file, []).append(TermRow(rows, row, tuple(found[row])))
 
     def _note_newest(
         self,
-        found: dict[int, TermRow],
+        found: dict[int, list[float]],
         rows: RowMap,
         number: int,
         weight: float,
@@ -109,18 +113,18 @@ class TermRows:
         for file in newest:
             runs = rows.runs_of(file)
             for base, count in runs:
-                self._note(found, rows, number, weight, vocabulary.rows_between(expression, base, count))
+                self._note(found, number, weight, vocabulary.rows_between(expression, base, count))
             files += bool(runs)
             if files >= NEWEST_FILES:
                 return
 
-    def _note(self, found: dict[int, TermRow], rows: RowMap, number: int, weight: float, ids: Sequence[int]) -> None:
+    def _note(self, found: dict[int, list[float]], number: int, weight: float, ids: Sequence[int]) -> None:
         for row in ids:
             known = found.get(row)
             if known is None:
-                known = found[row] = TermRow(rows, row, self._known.copy())
-            if known.weights[number] < weight:
-                known.weights[number] = weight
+                known = found[row] = self._known.copy()
+            if known[number] < weight:
+                known[number] = weight
 
 
 def misspelt(index: WordIndex, word: str, tools: bool) -> tuple[str, ...]:

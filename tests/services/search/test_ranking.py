@@ -102,6 +102,13 @@ def test_newer_sessions_come_first_between_equals(store, indexed):
         ("naive", "a NAÏVE idea"),
         ("登录错误", "请修复登录错误"),
         ("修复错误", "请修复登录错误"),
+        ("fooBar", "a foo_bar"),
+        ("fooBar", "a foo.bar"),
+        ("foo_bar", "a fooBar"),
+        ("foo.bar", "a fooBar"),
+        ("HTTPServer", "an http-server"),
+        ("ＣＳＶ", "a csv file"),
+        ("csv", "a ＣＳＶ file"),
     ],
 )
 def test_words_are_found_as_people_type_them(store, indexed, query, text):
@@ -139,6 +146,19 @@ def test_the_same_entry_in_a_copy_stands_once_with_a_count(store, indexed):
     found = store.ask("flaky login", indexed)
     assert [len(each.hits) for each in found.sessions] == [1]
     assert found.sessions[0].hits[0].copies == 1
+
+
+def test_the_same_words_at_another_time_are_no_copy(store, indexed):
+    store.add("first", user("1", None, "fix the flaky login test"))
+    store.add("second", user("1", None, "fix the flaky login test") | {"timestamp": "2026-08-01T00:00:00.000Z"})
+    assert len(store.ask("flaky login", indexed).sessions) == 2
+
+
+def test_a_wrong_correction_does_not_hide_what_fits_without_it(store, indexed):
+    store.add("right", user("1", None, "the weight transfer over nccl hangs"))
+    store.add("other", user("1", None, "a bigfix"))
+    found = store.ask("nccl weight transfer bigfox", indexed)
+    assert shown(found)[0] == ("right", "some")
 
 
 def test_an_abandoned_entry_is_told_apart_and_comes_after_an_active_one(store, indexed):
