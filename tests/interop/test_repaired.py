@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import random
 import subprocess
 from pathlib import Path
@@ -9,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.errors import RefusedWrite
-from sessionbrowse.services.clean.clean import Where
+from sessionbrowse.services.clean.clean import Where, clean_session
 from sessionbrowse.services.clean.doctor import repair
+from sessionbrowse.services.clean.prune import branches_plan
 from sessionbrowse.store.write.admission import Target
 from tests.interop import real
 from tests.interop.test_clean import asked, context_at
+from tests.support.change_helpers import assistant, header, line, user
 from tests.support.mutations import mutated, readable_entries
 from tests.support.random_trees import RandomTree
 
@@ -66,3 +69,26 @@ def test_the_oracles_odd_files_open_after_repair(tmp_path: Path):
         assert "error" not in answer, (name, answer)
         assert set(readable) <= set(answer["contexts"]), name
     assert len(files) > 10
+
+
+def test_a_session_with_a_video_in_a_message_opens_without_it(tmp_path: Path):
+    video = base64.b64encode(random.Random(1).randbytes(2_000_000)).decode()
+    lines = [
+        header(),
+        user("00000001", None, "first"),
+        assistant("00000002", "00000001", "answer"),
+        user("00000003", "00000002", f'<file name="clip.mov">{video}</file>'),
+        user("00000004", "00000003", "again"),
+    ]
+    path, made = tmp_path / "session.jsonl", tmp_path / "made" / "session.jsonl"
+    made.parent.mkdir()
+    path.write_bytes(b"".join(map(line, lines)))
+    done = clean_session(
+        Target(str(path), "pi"), "prune", branches_plan(["00000003"]), Where(to=str(made)), context=context_at(tmp_path)
+    )
+    (answer,) = asked(("pi", real.PI_NEWEST, 1), [str(made)], tmp_path, full=True)
+    assert list(answer["contexts"])[:2] == ["00000001", "00000002"]
+    assert done.preview.leaf_id == "00000002"
+    assert "00000002" in answer["active"]
+    assert video not in str(answer)
+    assert made.stat().st_size < 2_000
