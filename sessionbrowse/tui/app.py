@@ -385,7 +385,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
                 screen.begin_scan()
         self.pop_screen()
         self._restart_monitor()
-        self.say("This is the demo: made-up sessions that are gone when you leave.")
+        self.say("Demo: sample sessions, removed when you leave.")
 
     def remove_demo(self) -> None:
         """Remove the demo store, if one was made."""

@@ -40,7 +40,7 @@ _OWN = {
     "filter_all": "ctrl+a",
     "checkpoints": "f3",
     "stats": "f4",
-    "filter": "f6",
+    "filter": "",
     "hidden": "f7",
     "leaf": "f7",
     "select": "insert",

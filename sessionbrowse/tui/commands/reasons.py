@@ -17,7 +17,7 @@ def needs_rows(context: CommandContext) -> str | None:
 
 
 def needs_filter(context: CommandContext) -> str | None:
-    return None if context.has_filter else "There is no search or filter: press / first."
+    return None if context.has_filter else "No search or filter is active."
 
 
 def needs_fold(context: CommandContext) -> str | None:

@@ -15,13 +15,13 @@ class Example(Struct, frozen=True):
 
 
 EXAMPLES = (
-    Example("auth token", "both words, each from its beginning, in any order"),
+    Example("auth token", "both words (prefix match), in any order"),
     Example('"next to each other"', "an exact phrase"),
     Example("re:Error: .*timeout", "a regular expression, up to the end of the query"),
-    Example("role:user", "what you said; also assistant, tool, summary …"),
+    Example("role:user", "your messages; also assistant, tool, summary …"),
     Example("project:webshop", "in one project; also agent:pi, name:refactor"),
     Example("label:works", "entries with that label"),
-    Example("tool:bash", "calls of a tool, and their results"),
+    Example("tool:bash", "a tool's calls and results"),
     Example("model:opus", "answers of a model"),
     Example("after:7d", "the last seven days; also before:2026-08, after:2026-08-13"),
     Example("branch:abandoned", "on abandoned branches; also active, compacted"),

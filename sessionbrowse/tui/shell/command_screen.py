@@ -304,7 +304,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         keys = self.browser.keys
         contexts = self.active_contexts()
         if self.typing:
-            contexts = (self.TYPING_CONTEXT, *contexts) if _types_at_once(self) else (self.TYPING_CONTEXT,)
+            contexts = (*contexts, self.TYPING_CONTEXT) if _types_at_once(self) else (self.TYPING_CONTEXT,)
         resumes = self.browser.options.settings.enter == "resume"
         # The key that opens resumes then, so the key that browses is shown instead of the one that resumes.
         hidden = "resume" if resumes else "browse"

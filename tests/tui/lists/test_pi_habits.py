@@ -59,6 +59,8 @@ async def test_letters_filter_and_alt_letters_run_commands(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.type("jwt q/")
         assert filter_text(browser) == "jwt q/"
+        assert "⏎ resume" in browser.footer()
+        assert "filter" not in browser.footer()
         await browser.press("escape", "alt+v")
         assert filter_text(browser) == ""
         assert not browser.app.screen.has_class("-preview-shown")

@@ -310,7 +310,7 @@ async def test_n_goes_from_hit_to_hit_and_around(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
         await browser.press("n")
-        assert browser.toasts() == ["There is no search or filter: press / first."]
+        assert browser.toasts() == ["No search or filter is active."]
         await browser.press("slash")
         await browser.type("cookie")
         await browser.press("enter")
