@@ -58,7 +58,8 @@ def candidates(words: Sequence[str]) -> list[Completion]:
     """Return the words that may stand in the place of the last one."""
     joined = _joined(words)
     command = next((word for word in joined[:-1] if word in HOMES), None)
-    typed = _sorted_out(make_parser(command) if command else make_parser(), joined[:-1], command)
+    # Without a command yet, the parser needs no command: each would import its module.
+    typed = _sorted_out(make_parser(command or "--version"), joined[:-1], command)
     last = joined[-1] if joined else ""
     option, equals, value = last.partition("=")
     if equals and last.startswith("--") and typed.open_option is None:
@@ -76,8 +77,7 @@ def candidates(words: Sequence[str]) -> list[Completion]:
             if name.startswith(last) and (name.startswith("--") or last == name)
         ]
     if command is None:
-        subs = next(one for one in typed.parser._actions if isinstance(one, argparse._SubParsersAction))
-        return [Completion(one.dest, one.help or "") for one in subs._choices_actions if one.dest.startswith(last)]
+        return [Completion(name) for name in HOMES if name.startswith(last)]
     positional = [action for action in typed.parser._actions if not action.option_strings]
     number = len(typed.values)
     if positional and (number < len(positional) or positional[-1].nargs in ("+", "*")):

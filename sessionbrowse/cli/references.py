@@ -6,16 +6,18 @@ import argparse
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.parser import scope_of
 from sessionbrowse.errors import AmbiguousReference, RefusedWrite
 from sessionbrowse.services.list.locate import LATEST, Located, locate
-from sessionbrowse.services.transaction.change import target_of
 from sessionbrowse.store.find.discover import Skipped
 from sessionbrowse.store.find.roots import Scope
-from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import age, clean, truncate
+
+if TYPE_CHECKING:
+    from sessionbrowse.store.write.admission import Target
 
 _MOST_CANDIDATES = 10
 _TITLE_CELLS = 40
@@ -28,11 +30,15 @@ def find(arguments: argparse.Namespace) -> Located:
 
 def find_target(arguments: argparse.Namespace) -> Target:
     """Return the session that REF names as the target of a change."""
+    from sessionbrowse.services.transaction.change import target_of  # imported here: reading commands do not need it
+
     return target_of(find(arguments), arguments.ref)
 
 
 def find_targets(arguments: argparse.Namespace) -> list[Target]:
     """Return the targets of all REFs, each once; an unknown REF fails the command before anything is changed."""
+    from sessionbrowse.services.transaction.change import target_of
+
     scope, warn = scope_of(arguments), output.warning_once()
     targets = [target_of(_find(arguments, reference, scope, warn), reference) for reference in arguments.refs]
     return list({target.path: target for target in targets}.values())
