@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,8 @@ import sessionbrowse
 from sessionbrowse.demo import make_demo
 from sessionbrowse.errors import WriteFailed, shortage_sentence
 from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
+from tests.support.disks import fill, mounted
+from tests.support.index_support import header, user, write
 from tests.support.terminal import Terminal, TimedOut
 
 SECONDS = 60
@@ -263,3 +266,57 @@ def test_a_temporary_copy_that_cannot_be_written_fails_with_a_sentence(tmp_path:
     shutil.rmtree(next(tmp_path.iterdir()))
     with pytest.raises(WriteFailed, match="temporary copy could not be written"):
         copies.write(b"text", "b")
+
+
+LONG_NAME = "n" * 243 + ".jsonl"
+
+
+@linux_only
+def test_changes_of_a_file_with_a_long_name_are_made_and_undone(world: World) -> None:
+    path, other = _two_sessions(world)
+    for words in (("rename", "long", "xé"), ("archive", "long"), ("delete", "long", "--yes", "--own-trash")):
+        before = path.read_bytes()
+        assert world.run(*words, LC_ALL="C").returncode == 0
+        assert not path.exists() or path.read_bytes() != before
+        assert world.run("undo", LC_ALL="C").returncode == 0
+        assert path.read_bytes().startswith(before)
+    assert other.exists()
+
+
+@linux_only
+def test_relocate_names_a_session_that_it_cannot_read(user_world: World) -> None:
+    _, unreadable = _two_sessions(user_world)
+    unreadable.chmod(0)
+    new = user_world.home / "new"
+    new.mkdir()
+    done = user_world.run("relocate", str(user_world.home / "old"), str(new))
+    assert f"{unreadable} cannot be read; it stays in place." in done.stderr
+    assert "1 session moved" in done.stderr
+
+
+def _two_sessions(world: World) -> tuple[Path, Path]:
+    """Make a store of a session with a long name and one with a short name, both a day old."""
+    world.root = world.home / "store"
+    folder = world.root / "--proj--"
+    folder.mkdir(parents=True)
+    for name, ident in ((LONG_NAME, "long"), ("b.jsonl", "short")):
+        made = write(folder / name, header(ident, cwd=str(world.home / "old")), user("1", None, "hello"))
+        os.utime(made, (1_786_600_000,) * 2)
+    if world.become:
+        for path in (world.home, *world.home.rglob("*")):
+            os.chown(path, OTHER_USER, OTHER_USER)
+    return folder / LONG_NAME, folder / "b.jsonl"
+
+
+def test_a_full_disk_for_index_and_state_refuses_changes_and_answers_lists(world: World, tmp_path: Path) -> None:
+    path, _ = _two_sessions(world)
+    before, expected = path.read_bytes(), world.run("list").stdout
+    with mounted(tmp_path / "small", "64k") as disk:
+        fill(disk, 0)
+        own: dict[str, Any] = {"XDG_CACHE_HOME": str(disk / "cache"), "XDG_STATE_HOME": str(disk / "state")}
+        assert world.run("list", **own).stdout == expected
+        assert world.run("index", **own).returncode == 1
+        refused = world.run("rename", "long", "New name", **own)
+        assert refused.returncode == 1
+        assert "No space left on device" in refused.stderr
+    assert path.read_bytes() == before
