@@ -93,7 +93,7 @@ class World:
             status = terminal.wait_status(SECONDS)
             terminal.until_quiet(0.1, 2)
             seen = bytes(terminal.seen)
-            assert terminal.modes() == before
+            assert terminal.modes() == before, (status, seen[-3000:])
             assert seen.rfind(b"\x1b[?1049l") >= seen.rfind(b"\x1b[?1049h"), "the alternate screen is left"
             assert b"Traceback" not in seen
             return status, terminal.screen.text()

@@ -41,6 +41,7 @@ Result = TypeVar("Result")
 FRAME_SECONDS = 1 / 120
 """Time between two frames: half of Textual's 1/60 s, so that a change waits less for the next frame."""
 
+RESERVE_BYTES = 16 * 1024 * 1024
 FULL_SCREEN = "\x1b[?1049h\x1b[?25l\x1b[?1004h\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?2004h\x1b[?7l"
 """Sets the terminal's modes: alternate screen, no cursor, focus and mouse reports, bracketed paste, no line wrap."""
 
@@ -150,6 +151,8 @@ class CompatApp(App[int], inherit_bindings=False):
         self.terminal_cells = TerminalCells()
         self.is_short = False
         """True once the system refused memory, threads or files, which ends the app."""
+        self._reserve = bytearray(RESERVE_BYTES)
+        """Memory that is given back when the system refuses more, for the way to the end; never touched until then."""
 
     def on_resize(self) -> None:
         """Paint everything: terminals move or cut what they show when their size changes."""
@@ -169,6 +172,8 @@ class CompatApp(App[int], inherit_bindings=False):
             return
         sentence = shortage_sentence(error)
         self.is_short = sentence is not None
+        if self.is_short:
+            self._reserve = bytearray()
         super()._handle_exception(error if sentence is None else _Shortage(sentence))
 
     def _watch_app_focus(self, focus: bool) -> None:
