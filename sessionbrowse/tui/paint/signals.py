@@ -5,9 +5,12 @@ A handler never raises: an exception in the middle of an import, or of a C exten
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable
 from contextlib import suppress
+from os import _exit
+from typing import NoReturn
 
 _NUMBERS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -28,6 +31,20 @@ class Ending:
     def before_end(self, step: Callable[[], object]) -> None:
         """Call `step` when a signal ends the process; the last step that was added is called first."""
         self._steps.append(step)
+
+    def end_with(self, sentence: str) -> NoReturn:
+        """End the process at once, with the terminal restored and a sentence on it, and with status 1.
+
+        For a system that refuses memory or threads: more work would fail too, and leave threads that hang. A change
+        that is cut off is finished or taken back by the next one, as after a kill.
+        """
+        message = f"sessionbrowse: {sentence}\r\n".encode()
+        terminal = os.dup(2)
+        for step in reversed(self._steps):
+            with suppress(Exception):
+                step()
+        os.write(terminal, message)
+        _exit(1)
 
     def _on_signal(self, number: int, _frame: object) -> None:
         request, self.request = self.request, None

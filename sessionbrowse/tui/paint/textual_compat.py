@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
 from rich.color import ColorSystem
@@ -172,8 +173,10 @@ class CompatApp(App[int], inherit_bindings=False):
             return
         sentence = shortage_sentence(error)
         self.is_short = sentence is not None
-        if self.is_short:
+        if sentence is not None:
             self._reserve = bytearray()
+            if not isinstance(error, OSError) and getattr(self._driver, "is_terminal", False):
+                ENDING.end_with(sentence)
         super()._handle_exception(error if sentence is None else _Shortage(sentence))
 
     def _watch_app_focus(self, focus: bool) -> None:
@@ -216,6 +219,8 @@ def terminal_driver() -> type[Driver] | None:
     class TerminalDriver(LinuxDriver):
         """A driver that takes the size of the terminal it draws on, and that can be stopped at any moment."""
 
+        is_terminal = True
+
         def __init__(self, app: CompatApp, **options: Any) -> None:
             super().__init__(app, **options)
             self._browser = app
@@ -238,6 +243,7 @@ def terminal_driver() -> type[Driver] | None:
         def start_application_mode(self) -> None:
             """Switch to the full screen, and keep the terminal's modes to restore them after SIGSTOP and SIGCONT."""
             self._event_loop = asyncio.get_running_loop()
+            self._watch_shortages(self._event_loop)
             if not self._is_taken:
                 self._is_taken = True
                 with suppress(termios.error):
@@ -255,6 +261,32 @@ def terminal_driver() -> type[Driver] | None:
             self._modes = None
             with suppress(termios.error):
                 self._modes = termios.tcgetattr(self.fileno)
+
+        def _watch_shortages(self, loop: asyncio.AbstractEventLoop) -> None:
+            """End the browser also if a thread or a callback is refused memory: it would hang without them."""
+
+            def in_thread(args: threading.ExceptHookArgs) -> None:
+                if isinstance(args.exc_value, Exception) and shortage_sentence(args.exc_value):
+                    self._browser._handle_exception(args.exc_value)
+                threading.__excepthook__(args)
+
+            def in_callback(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+                error = context.get("exception")
+                if isinstance(error, Exception) and shortage_sentence(error):
+                    self._browser._handle_exception(error)
+                loop.default_exception_handler(context)
+
+            threading.excepthook = in_thread
+            loop.set_exception_handler(in_callback)
+
+        def _run_input_thread(self) -> None:
+            """Read keys; an error ends the browser as one in the event loop does."""
+            try:
+                self.run_input_thread()
+            except Exception as error:
+                if shortage_sentence(error):
+                    self._browser._handle_exception(error)
+                self._do_soon(partial(self._browser._handle_exception, error))
 
         def close(self) -> None:
             """Wait until everything is written; the terminal is given back then."""

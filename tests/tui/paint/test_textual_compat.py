@@ -40,6 +40,8 @@ CANARIES: tuple[tuple[type, str, str], ...] = (
     (App, "_unnotify", "remove_notifications() takes single toasts away with it"),
     (App, "_exit", "CompatApp asks whether the app ends already"),
     (App, "_handle_exception", "CompatApp keeps errors of half made screens to itself while the app ends"),
+    (App, "_driver", "CompatApp asks whether it runs in a terminal, before it ends the process at once"),
+    (LinuxDriver, "_run_input_thread", "terminal_driver() ends the browser if the thread that reads keys fails"),
     (LinuxDriver, "_file", "terminal_driver() wraps the file that is written to, for when the terminal is gone"),
     (LinuxDriver, "_get_terminal_size", "terminal_driver() asks standard error where standard output is a pipe"),
     (LinuxDriver, "_sigtstp_application", "terminal_driver() has the event loop leave the terminal at SIGTSTP"),
