@@ -12,7 +12,8 @@ import sessionbrowse
 ROOT = Path(__file__).resolve().parents[1]
 OF_TEXTUAL = """
 border_subtitle cursor_position cursor_blink refresh_styles can_replace validate_cursor get_selection selection_updated
-vertical_scrollbar _update_timer _watch_app_focus _end_mount _keep_new_styles get_content_width get_content_height
+vertical_scrollbar _update_timer _watch_app_focus _end_mount _keep_new_styles
+_run_input_thread get_content_width get_content_height
 ALLOW_SELECT AUTO_FOCUS CSS_PATH ENABLE_COMMAND_PALETTE NOTIFICATION_TIMEOUT
 """
 CALLED_BY_OTHERS = {
@@ -31,6 +32,7 @@ CALLED_BY_OTHERS = {
     "markdown-it-py": ("normalizeLink", "normalizeLinkText", "validateLink"),
     "argparse": ("print_help", "option_string", "_check_value"),
     "Python": ("__getattr__", "__dir__"),
+    "the system, as memory kept in reserve": ("_reserve",),
     "a file's own field, read by msgspec": ("targetId",),
     "the public library": (*sessionbrowse.__all__, "parent_session_path", "source_entry"),
 }

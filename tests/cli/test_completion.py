@@ -63,7 +63,7 @@ def words(*typed: str) -> list[str]:
 
 
 def test_a_command_is_offered_before_and_after_a_root(home: StoryHome) -> None:
-    assert words("re") == ["resume", "rename", "restore", "relocate"]
+    assert words("re") == ["resume", "rename", "restore", "relocate", "redact"]
     assert set(words("")) == set(HOMES)
     assert words("--root", "/x", "lis") == ["list"]
     assert words("--root", "/x", "") == words("")
