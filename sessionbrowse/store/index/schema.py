@@ -378,7 +378,7 @@ def _connect_if_usable(path: Path) -> tuple[sqlite3.Connection | None, str | Non
         connection = _connect(path)
     except sqlite3.OperationalError:
         raise
-    except sqlite3.DatabaseError:
+    except (sqlite3.DatabaseError, UnicodeDecodeError):  # SQLite's message may quote a damaged name
         return None, "is damaged"
     reason = _unusable(connection)
     if reason is None:
@@ -409,7 +409,7 @@ def open_for_reading(directory: Path) -> sqlite3.Connection | None:
         # Without its log, SQLite would have to make files beside the database to read it.
         fixed = "" if _has_content(path.with_name(f"{path.name}-wal")) else "&immutable=1"
         connection = sqlite3.connect(f"{path.as_uri()}?mode=ro{fixed}", uri=True, isolation_level=None, timeout=0)
-    except (OSError, sqlite3.Error):
+    except (OSError, sqlite3.Error, UnicodeDecodeError):
         return None
     if _unusable(connection) is None:
         return connection
@@ -434,10 +434,8 @@ def _unusable(connection: sqlite3.Connection) -> str | None:
             return "is of another version"
         connection.execute("SELECT id FROM files LIMIT 1").fetchone()
         connection.execute("SELECT base FROM said_rows LIMIT 1").fetchone()
-    except sqlite3.DatabaseError as error:
-        if is_locked(error):
-            return None
-        return "is damaged"
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        return None if isinstance(error, sqlite3.Error) and is_locked(error) else "is damaged"
     return None
 
 
