@@ -32,7 +32,7 @@ _KINDS = {
     **dict.fromkeys(("ref", "refs", "session"), "sessions"),
     **dict.fromkeys(("entry", "at", "drop", "left", "right", "open_leaf"), "entries"),
 }
-"""What the argument of this name takes; others take their choices, or words that nobody can guess."""
+"""The kind of value of an argument, by its name; others take their choices, or words that nobody can guess."""
 
 
 class Completion(Struct, frozen=True):

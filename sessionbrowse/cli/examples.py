@@ -48,7 +48,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "archive": (("sessionbrowse archive 01a2", "take a session out of the agent's list"),),
     "unarchive": (("sessionbrowse unarchive 01a2", "put it back"),),
-    "relocate": (("sessionbrowse relocate ~/shop ~/work/shop --dry-run", "the sessions of a moved project"),),
+    "relocate": (("sessionbrowse relocate ~/shop ~/code/shop --dry-run", "the sessions of a moved project"),),
     "undo": (
         ("sessionbrowse undo", "undo the last change"),
         ("sessionbrowse undo --list", "the changes that can be undone"),

@@ -221,7 +221,7 @@ def words_sum(connection: sqlite3.Connection, table: str) -> tuple[str | None, i
     Raises:
         TypeError: a row is damaged.
     """
-    # One statement reads all, because another process may write between two.
+    # A single statement reads all: between two, another process may write.
     rows = connection.execute(
         f"SELECT NULL, value, NULL FROM facts WHERE name = '{table}_words' "
         f"UNION ALL SELECT id, block, NULL FROM {table}_data UNION ALL SELECT segid, term, pgno FROM {table}_idx"

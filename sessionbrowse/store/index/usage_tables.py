@@ -95,7 +95,7 @@ def read_sums(
     left = dict(rows)
     for number, connection in databases:
         wanted = {row: each for row, each in left.items() if not number or each.shard == number}
-        # What one database has lost may be in the next, and the caller reads the other files.
+        # A row that one database has lost may be in the next; the caller reads the files that are in none.
         with suppress(sqlite3.Error):
             for row, found in _read_sums(connection, wanted) if wanted else ():
                 if left.pop(row.row, None) is not None:
