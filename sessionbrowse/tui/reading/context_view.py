@@ -10,6 +10,7 @@ from sessionbrowse.model.context.build import Context, ContextMessage, LeftOut
 from sessionbrowse.model.context.model_windows import context_window
 from sessionbrowse.model.context.token_parts import Part as TokenPart
 from sessionbrowse.model.context.token_parts import tokens_by_part
+from sessionbrowse.model.context.used_tokens import UsedTokens, used_tokens
 from sessionbrowse.text import clean
 from sessionbrowse.tui.layout.parts import FittedPart, LazyPart, LinePart, Part, warm
 from sessionbrowse.tui.paint.spans import Line
@@ -40,11 +41,12 @@ def context_parts(context: Context) -> list[Part]:
     model = context.model
     name = "/".join([clean(part) for part in (model.provider, model.model_id) if part]) if model is not None else ""
     window = context_window(model.provider, model.model_id) if model is not None else None
-    share = f" of {text.tokens(window)} ({_percent(context.tokens, window)})" if window is not None else ""
+    used = used_tokens(context)
+    share = f" of {text.tokens(window)} ({_percent(used.total, window)})" if window is not None else ""
     head: Line = [
-        (f"~{text.tokens(context.tokens)} tokens", "title"),
-        (share, "error" if window is not None and context.tokens > window else ""),
-        (" estimated", "dim"),
+        (f"{'~' if used.estimated else ''}{text.tokens(used.total)} tokens", "title"),
+        (share, "error" if window is not None and used.total > window else ""),
+        (_source(used), "dim"),
         (f" · {name}" if name else " · no model chosen yet", "dim"),
         (f" · thinking {clean(context.thinking_level)}" if context.thinking_level else "", "dim"),
     ]
@@ -52,7 +54,7 @@ def context_parts(context: Context) -> list[Part]:
     counts = f"{plural(sent, 'message')} sent · {plural(len(context.left_out), 'entry', 'entries')} omitted"
     parts: list[Part] = [LinePart(head), LinePart([(counts, "dim")])]
     if context.tokens:
-        shares = tokens_by_part(context.messages)
+        shares = _scaled(tokens_by_part(context.messages), used.total)
         parts.append(FittedPart(lambda width: window_bar(shares, window, width)))
         parts.append(LinePart(legend(shares, window)))
     if context.note is not None:
@@ -67,6 +69,23 @@ def context_parts(context: Context) -> list[Part]:
             parts += left_out_parts(item)
     warm(parts)
     return parts
+
+
+def _source(used: UsedTokens) -> str:
+    """Return the source of the size: the last answer's usage, or an estimate by text."""
+    if not used.counted:
+        return " estimated"
+    after = f" + ~{text.tokens(used.estimated)} estimated after it" if used.estimated else ""
+    return f" · {text.tokens(used.counted)} by the last answer{after}"
+
+
+def _scaled(shares: dict[TokenPart, int], total: int) -> dict[TokenPart, int]:
+    """Return the parts so that they add up to the size of the context; their estimates tell only their proportion."""
+    whole, seen, scaled = sum(shares.values()), 0, {}
+    for part, tokens in shares.items():
+        begin, seen = seen * total // whole, seen + tokens
+        scaled[part] = seen * total // whole - begin
+    return scaled
 
 
 def _percent(part: int, whole: int) -> str:

@@ -168,7 +168,9 @@ async def test_the_context_says_how_much_of_the_window_is_taken_and_by_what(tmp_
     thought = {"type": "thinking", "thinking": "hm " * 4000}
     lines = [
         user("u1", None, "question " * 2000),
-        answer("a1", "u1", model="claude-opus-4-5", content=[thought, {"type": "text", "text": "word " * 4000}]),
+        answer(
+            "a1", "u1", usage=None, model="claude-opus-4-5", content=[thought, {"type": "text", "text": "word " * 4000}]
+        ),
     ]
     async with reading(tmp_path, *lines) as browser:
         await browser.press("tab")
