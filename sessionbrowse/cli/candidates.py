@@ -57,7 +57,7 @@ class _Typed(Struct):
 def candidates(words: Sequence[str]) -> list[Completion]:
     """Return the words that may stand in the place of the last one."""
     joined = _joined(words)
-    command = next((word for word in joined[:-1] if word in HOMES), None)
+    command = _command(joined[:-1])
     # Without a command yet, the parser needs no command: each would import its module.
     typed = _sorted_out(make_parser(command or "--version"), joined[:-1], command)
     last = joined[-1] if joined else ""
@@ -83,6 +83,16 @@ def candidates(words: Sequence[str]) -> list[Completion]:
     if positional and (number < len(positional) or positional[-1].nargs in ("+", "*")):
         return list(_values(positional[min(number, len(positional) - 1)], typed, last))
     return []
+
+
+def _command(words: Sequence[str]) -> str | None:
+    """Return the command among the words; the value of an option before it, such as a directory, is none."""
+    is_value = False
+    for word in words:
+        if not is_value and not word.startswith("-"):
+            return word if word in HOMES else None
+        is_value = not is_value and word in ("--root", "--agent")
+    return None
 
 
 def _joined(words: Sequence[str]) -> list[str]:

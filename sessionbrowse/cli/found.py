@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from sessionbrowse.cli.output import short_id
 from sessionbrowse.services.search.hits import Hit, hit_document
 from sessionbrowse.services.search.ranked_page import RankedSession
 from sessionbrowse.text import age, clean, json_exact, shorten_home
 
-_ID_CHARACTERS = 13
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
 
 
@@ -59,7 +59,7 @@ def text_of(sessions: Sequence[RankedSession], home: str, *, bold: bool) -> list
             age(summary.modified, now) if summary.modified is not None else "",
             summary.agent,
             clean(shorten_home(summary.cwd, home)),
-            clean((summary.id or "")[:_ID_CHARACTERS]),
+            clean(short_id(summary.id)),
             *([f"{session.more} more hits"] if session.more > 1 else ["1 more hit"] if session.more else []),
             *([f"without: {' '.join(map(clean, session.missing))}"] if session.missing else []),
         ]

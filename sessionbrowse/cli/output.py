@@ -97,7 +97,7 @@ def print_sessions(summaries: Sequence[Summary], home: str) -> None:
             cost(summary.cost) if summary.cost else "",
             clean(shorten_home(summary.cwd, home)),
             ("! " + clean(summary.problem)) if summary.problem else clean(summary.title) or "(no messages)",
-            _short_id(summary.id),
+            short_id(summary.id),
         )
         for summary in summaries
     ]
@@ -110,7 +110,7 @@ def print_sessions(summaries: Sequence[Summary], home: str) -> None:
     )
 
 
-def _short_id(session_id: str | None) -> str:
+def short_id(session_id: str | None) -> str:
     """Return an id for a table: on a terminal its beginning, which is enough to name a session; whole into a pipe."""
     return (session_id or "")[: 13 if sys.stdout.isatty() else None]
 
@@ -234,7 +234,7 @@ def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:
             document["state"],
             clean(shorten_home(document["cwd"], home)),
             clean(document["preview"]),
-            f"{_short_id(document['id'])} {document['entry_id']}",
+            f"{short_id(document['id'])} {document['entry_id']}",
         )
         for document in documents
     ]

@@ -113,8 +113,20 @@ def test_a_pipe_gets_whole_ids_and_paths(capfd, demo: Path):
     rows = asked(capfd, demo, "list").splitlines()
     assert [row.split("\t")[-1] for row in rows] == [each["id"] for each in documents]
     assert asked(capfd, demo, "list", "--null").split("\0")[:-1] == [each["path"] for each in documents]
+    hit = json.loads(asked(capfd, demo, "search", "jwt", "--json"))[0]
+    assert hit["id"] in asked(capfd, demo, "search", "jwt").splitlines()[0]
     (label, *_) = json.loads(asked(capfd, demo, "labels", "--json"))
     assert asked(capfd, demo, "labels").splitlines()[0].endswith(f"{label['id']} {label['entry_id']}")
+
+
+@pytest.mark.parametrize("command", [["doctor"], ["shrink", "--images"], ["prune", "--abandoned"]])
+def test_latest_is_replaced_only_with_the_option_that_the_refusal_names(command, capfd, tmp_path: Path):
+    store = make_demo(tmp_path / "demo") / "pi"
+    words = [*command, "latest", "--in-place", "--root", str(store)]
+    assert main(words) == 1
+    assert "add --yes" in capfd.readouterr().err
+    assert main([*words, "--yes", "--force"]) in (0, 1)
+    assert "add --yes" not in capfd.readouterr().err
 
 
 def test_every_option_has_a_help_text():

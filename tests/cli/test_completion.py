@@ -67,6 +67,9 @@ def test_a_command_is_offered_before_and_after_a_root(home: StoryHome) -> None:
     assert set(words("")) == set(HOMES)
     assert words("--root", "/x", "lis") == ["list"]
     assert words("--root", "/x", "") == words("")
+    assert words("--root", "demo", "lis") == ["list"], "a directory named like a command"
+    assert words("--root", "demo", "list", "--sort", "thr") == ["threaded"]
+    assert words("--agent", "omp", "--root=list", "tre") == ["tree"]
     assert words("--root", "") == [":directories"]
     assert words("--root=") == [":directories"]
 

@@ -229,6 +229,7 @@ def add_arguments(add: AddCommand) -> None:
         )
         shrink.add_argument("--thinking", action="store_true", help="drop reasoning, except in the last turn")
         _add_where(shrink)
+        _add_yes(shrink)
 
     if doctor := add("doctor", "Find damage in sessions and say what can be done; status 1 if there is any."):
         doctor.add_argument(
@@ -238,6 +239,11 @@ def add_arguments(add: AddCommand) -> None:
         mend.add_argument("--repair-to", metavar="FILE", help="write a repaired copy to this new file")
         mend.add_argument("--in-place", action="store_true", help="repair; the original goes to the trash")
         add_force(doctor)
+        _add_yes(doctor)
+
+
+def _add_yes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--yes", action="store_true", help="with --in-place: take the session that latest names now")
 
 
 def _add_where(parser: argparse.ArgumentParser) -> None:
