@@ -8,9 +8,11 @@ from sessionbrowse.tui.lists.screen import BrowseScreen
 
 def do_scope(screen: BrowseScreen) -> None:
     """Switch the session list between all folders and one folder."""
-    screen.projects_list.go_to_key(
-        ("folder", None if screen.state.folder is not None else screen.state.other_folder(screen.subject))
-    )
+    state = screen.state
+    # A key can come before the row of the folder that the browser opens with is read: that folder counts as shown.
+    is_folder = state.folder is not None or state.wanted_folder is not None
+    state.wanted_folder = None
+    screen.projects_list.go_to_key(("folder", None if is_folder else state.other_folder(screen.subject)))
 
 
 def do_named(screen: BrowseScreen) -> None:

@@ -120,3 +120,12 @@ async def test_enter_alone_can_be_set_to_resume(tmp_path: Path) -> None:
     async with browsing(**demo_options(tmp_path / "demo", enter="resume")) as browser:
         assert "⏎ resume" in browser.footer()
         assert "b browse" in browser.footer()
+
+
+async def test_tab_before_the_folder_was_read_shows_all_folders(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        state = browser.app.screen.state  # type: ignore[attr-defined]
+        state.choose_folder(None)
+        state.wanted_folder = "/its/row/comes/later"
+        await browser.press("tab")
+        assert (state.folder, state.wanted_folder) == (None, None)
