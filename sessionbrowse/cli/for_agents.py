@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from sessionbrowse.cli.output import print_json
@@ -39,21 +40,23 @@ def excluded_of(settings: Settings, home: str) -> Excluded:
 
 def print_document(arguments: argparse.Namespace, document: object) -> None:
     """Print a JSON document; a short one with `--for-agent`."""
-    print_json(short_document(document) if arguments.for_agent else document)
+    print_json(short_document(document, notes=arguments.notes) if arguments.for_agent else document)
 
 
-def short_document(document: Any, most: int = MOST_CHARACTERS) -> dict[str, Any]:
+def short_document(document: Any, most: int = MOST_CHARACTERS, notes: Sequence[str] = ()) -> dict[str, Any]:
     """Return a document as a quotation, with texts and lists shortened until it has at most `most` characters.
 
-    If not even the quotation without a result is that short, the document is empty.
+    `notes` are sentences about the document. If not even the quotation without a result is that short, the document is
+    empty.
     """
+    said = " ".join([QUOTED, *notes])
     for text, items in _STEPS:
         cut: list[bool] = []
-        answer = {"note": QUOTED, "result": _shortened(document, text, items, "", cut)}
+        answer = {"note": said, "result": _shortened(document, text, items, "", cut)}
         answer["shortened"] = bool(cut)
         if len(json_exact(answer)) <= most:
             return answer
-    nothing = {"note": QUOTED, "result": None, "shortened": True}
+    nothing = {"note": said, "result": None, "shortened": True}
     return nothing if len(json_exact(nothing)) <= most else {}
 
 

@@ -62,13 +62,13 @@ def warn(skipped: Skipped) -> None:
     note(f"{clean(skipped.path)}: {skipped.reason}")
 
 
-def noting_once() -> Callable[[str], None]:
-    """Return a function that prints a sentence on stderr, but each sentence only once."""
-    said: set[str] = set()
+def noting_once(told: list[str] | None = None) -> Callable[[str], None]:
+    """Return a function that prints a sentence on stderr, each only once; `told` collects the sentences."""
+    said = [] if told is None else told
 
     def note_once(sentence: str) -> None:
         if sentence not in said:
-            said.add(sentence)
+            said.append(sentence)
             note(sentence)
 
     return note_once

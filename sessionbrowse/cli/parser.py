@@ -57,6 +57,9 @@ HOMES = {
     "completion": "settings",
 }
 """The module of each command in `cli/commands`, in the order of the help."""
+MOST_UNREAD = 64 * 1024 * 1024
+"""Bytes of files that `--for-agent` reads without an index: what takes about a second, because an agent waits."""
+
 INTERFACES = (None, "demo", "pick")
 """The commands that open the interface; None stands for a command line without a command."""
 
@@ -69,6 +72,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         _parser_of(parser, arguments.command).refuse(unknown)
     if getattr(arguments, "for_agent", False):
         arguments.json = True
+    arguments.notes = []
     return arguments
 
 
@@ -87,6 +91,7 @@ def scope_of(
         agents=tuple(arguments.agents or ()),
         hidden=hidden,
         archived=archived,
+        most_unread=MOST_UNREAD if getattr(arguments, "for_agent", False) else None,
     )
 
 

@@ -89,6 +89,43 @@ def test_excluded_sessions_never_appear(
                         assert name not in printed or name in asked, command
 
 
+def test_what_was_made_from_an_excluded_session_never_appears(
+    story: StoryHome, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """Random families of forks; each file holds a word of its own and those of the sessions it was made from."""
+    chooser = random.Random(11)
+    for case in range(8):
+        made: list[tuple[Path, str, int | None]] = []
+        for number in range(7):
+            parent = chooser.choice([None, *range(len(made))])
+            project = story.project(chooser.choice(["shop", "taxes"]))
+            path = story.session(project, [f"topic secret{case}x{number}x", "Yes."])
+            header, rest = path.read_text().split("\n", 1)
+            fields = json.loads(header)
+            if parent is not None:
+                fields["parentSession"] = str(made[parent][0])
+            path.write_text(json.dumps(fields) + "\n" + rest)
+            made.append((path, fields["id"], parent))
+        hidden = set(chooser.sample(range(7), 2))
+        gone = {number for number in hidden if chooser.random() < 0.3}
+        for number in gone:
+            made[number][0].unlink()
+        settings(story, f"[not_for_agents]\nsessions = {json.dumps([made[n][1] for n in hidden])}", monkeypatch)
+        for number, (_, _, parent) in enumerate(made):
+            hidden |= {number} if parent in hidden else set()
+        for number in sorted({*range(7)} - gone):
+            path, session_id, _ = made[number]
+            for command in commands(path, session_id):
+                main([*command, "--for-agent"])
+                printed = b"".join(capfdbinary.readouterr()).decode()
+                for secret in hidden:
+                    assert f"secret{case}x{secret}x" not in printed, (case, secret, command)
+                if command[0] == "show" and number not in hidden:
+                    assert session_id in printed, (case, number, command)
+        for path, _, _ in made:
+            path.unlink(missing_ok=True)
+
+
 def test_without_exclusions_all_is_shown_and_marked_as_a_quotation(
     story: StoryHome, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
@@ -102,6 +139,28 @@ def test_without_exclusions_all_is_shown_and_marked_as_a_quotation(
         assert document["result"] is not None, command
     main(["context", str(path), "--json"])
     assert len(capfdbinary.readouterr().out) > 10_000, "plain JSON stays as it is"
+
+
+@pytest.mark.parametrize("command", [["list"], ["list", "topic"], ["search", "topic"], ["labels"], ["stats"]])
+def test_without_an_index_an_agent_waits_only_for_the_newest_files_and_is_told(
+    story: StoryHome, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes], command: list[str]
+) -> None:
+    label = LABEL | {"label": "kept"}
+    made = [story.session(story.project("shop"), [f"topic {n}", "Yes."], days_ago=n, more=[label]) for n in range(5)]
+    monkeypatch.setattr("sessionbrowse.cli.parser.MOST_UNREAD", made[0].stat().st_size * 2)
+    assert main([*command, "--for-agent"]) == 0
+    document = json.loads(capfdbinary.readouterr().out)
+    assert document["note"].startswith(QUOTED)
+    assert "Only the newest 2 of 5 sessions" in document["note"]
+    if command[0] != "stats":
+        assert {row["path"] for row in document["result"]} == {str(path) for path in made[:2]}
+    assert main([*command, "--json"]) == 0
+    assert str(made[4]) in capfdbinary.readouterr().out.decode() or command[0] == "stats"
+    assert main(["index"]) == 0
+    capfdbinary.readouterr()
+    assert main([*command, "--for-agent"]) == 0
+    document = json.loads(capfdbinary.readouterr().out)
+    assert document["note"] == QUOTED
 
 
 def test_the_end_of_a_context_counts_more_than_its_beginning() -> None:

@@ -11,6 +11,8 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from sessionbrowse.cli import output
 from sessionbrowse.cli.for_agents import print_document
 from sessionbrowse.cli.parser import (
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from sessionbrowse.services.list.gather import Listed
     from sessionbrowse.services.search.ranked_page import RankedSession
     from sessionbrowse.store.find.roots import Scope
+    from sessionbrowse.store.index.index import Note
 
 _NOTING_SECONDS = 0.3
 _MOST_RANKED = 200
@@ -57,14 +60,13 @@ def run_list(arguments: argparse.Namespace) -> int:
     }
     ranks: dict[str, RankedSession] = {}
     if query.strip() and arguments.sort in (None, "best", "relevance") and _can_rank(query):
-        summaries, ranks = _ranked(scope, query, filters, whole=arguments.json)
+        summaries, ranks = _ranked(scope, query, filters, output.noting_once(arguments.notes), whole=arguments.json)
     elif query.strip():
         sort = arguments.sort if arguments.sort not in (None, "best") else "relevance"
         summaries = found_by_query(scope, query, sort, filters)
     else:
-        with open_listing(
-            scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True
-        ) as listing:
+        note = output.noting_once(arguments.notes)
+        with open_listing(scope, cache_dir(), skipped=output.warn, note=note, processes=True) as listing:
             chosen: Sequence[Listed]
             if arguments.sort in (None, "recent", "best", "relevance"):
                 chosen = newest(listing.sessions, **filters)
@@ -115,7 +117,9 @@ def run_labels(arguments: argparse.Namespace) -> int:
 
     scope = scope_of(arguments)
     opener = Opener(cache_dir(), worth_bytes=0)
-    with open_listing(scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True) as listing:
+    with open_listing(
+        scope, cache_dir(), skipped=output.warn, note=output.noting_once(arguments.notes), processes=True
+    ) as listing:
         is_there = in_directory(arguments)
         labelled = [session for session in newest(listing.sessions, is_there=is_there) if session.labels]
     is_asked, is_then = _text_filter(arguments), _time_filter(arguments)
@@ -216,7 +220,7 @@ def _can_rank(text: str) -> bool:
 
 
 def _ranked(
-    scope: Scope, text: str, filters: dict[str, Any], *, whole: bool
+    scope: Scope, text: str, filters: dict[str, Any], note: Note, *, whole: bool
 ) -> tuple[list[Summary], dict[str, RankedSession]]:
     """Return the sessions that match a query, best first, and how they match, by path."""
     from sessionbrowse.model.search.query import parse_question
@@ -227,17 +231,17 @@ def _ranked(
     from sessionbrowse.store.index.index import open_index
 
     limit = filters["limit"]
-    index = open_index(cache_dir(), output.note)
+    index = open_index(cache_dir(), note)
     generation = index.generation if index is not None else 0
-    listing = gather(scope, index, skipped=output.warn, note=output.note)
+    listing = gather(scope, index, skipped=output.warn, note=note)
     listed = newest(listing.sessions, is_there=filters["is_there"], named=filters["named"])
     searcher = Searcher(snapshot_of(listing, listed, generation, brief=True), index)
     ranker = Ranker(searcher, parse_question(text), half_life_days=settings_in_force().search_half_life)
     ranking = ranker.rank(_MOST_RANKED if limit is None else limit, 1, copies=True)
     for wrong, right in ranking.instead.items():
-        output.note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
+        note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
     if ranking.unread:
-        output.note(f"{ranking.unread} more sessions have some of these words; add a word to narrow the search.")
+        note(f"{ranking.unread} more sessions have some of these words; add a word to narrow the search.")
     by_path = {each.path: each for each in listed}
     ranks = {each.summary.path: each for each in ranking.sessions}
     return unpack(listing, [by_path[path] for path in ranks], whole=whole), ranks
@@ -265,7 +269,8 @@ def found_by_query(scope: Scope, text: str, sort: str, filters: dict[str, Any]) 
             found[summary.path] = said
         return fits
 
-    summaries = gather_with_texts(scope, matches, skipped=output.warn)
+    # The index does not answer such a query, so every file is read, for an agent too.
+    summaries = gather_with_texts(replace(scope, most_unread=None), matches, skipped=output.warn)
     return select(summaries, query=text, sort=sort, texts=found, **filters)
 
 

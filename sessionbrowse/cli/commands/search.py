@@ -43,8 +43,9 @@ def run_search(arguments: argparse.Namespace) -> int:
             )
         query = replace(query, states=states)
     tools = arguments.tools or settings.index_tools
-    index = open_index(cache_dir(), output.note)
-    snapshot = take_snapshot(scope, index, skipped=output.warn, note=output.note, brief=True)
+    note = output.noting_once(arguments.notes)
+    index = open_index(cache_dir(), note)
+    snapshot = take_snapshot(scope, index, skipped=output.warn, note=note, brief=True)
     find_first: FindFirst = first_spans
     if query.pattern is not None:
         # Only a regular expression needs the process beside this one; its import takes time.
@@ -56,16 +57,16 @@ def run_search(arguments: argparse.Namespace) -> int:
     if index is not None and searcher.words is not None and searcher.words.damage is not None:
         from sessionbrowse.store.index.damage import discard_index
 
-        discard_index(index, searcher.words.damage, output.note)
+        discard_index(index, searcher.words.damage, note)
     for wrong, right in ranking.instead.items():
-        output.note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
+        note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
     if ranking.unread:
-        output.note(f"{ranking.unread} more sessions have some of these words; add a word to narrow the search.")
+        note(f"{ranking.unread} more sessions have some of these words; add a word to narrow the search.")
     if arguments.json:
         documents = documents_of(ranking.sessions, arguments.fields)
         if arguments.for_agent:
             most = MOST_CHARACTERS if arguments.max_chars is None else min(MOST_CHARACTERS, arguments.max_chars)
-            write_fitted(json_exact(short_document(documents, most)), arguments.max_chars)
+            write_fitted(json_exact(short_document(documents, most, arguments.notes)), arguments.max_chars)
         else:
             write_fitted(fitted_json(documents, arguments.max_chars, output.note), arguments.max_chars)
         return 0

@@ -29,7 +29,6 @@ _FORMULA = ("=", "+", "-", "@")
 def run_stats(arguments: argparse.Namespace) -> int:
     """Run `stats`: print rows of tokens and cost, and their total."""
     scope = scope_of(arguments, hidden=True, archived=True)
-    excluded = scope.excluded
     span = span_of(arguments.since, arguments.until, datetime.now())
     query = " ".join(arguments.query)
     is_there = in_directory(arguments)
@@ -40,11 +39,11 @@ def run_stats(arguments: argparse.Namespace) -> int:
         paths = {summary.path for summary in found_by_query(scope, query, "recent", {})}
 
     def chosen(session: Any) -> bool:
-        is_shown = excluded is None or not excluded.hides(session)
-        return is_shown and (paths is None or session.path in paths) and (is_there is None or is_there(session.cwd))
+        return (paths is None or session.path in paths) and (is_there is None or is_there(session.cwd))
 
-    asked: Callable[[Any], bool] | None = None if paths is None and is_there is None and excluded is None else chosen
-    with open_usage(scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True) as found:
+    asked: Callable[[Any], bool] | None = None if paths is None and is_there is None else chosen
+    note = output.noting_once(arguments.notes)
+    with open_usage(scope, cache_dir(), skipped=output.warn, note=note, processes=True) as found:
         answer = stats(found, arguments.by, span=span, chosen=asked, sort=arguments.sort, limit=arguments.limit)
     document = stats_document(answer, span)
     if arguments.json:

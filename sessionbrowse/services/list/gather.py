@@ -45,7 +45,10 @@ Summarise: TypeAlias = Callable[[FoundFile], Summary | None]
 
 
 class Listing(Struct, frozen=True):
-    """The sessions of a scope, newest files first; `everyone` includes the sessions of agents outside the scope."""
+    """The sessions of a scope, newest files first.
+
+    `everyone` includes sessions of agents outside the scope; if sessions are excluded, also hidden and archived ones.
+    """
 
     scope: Scope
     everyone: list[Listed]
@@ -55,11 +58,17 @@ class Listing(Struct, frozen=True):
     @property
     def sessions(self) -> list[Listed]:
         """The sessions of the agents in the scope, without excluded ones."""
-        agents, excluded = self.scope.agents, self.scope.excluded
-        if excluded is None:
-            return [session for session in self.everyone if session.agent in agents] if agents else self.everyone
-        shown = [session for session in self.everyone if not excluded.hides(session)]
+        agents, shown = self.scope.agents, self.everyone
+        if self.scope.excluded is not None:
+            withheld = self.scope.excluded.withheld(shown, lambda: unpack(self, self.everyone))
+            shown = [session for session in shown if session.path not in withheld and self._is_in_scope(session)]
         return [session for session in shown if session.agent in agents] if agents else shown
+
+    def _is_in_scope(self, session: Listed) -> bool:
+        file = self.files.get(session.path)
+        is_hidden = session.hidden or (file is not None and file.hidden)
+        is_archived = file is not None and file.archived
+        return (self.scope.hidden or not is_hidden) and (self.scope.archived or not is_archived)
 
 
 @contextmanager
@@ -90,7 +99,7 @@ def gather(
 ) -> Listing:
     """Return every session of a scope (steps 1 to 3).
 
-    A damaged index is deleted, and `note` gets a sentence about that.
+    `note` gets a sentence if a damaged index is deleted, or if the scope allows only some of the files to be read.
 
     `processes` allows several processes to read; the caller must have no other threads. `summarise` replaces the
     function that reads a file.
@@ -100,9 +109,20 @@ def gather(
     """
     files: dict[str, FoundFile] = {}
     sessions: dict[str, Listed] = {}
+    # A session that is shown may be a fork of an archived one that is excluded.
+    read = scope if scope.excluded is None else replace(scope, hidden=True, archived=True)
+    left_out: list[FoundFile] = []
     try:
         for _ in gather_into(
-            files, sessions, scope, index, skipped=skipped, note=note, processes=processes, summarise=summarise
+            files,
+            sessions,
+            read,
+            index,
+            skipped=skipped,
+            note=note,
+            processes=processes,
+            summarise=summarise,
+            left_out=left_out,
         ):
             pass
     except sqlite3.DatabaseError as error:
@@ -112,7 +132,10 @@ def gather(
             from sessionbrowse.store.index.damage import discard_index
 
             discard_index(index, error, note)
-        return gather(scope, skipped=skipped, processes=processes, summarise=summarise)
+        return gather(scope, skipped=skipped, note=note, processes=processes, summarise=summarise)
+    if left_out:
+        read_count = f"{len(files) - len(left_out):,} of {len(files):,} sessions"
+        note(f"Only the newest {read_count} were looked at, because the others are not in an index yet.")
     return Listing(scope, [sessions[path] for path in files if path in sessions], files, index)
 
 
@@ -127,16 +150,18 @@ def gather_into(
     processes: bool = False,
     summarise: Summarise | None = None,
     cancelled: Callable[[], bool] = lambda: False,
+    left_out: list[FoundFile] | None = None,
 ) -> Iterator[Summary | None]:
     """Add the files of a scope to `files`, newest first, and the sessions to `sessions`; the keys are paths.
 
-    Each summary is yielded as soon as it is read, and None for each file that was read but left out.
+    Each summary is yielded as soon as it is read, and None for each file that was read but left out. The files that
+    the scope allows no time for are added to `left_out`.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
         sqlite3.DatabaseError: the index is damaged, or locked by another program.
     """
-    rows = _rows_by_path(index)
+    rows, room = _rows_by_path(index), scope.most_unread
     for places, found in scan_passes(scope, sessions.values, cancelled=cancelled, skipped=skipped):
         # Files are compared in the order in which they were found, which is that of the rows in memory.
         changed = newest_first(_take_unchanged(rows, found, sessions, scope))
@@ -152,6 +177,11 @@ def gather_into(
                 note(error.sentence)
             rows = _rows_by_path(index)
             changed = newest_first(_take_unchanged(rows, found, sessions, scope))
+        if room is not None:
+            changed, late = _split_at(changed, room)
+            room -= sum([file.size for file in changed])
+            if left_out is not None:
+                left_out += late
         for summary in _read(changed, summarise, processes):
             if cancelled():
                 return
@@ -332,6 +362,16 @@ def _take_unchanged(
         elif scope.hidden or not (file.hidden or row.hidden):
             sessions[path] = row
     return changed
+
+
+def _split_at(files: list[FoundFile], most: int) -> tuple[list[FoundFile], list[FoundFile]]:
+    """Return the first files, which have at most `most` bytes together, and the others."""
+    total = 0
+    for number, file in enumerate(files):
+        total += file.size
+        if total > most:
+            return files[:number], files[number:]
+    return files, []
 
 
 def _unread(rows: dict[str, ListRow], changed: Iterable[FoundFile]) -> int:

@@ -59,7 +59,7 @@ def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = la
         left = [found.path]
     except AmbiguousReference as error:
         left = list(error.candidates)
-    left = [path for path in left if not _is_excluded(path, excluded)]
+    left = _without_excluded(left, scope, excluded)
     if not left:
         raise NoSuchSession(f"No session matches {reference!r}")
     if len(left) > 1:
@@ -67,9 +67,23 @@ def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = la
     return _located(left[0], {}, scope)
 
 
-def _is_excluded(path: str, excluded: Excluded) -> bool:
-    summary = summarise_path(path, lambda marks: agent_of_path(path, marks))
-    return summary is None or excluded.hides(summary)
+def _without_excluded(paths: list[str], scope: Scope, excluded: Excluded) -> list[str]:
+    """Return the paths of sessions that are not excluded, nor made from an excluded one."""
+    from sessionbrowse.services.list.gather import open_listing
+
+    whole = replace(scope, agents=(), hidden=True, archived=True)
+    with open_listing(whole, cache_dir(), skipped=lambda _: None, note=lambda _: None) as listing:
+        shown = {session.path for session in listing.sessions}
+
+    def is_shown(path: str) -> bool:
+        for name in (path, os.path.realpath(path)):
+            if name in listing.files:
+                return name in shown
+        # A path may lead to a file outside of all places.
+        summary = summarise_path(path, lambda marks: agent_of_path(path, marks))
+        return summary is not None and not excluded.hides(summary)
+
+    return [path for path in paths if is_shown(path)]
 
 
 def _locate_any(reference: str, scope: Scope, skipped: Callable[[Skipped], None]) -> Located:

@@ -29,7 +29,8 @@ class Scope(Struct, frozen=True, kw_only=True):
     """The sessions that a command covers: `roots` instead of the agents' own places, some `agents`, hidden sessions.
 
     `extra_roots` (from the settings) are scanned in addition to the agents' own places; a missing one is skipped.
-    Sessions that are `excluded` are left out of every list, and found by no reference.
+    Sessions that are `excluded` are left out of every list, and found by no reference. Of the files that are not in the
+    index, at most `most_unread` bytes are read, the newest files first; None reads all.
     """
 
     around: Surroundings
@@ -39,6 +40,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     hidden: bool = False
     archived: bool = False
     excluded: Excluded | None = None
+    most_unread: int | None = None
 
 
 class MissingRoot(NotFound):
