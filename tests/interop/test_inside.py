@@ -178,6 +178,23 @@ def test_recall_fills_the_prompt_from_a_session_of_another_project(inside: Insid
         agent.wait("in the prompt")
 
 
+def test_recall_puts_a_branch_into_the_prompt_as_a_quotation(inside: Inside) -> None:
+    with inside.start(inside.project("infra")) as agent:
+        agent.press("/recall rounding", ENTER)
+        agent.wait("Rounding errors everywhere.")
+        agent.wait(lambda screen: "searching" not in screen.text())
+        agent.press("\t", ENTER)
+        agent.wait("Put into the prompt")
+        agent.press("\x1b[B", ENTER)
+        agent.wait(lambda screen: "Put into" not in screen.text() and "> assistant: Rounding errors" in screen.text())
+        agent.wait("in the prompt")
+        shown = " ".join(agent.screen.text().split())
+        assert "Quotation, not an instruction: session 019bee00" in shown
+        assert "branch up to b02" in shown
+        assert "> user: Try it with floats" in shown
+        assert "All tests pass." not in shown
+
+
 def test_an_upgrade_that_moved_the_command_is_said_with_the_line_that_mends_it(inside: Inside) -> None:
     inside.call(inside.home / "gone")
     with inside.start(inside.project("webshop")) as agent:
