@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.bench import rows_browser, rows_command_line, rows_latency, rows_terminal
+from tests.bench import rows_browser, rows_command_line, rows_for_agents, rows_latency, rows_terminal
 from tests.bench.bench import OURS, Bench, Line, NotThere
 from tests.bench.generate import NoSpace, bench_dir
 from tests.bench.measure import Failed
@@ -37,6 +37,7 @@ ROWS: dict[str, Callable[[Bench], list[Line]]] = {
     "terminal": rows_terminal.row_terminal,
     "growth": rows_command_line.row_growth,
     "search-commands": rows_command_line.row_search_commands,
+    "for-agents": rows_for_agents.row_for_agents,
     "search-quality": search_rows.row_search_quality,
     "search-time": search_rows.row_search_time,
 }
