@@ -13,7 +13,7 @@ import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 
 from sessionbrowse.model.search.words import fold_foreign, words_in
 from sessionbrowse.store.index.packed_entries import pack_row_entries, unpack_row_entries
@@ -25,6 +25,7 @@ ROW_CHARACTERS = {"said": 4096, "tools": 128 * 1024}
 WAITING_ROWS = 16
 _BEING_WRITTEN = "being written"
 """The checksum of words that a process writes, or was writing when it was killed."""
+_WORDS_AT_ONCE = 1000
 WORD_LISTS = 16
 """Number of word lists of about the same size that are merged into one."""
 
@@ -146,9 +147,8 @@ def write_all_words(connection: sqlite3.Connection) -> None:
     """List the words of all texts of a database that has no list yet."""
     for table in TEXT_TABLES:
         connection.execute(f"CREATE VIRTUAL TABLE temp.{table}_all USING fts5vocab('main', '{table}', 'row')")
-        words = [row[0] for row in connection.execute(f"SELECT term FROM temp.{table}_all")]
-        if words:
-            _put_words(connection, table, 0, words)
+        # There can be millions of words, so they are not held in memory.
+        _put_words(connection, table, 0, (row[0] for row in connection.execute(f"SELECT term FROM temp.{table}_all")))
         connection.execute(f"DROP TABLE temp.{table}_all")
 
 
@@ -180,10 +180,15 @@ def _add_words(connection: sqlite3.Connection, table: str, words: set[str]) -> N
     _put_words(connection, table, level, sorted(words))
 
 
-def _put_words(connection: sqlite3.Connection, table: str, level: int, words: Sequence[str]) -> None:
+def _put_words(connection: sqlite3.Connection, table: str, level: int, words: Iterable[str]) -> None:
+    """Add a list of words, unless it is empty."""
     number = connection.execute(f"SELECT max(number) FROM {table}_words").fetchone()[0] or 0
-    packed = sealed(zlib.compress("".join([f"{word}\n" for word in words]).encode()), f"{table} {number + 1} {level}")
-    connection.execute(f"INSERT INTO {table}_words VALUES (?, ?, ?)", (number + 1, level, packed))
+    compressor, parts, waiting = zlib.compressobj(), [], iter(words)
+    while some := "".join([f"{word}\n" for word in islice(waiting, _WORDS_AT_ONCE)]):
+        parts.append(compressor.compress(some.encode()))
+    if parts:
+        packed = sealed(b"".join([*parts, compressor.flush()]), f"{table} {number + 1} {level}")
+        connection.execute(f"INSERT INTO {table}_words VALUES (?, ?, ?)", (number + 1, level, packed))
 
 
 def _words_of(table: str, number: int, level: int, packed: bytes) -> str:
