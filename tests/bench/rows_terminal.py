@@ -28,12 +28,12 @@ def row_terminal(bench: Bench) -> list[Line]:
         cursor = _sent(terminal, [DOWN] * many + [UP] * many)
         filters = [size for _ in range(5) for size in (_sent(terminal, ["/"]) + _sent(terminal, [ESCAPE]))]
         others = _sent(terminal, [PAGE_DOWN, PAGE_UP, "?", ESCAPE, "/", "t", "e", BACKSPACE, ESCAPE, "v", "v"])
-        slow = [_shown_slowly(terminal, key) for key in [DOWN] * many]
+        slow = [_shown_slowly(terminal, key) for key in [DOWN, DOWN, UP, UP] * (many // 4)]
         _sent(terminal, [HOME, DOWN])
         others += _sent(terminal, [ENTER])
         tree = _sent(terminal, [UP] * many + [DOWN] * many)
         others += _sent(terminal, [PAGE_UP, PAGE_DOWN, "?", ESCAPE])
-        slow += [_shown_slowly(terminal, key) for key in [UP] * many]
+        slow += [_shown_slowly(terminal, key) for key in [UP, UP, DOWN, DOWN] * (many // 4)]
     late = percentile(slow, 0.95)
     return [
         _line("a step of the cursor, with a preview that changes", cursor, PREVIEW_BYTES),
