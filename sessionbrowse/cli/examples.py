@@ -62,6 +62,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("sessionbrowse doctor", "damage in all sessions; status 1 if there is any"),
         ("sessionbrowse doctor 01a2 --repair-to mended.jsonl", "a mended copy"),
     ),
+    "cleanup": (
+        ("sessionbrowse cleanup --dry-run", "sessions that could go, each with its reason"),
+        ("sessionbrowse cleanup --kind old --kind large", "only those, to the trash after a question"),
+    ),
     "redact": (
         ("sessionbrowse redact 01a2 --to masked.jsonl --dry-run", "see what would be masked"),
         ("sessionbrowse redact 01a2 --to masked.jsonl", "review each row, then write the copy"),

@@ -46,6 +46,7 @@ HOMES = {
     "prune": "clean",
     "shrink": "clean",
     "doctor": "clean",
+    "cleanup": "clean",
     "redact": "export",
     "export": "export",
     "index": "index",

@@ -1,4 +1,4 @@
-"""The commands that make a clean copy of a session: `prune`, `shrink` and `doctor`."""
+"""The commands that make a clean copy of a session, `prune`, `shrink` and `doctor`, and `cleanup` of a store."""
 
 from __future__ import annotations
 
@@ -8,14 +8,24 @@ import sys
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.commands.change import changing_session, each
+from sessionbrowse.cli.interrupts import interrupts_clean_up
 from sessionbrowse.cli.parser import AddCommand, add_force, add_ref, add_refs, scope_of
 from sessionbrowse.cli.references import find_target, find_targets
+from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.model.clean.cleanup import KINDS, NOTHING_OWN, CleanupRow
+from sessionbrowse.services.change.delete import Deleted
 from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, clean_session
+from sessionbrowse.services.clean.cleanup import clean_up, find_cleanup
 from sessionbrowse.services.clean.doctor import every_session, examine, repair
 from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
-from sessionbrowse.services.list.locate import locate
+from sessionbrowse.services.list.gather import open_listing, unpack
+from sessionbrowse.services.list.locate import Located, locate
+from sessionbrowse.services.transaction.bulk import in_bulk
+from sessionbrowse.services.transaction.change import target_of
 from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.store.find.roots import places_of
+from sessionbrowse.store.own.pins import read_pins
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean, cost, size
 
@@ -77,19 +87,15 @@ def run_doctor(arguments: argparse.Namespace) -> int:
         sessions = [locate(reference, scope) for reference in arguments.refs]
     else:
         sessions = list(every_session(scope))
-    shows_progress = sys.stderr.isatty() and len(sessions) > 1
     damaged = []
     for number, located in enumerate(sessions, 1):
-        if shows_progress:
-            sys.stderr.write(f"\r{number:,} of {len(sessions):,} sessions")
-            sys.stderr.flush()
+        _progress(number, len(sessions))
         examined = examine(located.path, located.agent)
         if examined.unreadable is not None:
             output.note(examined.unreadable)
         elif examined.damage:
             damaged.append(examined)
-    if shows_progress:
-        sys.stderr.write("\r\x1b[K")
+    _end_progress()
     if arguments.json:
         output.print_json([one.document() for one in damaged])
         return 1 if any(one.is_damaged for one in damaged) else 0
@@ -103,6 +109,87 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     count = sum(one.is_damaged for one in damaged)
     output.note(f"{count:,} of {len(sessions):,} sessions are damaged" if count else "no damage found")
     return 1 if count else 0
+
+
+def run_cleanup(arguments: argparse.Namespace) -> int:
+    """Run `cleanup`: list the sessions that could go, ask, and move them to the trash; one undo brings all back.
+
+    Kinds with content of their own are only moved if `--kind` names them.
+    """
+    context, scope = ChangeContext.real(), scope_of(arguments, archived=True)
+    pins = read_pins(context.state, places_of(scope, output.warn))
+    with open_listing(scope, cache_dir(), skipped=output.warn, note=output.noting_once()) as listing:
+        summaries = unpack(listing, listing.sessions)
+        files = listing.files
+    found = find_cleanup(summaries, context, pins, progress=lambda done, total, _: _progress(done + 1, total))
+    _end_progress()
+    rows = [row for row in found if not arguments.kinds or row.kind in arguments.kinds]
+    chosen = [row for row in rows if row.kind in (arguments.kinds or NOTHING_OWN)]
+    if not arguments.json:
+        output.print_table(
+            ("kind", "size", "reason", "path"),
+            [(row.kind, size(row.summary.bytes), row.reason, row.summary.path) for row in rows],
+            right=(1,),
+            stretch=3,
+        )
+        _note_others(rows, chosen)
+    undo_id, failed, moved = None, False, set[str]()
+    if chosen and not arguments.dry_run and _is_cleanup_wanted(arguments, chosen):
+
+        def remove(row: CleanupRow, context: ChangeContext, group: str | None) -> Deleted:
+            file, agent = files[row.summary.path], row.summary.agent
+            target = target_of(Located(file.path, agent, file.place_of(agent)), row.summary.id or "")
+            with interrupts_clean_up():
+                return clean_up(
+                    row, target, into="own" if arguments.own_trash else "trash", context=context, group=group
+                )
+
+        bulk = in_bulk(chosen, remove, context=context)
+        undo_id, failed = bulk.undo_id, bool(bulk.failed)
+        for sentence in (*bulk.notes, *dict.fromkeys(one.error.sentence for one in bulk.failed)):
+            output.note(sentence)
+        moved = {one.path for one in bulk.done}
+        total = size(sum(row.summary.bytes for row in chosen if row.summary.path in moved))
+        output.note(f"{len(moved):,} of {len(chosen):,} sessions are in the trash, {total}; undo brings them back")
+    if arguments.json:
+        output.print_json(
+            [row.document() | {"undo_id": undo_id if row.summary.path in moved else None} for row in rows]
+        )
+    return 1 if failed else 0
+
+
+def _note_others(rows: list[CleanupRow], chosen: list[CleanupRow]) -> None:
+    kinds = dict.fromkeys(row.kind for row in rows if row not in chosen)
+    if kinds:
+        output.note(f"Not to be moved unless named: {', '.join(f'--kind {kind}' for kind in kinds)}.")
+    if "large" in {row.kind for row in rows}:
+        output.note("shrink REF --images --in-place makes a session small without its images.")
+
+
+def _is_cleanup_wanted(arguments: argparse.Namespace, chosen: list[CleanupRow]) -> bool:
+    """Ask on a terminal; without one nothing is moved unless `--yes` was given."""
+    if arguments.yes:
+        return True
+    total = size(sum(row.summary.bytes for row in chosen))
+    if not arguments.json and sys.stdin.isatty() and sys.stderr.isatty():
+        sys.stderr.write(f"Move {len(chosen):,} sessions, {total}, to the trash? [y/N] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().casefold() in ("y", "yes"):
+            return True
+    output.note(f"Nothing was moved. --yes moves {len(chosen):,} sessions, {total}, to the trash.")
+    return False
+
+
+def _progress(number: int, total: int) -> None:
+    """Count the sessions that are read, in one line of a terminal."""
+    if total > 1 and sys.stderr.isatty():
+        sys.stderr.write(f"\r{number:,} of {total:,} sessions")
+        sys.stderr.flush()
+
+
+def _end_progress() -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
 
 
 def _can_do(can_do: tuple[str, ...]) -> str:
@@ -204,7 +291,7 @@ def _byte_count(text: str) -> int:
     return int(match[1]) * _UNITS[match[2].lower()]
 
 
-COMMANDS = {"prune": run_prune, "shrink": run_shrink, "doctor": run_doctor}
+COMMANDS = {"prune": run_prune, "shrink": run_shrink, "doctor": run_doctor, "cleanup": run_cleanup}
 
 
 def add_arguments(add: AddCommand) -> None:
@@ -240,6 +327,18 @@ def add_arguments(add: AddCommand) -> None:
         mend.add_argument("--in-place", action="store_true", help="repair; the original goes to the trash")
         add_force(doctor)
         _add_yes(doctor)
+
+    if cleanup := add("cleanup", "List sessions that could go, with reasons; move them to the trash after a question."):
+        cleanup.add_argument(
+            "--kind",
+            action="append",
+            dest="kinds",
+            choices=KINDS,
+            help="only this kind (repeatable); without it empty, duplicate and copy are moved, the others listed",
+        )
+        cleanup.add_argument("--yes", action="store_true", help="do not ask")
+        cleanup.add_argument("--dry-run", action="store_true", help="only list them")
+        cleanup.add_argument("--own-trash", action="store_true", help="to sessionbrowse's own trash")
 
 
 def _add_yes(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,157 @@
+"""The sessions of a store that could go, each with its reason: values and rules; nothing is read or moved here."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from sessionbrowse.format.json_value import Json
+from sessionbrowse.model.clean.session_content import SessionContent
+from sessionbrowse.model.listing.families import families, is_stub
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.text import iso_ms, size
+
+Kind = Literal["empty", "duplicate", "copy", "large", "archived", "old"]
+KINDS: tuple[Kind, ...] = ("empty", "duplicate", "copy", "large", "archived", "old")
+"""The kinds of reasons in the order in which they are tried: a session gets the first that fits."""
+NOTHING_OWN: frozenset[Kind] = frozenset({"empty", "duplicate", "copy"})
+"""The kinds of sessions that hold nothing of their own, except a first message without an answer."""
+EMPTY_BYTES = 64 * 1024
+"""Size in bytes above which a session with one message is not taken for empty."""
+LARGE_BYTES = 1024 * 1024
+"""Bytes of images from which a session is named as large."""
+OLD_MS = 365 * 24 * 3600 * 1000.0
+
+
+class CleanupRow(Struct, frozen=True, kw_only=True):
+    """A session that could go: its kind, the reason as words, and the session that holds the same (`kept`), if any."""
+
+    summary: Summary
+    kind: Kind
+    reason: str
+    kept: str | None = None
+
+    def document(self) -> dict[str, Json]:
+        """Return the JSON document of this row."""
+        one = self.summary
+        return {
+            "path": one.path,
+            "id": one.id,
+            "agent": one.agent,
+            "kind": self.kind,
+            "reason": self.reason,
+            "bytes": one.bytes,
+            "kept": self.kept,
+        }
+
+
+def considered(summaries: Iterable[Summary]) -> list[Summary]:
+    """Return the sessions that may go by themselves; those of subagents go with their parents."""
+    return [one for one in summaries if not one.hidden and not one.is_transcript]
+
+
+def contents_needed(summaries: Sequence[Summary]) -> list[Summary]:
+    """Return the sessions whose content decides whether they are copies, duplicates or large, largest last."""
+    family_of = families([one for one in summaries if not _is_empty(one)])
+    of_size: dict[tuple[str, int], int] = defaultdict(int)
+    for one in summaries:
+        of_size[one.agent, one.bytes] += 1
+    needed = [
+        one
+        for one in summaries
+        if not _is_empty(one)
+        and (one.path in family_of or one.bytes >= LARGE_BYTES or of_size[one.agent, one.bytes] > 1)
+    ]
+    return sorted(needed, key=lambda one: (one.bytes, one.path))
+
+
+def cleanup_rows(
+    summaries: Sequence[Summary], contents: Mapping[str, SessionContent], now_ms: float
+) -> list[CleanupRow]:
+    """Return the sessions that could go, by kind, largest first; `contents` are those of `contents_needed`, by path.
+
+    A session whose content is not given is never taken for a copy, a duplicate or large.
+    """
+    same = _same(summaries, contents)
+    rows = [row for one in summaries if (row := _row(one, same, contents, now_ms)) is not None]
+    return sorted(rows, key=lambda row: (KINDS.index(row.kind), -row.summary.bytes, row.summary.path))
+
+
+def _row(
+    one: Summary,
+    same: Mapping[str, tuple[Kind, Summary]],
+    contents: Mapping[str, SessionContent],
+    now_ms: float,
+) -> CleanupRow | None:
+    if _is_empty(one):
+        return CleanupRow(summary=one, kind="empty", reason="one message only" if one.message_count else "no message")
+    if one.path in same:
+        kind, kept = same[one.path]
+        words = "the same bytes as" if kind == "duplicate" else "every entry is also in"
+        return CleanupRow(summary=one, kind=kind, reason=f"{words} {_short_name(kept)}", kept=kept.path)
+    content = contents.get(one.path)
+    if content is not None and content.media_bytes >= LARGE_BYTES:
+        images = f"{content.media:,} image{'' if content.media == 1 else 's'}"
+        return CleanupRow(summary=one, kind="large", reason=f"{images} of {size(content.media_bytes)}")
+    if one.archived:
+        return CleanupRow(summary=one, kind="archived", reason="archived")
+    last = max(one.modified or 0, one.mtime_ns / 1e6)
+    if 0 < last < now_ms - OLD_MS:
+        return CleanupRow(summary=one, kind="old", reason=f"untouched since {iso_ms(last)[:10]}")
+    return None
+
+
+def _is_empty(one: Summary) -> bool:
+    return is_stub(one) and one.bytes <= EMPTY_BYTES and not one.archived
+
+
+def _same(summaries: Sequence[Summary], contents: Mapping[str, SessionContent]) -> dict[str, tuple[Kind, Summary]]:
+    """Return the sessions whose content also stands in another one, with the kind and the one that is kept."""
+    known = [one for one in summaries if one.path in contents and contents[one.path].is_whole and not _is_empty(one)]
+    known.sort(key=lambda one: _keeping_order(one, contents[one.path]))
+    found: dict[str, tuple[Kind, Summary]] = {}
+    first_of: dict[tuple[str, bytes], Summary] = {}
+    for one in known:
+        first = first_of.setdefault((one.agent, contents[one.path].digest), one)
+        if first is not one and not _is_one_file(one, first, contents):
+            found[one.path] = "duplicate", first
+    family_of = families(known)
+    kept_of: dict[tuple[int, str], list[Summary]] = defaultdict(list)
+    for one in known:
+        family = family_of.get(one.path)
+        if family is None or one.path in found:
+            continue
+        kept = kept_of[family, one.agent]
+        holder = next((other for other in kept if _holds(other, one, contents)), None)
+        if holder is None:
+            kept.append(one)
+        else:
+            found[one.path] = "copy", holder
+    return found
+
+
+def _holds(other: Summary, one: Summary, contents: Mapping[str, SessionContent]) -> bool:
+    """Tell whether every entry of a session, its name and its labels are in another one too."""
+    return (
+        bool(contents[one.path].entries)
+        and contents[one.path].entries <= contents[other.path].entries
+        and one.name in (None, other.name)
+        and set(one.labels) <= set(other.labels)
+        and not _is_one_file(one, other, contents)
+    )
+
+
+def _is_one_file(one: Summary, other: Summary, contents: Mapping[str, SessionContent]) -> bool:
+    return contents[one.path].file == contents[other.path].file
+
+
+def _keeping_order(one: Summary, content: SessionContent) -> tuple[object, ...]:
+    """Return the key by which the session to keep comes first: the one that holds most, then the oldest."""
+    return -len(content.entries), one.archived, one.problem is not None, not one.name, one.created or 0, one.path
+
+
+def _short_name(one: Summary) -> str:
+    return f'"{one.name}"' if one.name else one.path.rsplit("/", 1)[-1]

@@ -1,0 +1,87 @@
+"""Find the sessions of a store that could go, and move one of them to the trash; nothing that is in use is named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from sessionbrowse.errors import ChangedMeanwhile, SessionBrowseError
+from sessionbrowse.format.lines import MAX_LINE_BYTES
+from sessionbrowse.model.clean.cleanup import CleanupRow, cleanup_rows, considered, contents_needed
+from sessionbrowse.model.clean.session_content import ContentReader, SessionContent
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.change.delete import Deleted, Into, delete
+from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.store.own.pins import Pins
+from sessionbrowse.store.read.content import closing, open_content
+from sessionbrowse.store.read.line_feeder import feed_lines
+from sessionbrowse.store.write.admission import Target, shown_name
+from sessionbrowse.store.write.sessions_in_use import sessions_in_use
+
+Progress = Callable[[int, int, str], object]
+"""Callback with the number of files read, the number to read, and the path of the next one."""
+
+
+def find_cleanup(
+    summaries: Sequence[Summary],
+    context: ChangeContext,
+    pins: Pins,
+    *,
+    progress: Progress = lambda done, total, path: None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> list[CleanupRow]:
+    """Return the sessions that could go, by kind, largest first; pinned ones and those in use are left out.
+
+    Only files that may be copies, or large enough for large images, are read.
+    """
+    rated = considered(summaries)
+    needed = contents_needed(rated)
+    contents: dict[str, SessionContent] = {}
+    for number, one in enumerate(needed):
+        if cancelled():
+            return []
+        progress(number, len(needed), one.path)
+        content = content_of(one.path)
+        if content is not None:
+            contents[one.path] = content
+    used = sessions_in_use(summaries, context.around, context.proc)
+    rows = cleanup_rows(rated, contents, context.now_ms())
+    return [row for row in rows if row.summary.path not in used and not pins.holds(row.summary)]
+
+
+def content_of(path: str) -> SessionContent | None:
+    """Read a session file to its end and return its content; None if it cannot be read."""
+    reader = ContentReader()
+    try:
+        with closing(open_content(path)) as descriptor:
+            feed_lines(descriptor, reader, max_line=MAX_LINE_BYTES)
+            status = os.stat(path)
+    except (SessionBrowseError, OSError):
+        return None
+    return reader.content((status.st_dev, status.st_ino))
+
+
+def clean_up(
+    row: CleanupRow,
+    target: Target,
+    *,
+    into: Into = "trash",
+    context: ChangeContext | None = None,
+    group: str | None = None,
+) -> Deleted:
+    """Move a session of the list to the trash, unless the reason may not hold any longer.
+
+    Raises:
+        ChangedMeanwhile: the session changed since it was listed, or the one that holds the same is gone.
+        InUse, NoTrash, RefusedWrite, WriteFailed: as for a deletion.
+    """
+    one = row.summary
+    try:
+        is_same = os.stat(one.path).st_mtime_ns == one.mtime_ns
+    except OSError:
+        is_same = False
+    if not is_same:
+        raise ChangedMeanwhile(f"{shown_name(one.path)} changed since it was listed; it was left as it is.")
+    if row.kept is not None and not os.path.isfile(row.kept):
+        raise ChangedMeanwhile(f"{shown_name(one.path)} was left as it is: {shown_name(row.kept)} is gone.")
+    return delete(target, into=into, context=context, group=group)
