@@ -11,6 +11,7 @@ from typing import Any
 
 from sessionbrowse.tui import copying
 from sessionbrowse.tui.changes import archive, checkout, delete, fork, label, relocate, rename, restore, undo
+from sessionbrowse.tui.clean import open_clean
 from sessionbrowse.tui.commands.command import CUSTOM_ID
 from sessionbrowse.tui.dialogs import help, palette
 from sessionbrowse.tui.lists import families, filter, panes, pin, scope, selection, sort
@@ -22,14 +23,30 @@ from sessionbrowse.tui.shell import common_commands
 from sessionbrowse.tui.stats import open_stats
 
 EVERY_SCREEN = (common_commands, help, palette)
-LISTS = (archive, delete, relocate, restore, families, filter, open_stats, panes, pin, scope, selection, sort)
-SESSION = (label, checkout, compare, entry_view, tree_filters, tree_find, tree_folding, tree_moving)
+LISTS = (
+    archive,
+    delete,
+    relocate,
+    restore,
+    families,
+    filter,
+    open_clean,
+    open_stats,
+    panes,
+    pin,
+    scope,
+    selection,
+    sort,
+)
+SESSION = (label, checkout, open_clean, compare, entry_view, tree_filters, tree_find, tree_folding, tree_moving)
 BOTH = (rename, fork, undo, copying, resume, open_search)
 
 MODULES = {
     "browse": (*LISTS, *BOTH, *EVERY_SCREEN),
     "session": (*SESSION, *BOTH, *EVERY_SCREEN),
     "search": (resume, *EVERY_SCREEN),
+    "doctor": (delete, selection, undo, *EVERY_SCREEN),
+    "cleanup": (selection, undo, *EVERY_SCREEN),
     "checkpoints": (resume, undo, *EVERY_SCREEN),
 }
 """The modules with the command functions of each screen, by screen name; other screens use only `EVERY_SCREEN`."""

@@ -106,6 +106,20 @@ STATISTICS = (
 )
 """What the sessions cost."""
 
+CLEANING = (
+    Walk("doctor", f"{FIRST_SESSION} exclamation_mark", (Scene("doctor"), Scene("doctor-marked", "space space"))),
+    Walk(
+        "cleanup",
+        f"{FIRST_SESSION} C",
+        (
+            Scene("cleanup"),
+            Scene("cleanup-marked", "A"),
+            Scene("cleanup-question", "ctrl+d", "escape", window="Clean up 2 sessions?"),
+        ),
+    ),
+)
+"""What could be mended, and what could go."""
+
 SEARCHES = (
     Walk(
         "search",
@@ -259,9 +273,13 @@ TREES = (
         "slash text:import space text:product enter enter",
         (
             Scene("damaged"),
-            Scene("damage", "exclamation_mark", "escape", window="Damage in this file"),
             Scene("damaged-raw", "enter tab tab"),
         ),
+    ),
+    Walk(
+        "doctor",
+        "slash text:import space text:product enter enter exclamation_mark",
+        (Scene("doctor-of-one"), Scene("mend", "m", "escape", window="Mend")),
     ),
 )
 """A session's tree, the views beside it and the windows over it; the last walk shows a damaged file."""
@@ -280,11 +298,29 @@ OTHERS = (
 )
 """Questions that are asked while other programs use the sessions, or when the trash is full."""
 
-GROUPS = {"lists": LISTS, "statistics": STATISTICS, "searches": SEARCHES, "changes": CHANGES, "trees": TREES}
+GROUPS = {
+    "lists": LISTS,
+    "statistics": STATISTICS,
+    "cleaning": CLEANING,
+    "searches": SEARCHES,
+    "changes": CHANGES,
+    "trees": TREES,
+}
 
 SCREENS = {walk.screen for walks in GROUPS.values() for walk in walks}
 
-_SHORT = ("browse", "help", "palette", "selected", "rename", "delete-many", "delete-for-good", "session", "stats")
+_SHORT = (
+    "browse",
+    "cleanup",
+    "help",
+    "palette",
+    "selected",
+    "rename",
+    "delete-many",
+    "delete-for-good",
+    "session",
+    "stats",
+)
 _SHORT_SEARCHES = ("search-empty", "search", "search-results", "search-preview")
 
 

@@ -31,7 +31,7 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     labels: int = 0
     blocks: bool = False
     image: bool = False
-    problems: int = 0
+    can_mend: bool = False
     has_project: bool = False
     has_entry: bool = False
     is_searching: bool = False

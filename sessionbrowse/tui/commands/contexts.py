@@ -21,6 +21,8 @@ RESULTS_VIEW = "results view"
 FOUND = "found"  # search and checkpoints, in any pane
 CHECKPOINTS = "checkpoints"
 STATS = "stats"  # the statistics
+DOCTOR = "doctor"  # the damage of sessions
+CLEANUP = "cleanup"  # the sessions that could go
 DIALOG = "dialog"  # a dialog that asks a question
 PROMPT = "prompt"  # the line of a dialog is focused
 WORKING = "working"  # the progress window of running changes
@@ -44,6 +46,8 @@ CONTEXT_NAMES = {
     FOUND: "search, checkpoints",
     CHECKPOINTS: "checkpoints",
     STATS: "statistics",
+    DOCTOR: "doctor",
+    CLEANUP: "clean-up",
     DIALOG: "dialogs",
     PROMPT: "dialogs with a text line",
     WORKING: "work under way",
@@ -65,6 +69,8 @@ CONTEXT_STACKS = (
     (RESULTS_VIEW, FOUND, EVERYWHERE),
     (CHECKPOINTS, FOUND, EVERYWHERE),
     (STATS, EVERYWHERE),
+    (DOCTOR, EVERYWHERE),
+    (CLEANUP, EVERYWHERE),
     (DIALOG, EVERYWHERE),
     (PROMPT,),
     (WORKING, EVERYWHERE),

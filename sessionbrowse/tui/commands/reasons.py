@@ -52,8 +52,8 @@ def needs_labels(context: CommandContext) -> str | None:
     return None if context.labels else "No entry of this session has a label."
 
 
-def needs_damage(context: CommandContext) -> str | None:
-    return None if context.problems else "Nothing is damaged in this file."
+def needs_mend(context: CommandContext) -> str | None:
+    return None if context.can_mend else "Nothing can be done about this."
 
 
 def needs_project(context: CommandContext) -> str | None:

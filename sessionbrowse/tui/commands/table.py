@@ -23,7 +23,9 @@ from sessionbrowse.tui.commands.command import (
 )
 from sessionbrowse.tui.commands.contexts import (
     CHECKPOINTS,
+    CLEANUP,
     DIALOG,
+    DOCTOR,
     EVERYWHERE,
     FOUND,
     HELP,
@@ -52,7 +54,6 @@ from sessionbrowse.tui.commands.reasons import (
     changes_are_off,
     needs_block,
     needs_branches,
-    needs_damage,
     needs_entry,
     needs_entry_id,
     needs_families,
@@ -62,11 +63,14 @@ from sessionbrowse.tui.commands.reasons import (
     needs_folder,
     needs_image,
     needs_labels,
+    needs_mend,
     needs_project,
     needs_rows,
     needs_search,
     needs_session,
 )
+
+_MARKABLE = (SESSIONS, DOCTOR, CLEANUP)
 
 # Each row: id, keys, title, help, contexts, and the function that returns why the command is unavailable.
 _ROWS: tuple[Command, ...] = (
@@ -90,7 +94,7 @@ _ROWS: tuple[Command, ...] = (
             "enter",
             "Open",
             "Open the project, session or entry",
-            (PROJECTS, SESSIONS, PREVIEW, TREE),
+            (PROJECTS, SESSIONS, PREVIEW, TREE, DOCTOR, CLEANUP),
             needs_rows,
         ),
         row(
@@ -101,7 +105,7 @@ _ROWS: tuple[Command, ...] = (
             (SESSIONS, PREVIEW, TREE, RESULTS, CHECKPOINTS),
             needs_rows,
         ),
-        row("back", "escape", "Back", "Clear the filter, or go back", (LIST, SESSION)),
+        row("back", "escape", "Back", "Clear the filter, or go back", (LIST, SESSION, DOCTOR, CLEANUP)),
         row("resume", "r", "Resume", "Run the agent on the session", (LIST, SESSION, RESULTS), needs_session),
         row(
             "resume_as",
@@ -184,8 +188,10 @@ _ROWS: tuple[Command, ...] = (
         row("wider", "greater_than_sign", "Wider", "Widen the focused pane", (LIST, SESSION)),
         row("narrower", "less_than_sign", "Narrower", "Narrow the focused pane", (LIST, SESSION)),
         row("zoom", "z", "Zoom", "Zoom the focused pane, or restore it", (LIST, SESSION)),
-        row("damage", "exclamation_mark", "Damage", "Show where the session file is damaged", (SESSION,), needs_damage),
-        row("reload", "f5", "Reload", "Scan the disk again", (LIST, SESSION, WELCOME)),
+        row("damage", "exclamation_mark", "Damage", "Show where the session file is damaged", (SESSION,)),
+        row("doctor", "exclamation_mark", "Doctor", "Find damage in the selected sessions, or all", (LIST,)),
+        row("cleanup", "C", "Clean up", "List sessions that could go, with reasons", (LIST,)),
+        row("reload", "f5", "Reload", "Scan the disk again", (LIST, SESSION, WELCOME, CLEANUP)),
         row("next_view", "tab", "Switch view", "Show the next view: Entry, Context, Raw, Diff", (SESSION,)),
         row("previous_view", "shift+tab", "Previous view", "Show the previous view", (SESSION,)),
         row("open_marked", "enter space", "Open fold", "Open or close the marked fold or image", (VIEW,), needs_block),
@@ -289,7 +295,7 @@ _ROWS: tuple[Command, ...] = (
             "ctrl+d delete ctrl+backspace",
             "Delete",
             "Move the session and its files to the trash",
-            (SESSIONS, PREVIEW),
+            (SESSIONS, PREVIEW, DOCTOR, CLEANUP),
             needs_session,
         ),
         row("archive", "a", "Archive", "Archive the session, or unarchive it", (SESSIONS, PREVIEW), needs_session),
@@ -302,13 +308,14 @@ _ROWS: tuple[Command, ...] = (
             (LIST,),
             needs_project,
         ),
-        row("select", "space", "Select", "Select or unselect the session", (SESSIONS,), needs_session),
-        row("select_up", "shift+up", "Select up", "Select upwards", (SESSIONS,), needs_session),
-        row("select_down", "shift+down", "Select down", "Select downwards", (SESSIONS,), needs_session),
-        row("select_range", "V", "Select range", "Start or end selecting with the cursor", (SESSIONS,), needs_session),
-        row("select_all", "A ctrl+a", "Select all", "Select all shown sessions, or none", (SESSIONS,), needs_session),
-        row("undo", "u", "Undo", "Undo the last change, also of earlier runs", (LIST, SESSION)),
-        row("changes", "U", "Undo history", "List the changes that can be undone", (LIST, SESSION)),
+        row("select", "space", "Select", "Select or unselect the session", _MARKABLE, needs_session),
+        row("select_up", "shift+up", "Select up", "Select upwards", _MARKABLE, needs_session),
+        row("select_down", "shift+down", "Select down", "Select downwards", _MARKABLE, needs_session),
+        row("select_range", "V", "Select range", "Start or end selecting with the cursor", _MARKABLE, needs_session),
+        row("select_all", "A ctrl+a", "Select all", "Select all shown sessions, or none", _MARKABLE, needs_session),
+        row("mend", "m", "Mend", "Repair, check out, relocate or delete", (DOCTOR,), needs_mend),
+        row("undo", "u", "Undo", "Undo the last change, also of earlier runs", (LIST, SESSION, DOCTOR, CLEANUP)),
+        row("changes", "U", "Undo history", "List the changes that can be undone", (LIST, SESSION, DOCTOR, CLEANUP)),
         row("accept", "enter y", "Accept", "Accept the answer", (DIALOG, PROMPT)),
         row("cancel", "escape ctrl+c n q", "Cancel", "Go back; nothing changes", (DIALOG, PROMPT)),
         row("stop", "escape ctrl+c", "Stop", "Stop after the current item; finished ones stay", (WORKING,)),
@@ -353,7 +360,7 @@ COMMANDS = tuple(
 """Every command, by group, in the order of the help screen."""
 
 _FOOTER_IDS = """
-    open browse stats_open stats_table stats_period stats_sort
+    open browse mend stats_open stats_table stats_period stats_sort
     stats_back accept_filter open_marked open_found close demo resume clear_filter resume_there filter found_rows
     found_line next_view found_view rename label scope next_filter search_tools checkout delete toggle_fold
     search_all select sort found_preview stop_search undo back leave_found relocate fork archive preview compare

@@ -114,7 +114,6 @@ class SessionScreen(PanedScreen):
             labels=len(session.labels) if session is not None else 0,
             blocks=text.spot is not None,
             image=text.shown_image() is not None,
-            problems=len(session.problems) if session is not None else 0,
             has_entry=self.entry_id is not None,
         )
 
@@ -302,10 +301,3 @@ class SessionScreen(PanedScreen):
     def do_reload(self) -> None:
         """Read the file of the shown session again."""
         self._open()
-
-    def do_damage(self) -> None:
-        """Open the list of damaged places in the file."""
-        from sessionbrowse.tui.session.damage import DamageScreen
-
-        if self.session is not None:
-            self.browser.push_screen(DamageScreen(self.session))

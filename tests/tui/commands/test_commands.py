@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from sessionbrowse.tui.clean.cleanup_screen import CleanupScreen
+from sessionbrowse.tui.clean.doctor_screen import DoctorScreen
 from sessionbrowse.tui.commands.command import GROUPS, CommandContext
 from sessionbrowse.tui.commands.contexts import (
     CHECKPOINTS,
+    CLEANUP,
     CONTEXT_NAMES,
     CONTEXT_STACKS,
     DIALOG,
+    DOCTOR,
     FOUND,
     HELP,
     LIST,
@@ -65,6 +69,8 @@ SCREENS: dict[str, tuple[type[CommandScreen], ...]] = {
     RESULTS_VIEW: (SearchScreen, CheckpointsScreen),
     FOUND: (SearchScreen, CheckpointsScreen),
     STATS: (StatsScreen,),
+    DOCTOR: (DoctorScreen,),
+    CLEANUP: (CleanupScreen,),
     HELP: (HelpScreen,),
     DIALOG: (AskScreen, PromptScreen),
     PROMPT: (PromptScreen,),
@@ -75,6 +81,8 @@ SCREENS: dict[str, tuple[type[CommandScreen], ...]] = {
         SearchScreen,
         CheckpointsScreen,
         StatsScreen,
+        DoctorScreen,
+        CleanupScreen,
         HelpScreen,
         PaletteScreen,
         WelcomeScreen,
@@ -88,6 +96,8 @@ NAMES: dict[type, str] = {
     SessionScreen: "session",
     SearchScreen: "search",
     CheckpointsScreen: "checkpoints",
+    DoctorScreen: "doctor",
+    CleanupScreen: "cleanup",
 }
 
 

@@ -1,0 +1,1 @@
+"""Screens of what could be mended or could go: the doctor, and the clean-up of a store."""

@@ -1,0 +1,132 @@
+"""The screen of the sessions that could go, each with its reason; what is marked goes to the trash with one undo."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sessionbrowse.errors import InUse, RefusedWrite
+from sessionbrowse.model.clean.cleanup import KINDS, CleanupRow
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.change.delete import Deleted
+from sessionbrowse.services.clean.cleanup import clean_up
+from sessionbrowse.text import clean, size
+from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
+from sessionbrowse.tui.clean.findings_screen import FindingsScreen
+from sessionbrowse.tui.commands.contexts import CLEANUP
+from sessionbrowse.tui.data.source import SessionUpdates
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.lists.rows import session_title
+from sessionbrowse.tui.paint.spans import Line, fit, pad, right_aligned
+from sessionbrowse.tui.paint.words import agent_span, one_line, plural
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+
+Look = Callable[[Callable[[list[CleanupRow]], None]], None]
+"""A function that finds the sessions that could go in the background, and passes them on."""
+_WHY = {
+    "empty": "Nothing was answered here.",
+    "duplicate": "Nothing is lost: another file has the same bytes.",
+    "copy": "Nothing is lost: another session has every entry, the name and the labels.",
+    "large": "Shrinking it keeps the text and drops the images.",
+    "archived": "It is out of the agent's list already.",
+    "old": "Nobody has written to it for a year.",
+}
+"""The effect of a row's leaving, by its kind."""
+_KIND_CELLS = max(map(len, KINDS))
+
+
+class CleanupScreen(FindingsScreen[CleanupRow]):
+    """The sessions that could go, by reason."""
+
+    CONTEXTS = (CLEANUP,)
+    HEADING = "Clean up"
+    NOTHING = "No session could go: none is empty, a copy, large, archived or a year old."
+
+    def __init__(self, rows: Sequence[CleanupRow], look: Look) -> None:
+        super().__init__(rows, name="cleanup")
+        self._look = look
+        self._gone: set[str] = set()
+
+    def key_of(self, finding: CleanupRow) -> str:
+        """Return the path of a row's session."""
+        return finding.summary.path
+
+    def session_of(self, finding: CleanupRow) -> Summary:
+        """Return a row's session."""
+        return finding.summary
+
+    def row_of(self, finding: CleanupRow, width: int) -> Line:
+        """Return kind, size, reason and title of a session."""
+        line: Line = [*pad([(finding.kind, "accent")], _KIND_CELLS), (" ", "")]
+        line += [right_aligned(size(finding.summary.bytes), "dim", 7), ("  ", "")]
+        line += [*pad([(one_line(finding.reason), "")], max(16, width * 2 // 5)), ("  ", "")]
+        return fit([*line, agent_span(finding.summary.agent), (" ", ""), *session_title(finding.summary)], width)
+
+    def parts_of(self, finding: CleanupRow) -> Sequence[Part]:
+        """Return the reason and the files of a row."""
+        parts: list[Part] = [LinePart([(f"{clean(finding.reason)}. ", ""), (_WHY[finding.kind], "dim")])]
+        parts.append(self.path_part(finding.summary.path))
+        if finding.kept is not None:
+            parts.append(self.path_part(finding.kept, "kept: "))
+        return parts
+
+    def sessions_changed(self, updates: SessionUpdates) -> None:
+        """Take away the sessions that are gone or changed: their reasons may not hold any longer."""
+        back = {one.path for one in updates.summaries} & self._gone
+        left = [row for row in self.findings if row.summary.path not in updates.paths]
+        self._gone |= {row.summary.path for row in self.findings} & updates.gone
+        if back:
+            self.do_reload()
+        elif len(left) < len(self.findings):
+            self.show_findings([row for row in left if row.kept not in updates.gone])
+
+    def do_reload(self) -> None:
+        """Look for sessions that could go again."""
+        self._look(self.show_findings)
+
+    def do_delete(self) -> None:
+        """Ask, then move the chosen sessions to the trash."""
+        rows, browser = self.chosen_findings, self.browser
+        trash = "the demo's trash" if browser.changes.into == "own" else "the trash"
+        chosen = [row.summary for row in rows]
+        kinds = ", ".join(f"{sum(row.kind == kind for row in rows):,} {kind}" for kind in _kinds_of(rows))
+        parts = [
+            *session_parts(chosen, browser.home),
+            LinePart([(f"{kinds}; {size(sum(one.bytes for one in chosen))}", "")]),
+            LinePart([]),
+        ]
+        title = "Clean up session?" if len(rows) == 1 else f"Clean up {plural(len(rows), 'session')}?"
+        choices = [Choice("trash", f"Move to {trash}"), Choice("no", "Keep it" if len(rows) == 1 else "Keep them")]
+
+        def answered(key: str | None) -> None:
+            if key == "trash":
+                self._move(rows)
+
+        browser.push_screen(AskScreen(title, parts, choices), answered)
+
+    def _move(self, rows: Sequence[CleanupRow]) -> None:
+        chosen = [row.summary for row in rows]
+
+        def describe(done: Sequence[Deleted]) -> str:
+            what = sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
+            return f"Moved {what} to trash."
+
+        self.browser.changes.carry_out(
+            # Forced, so that a session in use is told as left, and nobody is asked to move it anyway.
+            ChangePlan(title="Cleaning up", items=[self._item(row) for row in rows], describe=describe, force=True)
+        )
+
+    def _item(self, row: CleanupRow) -> ChangeItem:
+        target = self.browser.changes.target(row.summary)
+
+        def make(run: ChangeRun) -> Deleted:
+            try:
+                return clean_up(row, target, into=run.into, context=run.context, group=run.group)
+            except InUse as error:
+                raise RefusedWrite(error.sentence) from error
+
+        return ChangeItem(named(row.summary), make)
+
+
+def _kinds_of(rows: Sequence[CleanupRow]) -> list[str]:
+    return [kind for kind in KINDS if any(row.kind == kind for row in rows)]

@@ -1,0 +1,234 @@
+"""The doctor: the damage of one session or of all, with its mends at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+
+from msgspec import Struct
+
+from sessionbrowse.model.clean.damage import Damage
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.clean.clean import Cleaned, Where
+from sessionbrowse.services.clean.doctor import Examined, examine, repair
+from sessionbrowse.text import clean, shorten_home
+from sessionbrowse.tui.changes.checkout import do_checkout
+from sessionbrowse.tui.changes.delete import do_delete
+from sessionbrowse.tui.changes.fork import expanded
+from sessionbrowse.tui.changes.relocate import do_relocate
+from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
+from sessionbrowse.tui.clean.findings_screen import FindingsScreen
+from sessionbrowse.tui.commands.command import CommandContext
+from sessionbrowse.tui.commands.contexts import DOCTOR
+from sessionbrowse.tui.data.jobs import Job, Outcome
+from sessionbrowse.tui.data.source import SessionUpdates
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.lists.rows import session_title
+from sessionbrowse.tui.paint.spans import Line, fit, pad
+from sessionbrowse.tui.paint.words import agent_span, one_line, plural
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+
+_KIND_CELLS = 20
+_MENDS = {"repair": "repair", "checkout": "check out the newest message", "relocate": "relocate", "delete": "delete"}
+
+
+class Finding(Struct, frozen=True):
+    """A damage of a session; `damage` None stands for a file that cannot be read, for the `reason`."""
+
+    summary: Summary
+    number: int
+    damage: Damage | None
+    reason: str
+
+    @property
+    def kind(self) -> str:
+        """The kind of damage."""
+        return self.damage.kind if self.damage is not None else "unreadable"
+
+    @property
+    def can_do(self) -> tuple[str, ...]:
+        """The mends of this damage."""
+        return self.damage.can_do if self.damage is not None else ()
+
+
+def findings_of(summary: Summary, examined: Examined) -> list[Finding]:
+    """Return the findings about one session."""
+    if examined.unreadable is not None:
+        return [Finding(summary, 0, None, examined.unreadable)]
+    return [Finding(summary, number, damage, damage.reason) for number, damage in enumerate(examined.damage)]
+
+
+def examine_all(summaries: Sequence[Summary], run: ChangeRun) -> list[Finding]:
+    """Examine sessions one after another; return what is wrong, missing directories last. For background threads."""
+    found: list[list[Finding]] = []
+    for number, summary in enumerate(summaries):
+        if run.stopped():
+            break
+        run.report(number, len(summaries), named(summary))
+        if findings := findings_of(summary, examine(summary.path, summary.agent)):
+            found.append(findings)
+    found.sort(key=lambda findings: all(one.kind == "missing-directory" for one in findings))
+    return [one for findings in found for one in findings]
+
+
+class DoctorScreen(FindingsScreen[Finding]):
+    """The damage of one session, or of several."""
+
+    CONTEXTS = (DOCTOR,)
+    HEADING = "Doctor"
+    NOTHING = "No damage is left here."
+
+    def __init__(self, findings: Sequence[Finding], *, is_one: bool) -> None:
+        super().__init__(findings, name="doctor")
+        self._is_one = is_one
+        self._examined = {one.summary.path for one in findings}
+        self._changed: dict[str, Summary] = {}
+
+    def key_of(self, finding: Finding) -> Hashable:
+        """Return the path of a finding's session and the finding's number there."""
+        return finding.summary.path, finding.number
+
+    def session_of(self, finding: Finding) -> Summary:
+        """Return a finding's session."""
+        return finding.summary
+
+    def row_of(self, finding: Finding, width: int) -> Line:
+        """Return the kind of a damage with its line, and in a store the session."""
+        roles = "error" if "repair" in finding.can_do or finding.damage is None else "warning"
+        line: Line = [*pad([(finding.kind, roles)], _KIND_CELLS), ("  ", "")]
+        if not self._is_one:
+            title: Line = [agent_span(finding.summary.agent), (" ", ""), *session_title(finding.summary)]
+            line += [*pad(title, max(20, width // 3)), ("  ", "")]
+        if finding.damage is not None:
+            line += [*pad([(f"line {finding.damage.line:,}", "dim")], 9), (" ", "")]
+        return fit([*line, (one_line(finding.reason), "")], width)
+
+    def parts_of(self, finding: Finding) -> Sequence[Part]:
+        """Return reason, place, effect and mends of a damage."""
+        damage = finding.damage
+        parts: list[Part] = [LinePart([(clean(finding.reason), "")])]
+        if finding.can_do:
+            mends = " or ".join(_MENDS[one] for one in finding.can_do)
+            parts.append(LinePart([(f"{self.browser.keys.key_of('mend')}: {mends}", "accent")]))
+        else:
+            parts.append(LinePart([("Nothing needs to be done, or nothing can.", "dim")]))
+        if damage is not None:
+            place = f"line {damage.line:,}, byte {damage.offset:,}"
+            parts.append(LinePart([(f"{place}; {clean(damage.agent_does)}.", "dim")]))
+        return [*parts, self.path_part(finding.summary.path)]
+
+    def amount(self, sessions: Sequence[Summary]) -> str:
+        """Return the number of findings and of their sessions."""
+        where = one_line(sessions[0].title, 40) if self._is_one and sessions else plural(len(sessions), "session")
+        return f"{plural(len(self.findings), 'finding')} in {where}"
+
+    @property
+    def entry_id(self) -> str | None:
+        """The id of the entry that is damaged."""
+        finding = self.finding
+        return finding.damage.entry_id if finding is not None and finding.damage is not None else None
+
+    @property
+    def project(self) -> str | None:
+        """The directory of the session under the cursor."""
+        return (self.subject.cwd or None) if self.subject is not None else None
+
+    def command_context(self) -> CommandContext:
+        """Return the state that decides which commands are available."""
+        can_mend = any(one.can_do for one in self.chosen_findings)
+        return CommandContext(has_rows=bool(self.findings), has_session=bool(self.findings), can_mend=can_mend)
+
+    # -- changes on the disk ------------------------------------------------------------------------------------
+
+    def sessions_changed(self, updates: SessionUpdates) -> None:
+        """Examine the sessions again that changed, and take away those that are gone."""
+        if updates.gone:
+            self.show_findings([one for one in self.findings if one.summary.path not in updates.gone])
+        self._changed |= {one.path: one for one in updates.summaries if one.path in self._examined}
+        if self._changed:
+            changed = list(self._changed.values())
+
+            def work(job: Job) -> dict[str, list[Finding]]:
+                return {one.path: findings_of(one, examine(one.path, one.agent)) for one in changed}
+
+            self.lane("doctor", self._take).ask(work)
+
+    def _take(self, outcome: Outcome) -> None:
+        if outcome.error is not None:
+            self.browser.say(outcome.sentence, "error")
+            return
+        again: dict[str, list[Finding]] = outcome.value
+        self._changed = {path: one for path, one in self._changed.items() if path not in again}
+        known = dict.fromkeys(one.summary.path for one in self.findings)
+        by_path = {path: [one for one in self.findings if one.summary.path == path] for path in known} | again
+        self.show_findings([one for findings in by_path.values() for one in findings])
+
+    # -- mends --------------------------------------------------------------------------------------------------
+
+    def do_mend(self) -> None:
+        """List the mends of the chosen damages, and carry out the one that is chosen."""
+        chosen = [one for one in self.chosen_findings if one.can_do]
+        broken = _sessions([one for one in chosen if "repair" in one.can_do])
+        at_cursor = self.finding.can_do if self.finding is not None else ()
+        choices = []
+        if broken:
+            choices.append(Choice("repair", "Repair in place", "original to the trash"))
+        if len(broken) == 1:
+            choices.append(Choice("copy", "Write a repaired copy …"))
+        if "checkout" in at_cursor:
+            choices.append(Choice("checkout", "Check out the newest message"))
+        if "relocate" in at_cursor:
+            choices.append(Choice("relocate", "Relocate the project …"))
+        if "delete" in at_cursor:
+            choices.append(Choice("delete", "Delete …"))
+        sessions = broken or _sessions(chosen)
+
+        def answered(key: str | None) -> None:
+            match key:
+                case "repair":
+                    self._repair(broken)
+                case "copy":
+                    self._ask_for_file(broken[0])
+                case "checkout":
+                    do_checkout(self)
+                case "relocate":
+                    do_relocate(self)
+                case "delete":
+                    do_delete(self)
+
+        parts = session_parts(sessions, self.browser.home)
+        self.browser.push_screen(AskScreen("Mend", parts, [*choices, Choice("no", "Cancel")]), answered)
+
+    def _repair(self, sessions: Sequence[Summary], to: str | None = None) -> None:
+        changes, where = self.browser.changes, Where(to=to)
+
+        def item(summary: Summary) -> ChangeItem:
+            target = changes.target(summary)
+            return ChangeItem(
+                named(summary),
+                lambda run: repair(target, where, force=run.force, context=run.context, group=run.group),
+            )
+
+        def describe(done: Sequence[Cleaned]) -> str:
+            what = sessions_named(sessions) if len(done) == len(sessions) else plural(len(done), "session")
+            if to is not None:
+                return f"Wrote a repaired copy of {what} to {clean(shorten_home(done[0].to or '', self.browser.home))}."
+            return f"Repaired {what}; the original is in the trash."
+
+        changes.carry_out(ChangePlan(title="Repairing", items=[item(one) for one in sessions], describe=describe))
+
+    def _ask_for_file(self, summary: Summary) -> None:
+        def hint(typed: str) -> Line:
+            return [("A new file, or a folder in which the copy keeps its name.", "dim")]
+
+        def answered(typed: str | None) -> None:
+            if typed is not None and typed.strip():
+                self._repair([summary], expanded(typed, self.browser.home))
+
+        parts = session_parts([summary], self.browser.home)
+        prompt = PromptScreen("Repaired copy", parts, placeholder="path of the copy", hint=hint, accepting="write")
+        self.browser.push_screen(prompt, answered)
+
+
+def _sessions(findings: Iterable[Finding]) -> list[Summary]:
+    return list({one.summary.path: one.summary for one in findings}.values())

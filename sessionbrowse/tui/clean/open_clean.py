@@ -1,0 +1,66 @@
+"""The commands that open the doctor and the clean-up, after the files are read in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sessionbrowse.model.clean.cleanup import CleanupRow
+from sessionbrowse.services.clean.cleanup import find_cleanup
+from sessionbrowse.text import clean
+from sessionbrowse.tui.clean.cleanup_screen import CleanupScreen
+from sessionbrowse.tui.clean.doctor_screen import DoctorScreen, Finding, examine_all
+from sessionbrowse.tui.lists.screen import BrowseScreen
+from sessionbrowse.tui.paint.words import plural
+from sessionbrowse.tui.session.screen import SessionScreen
+from sessionbrowse.tui.shell.change_plan import ChangeRun
+
+
+def do_cleanup(screen: BrowseScreen) -> None:
+    """Find the sessions that could go, and list them."""
+    browser = screen.browser
+
+    def work(run: ChangeRun) -> list[CleanupRow]:
+        def report(done: int, total: int, path: str) -> None:
+            run.report(done, total, clean(path.rpartition("/")[2]))
+
+        summaries, pins = browser.library.all(), browser.source.pins()
+        return find_cleanup(summaries, run.context, pins, progress=report, cancelled=run.stopped)
+
+    def look(take: Callable[[list[CleanupRow]], None]) -> None:
+        browser.changes.run(work, take)
+
+    def show(rows: list[CleanupRow]) -> None:
+        if rows:
+            browser.push_screen(CleanupScreen(rows, look))
+        else:
+            browser.say(CleanupScreen.NOTHING)
+
+    look(show)
+
+
+def do_doctor(screen: BrowseScreen) -> None:
+    """Examine the selected sessions, or without a selection all of them."""
+    is_selected = bool(screen.sessions_list.marks)
+    summaries = list(screen.chosen) if is_selected else screen.browser.library.all()
+    browser = screen.browser
+
+    def show(findings: list[Finding]) -> None:
+        if findings:
+            browser.push_screen(DoctorScreen(findings, is_one=len(summaries) == 1))
+        else:
+            browser.say(f"No damage found in {plural(len(summaries), 'session')}.")
+
+    browser.changes.run(lambda run: examine_all(summaries, run), show)
+
+
+def do_damage(screen: SessionScreen) -> None:
+    """Examine the session that is shown."""
+    browser, summary = screen.browser, screen.summary
+
+    def show(findings: list[Finding]) -> None:
+        if findings:
+            browser.push_screen(DoctorScreen(findings, is_one=True))
+        else:
+            browser.say("No damage found in this session.")
+
+    browser.changes.run(lambda run: examine_all([summary], run), show)

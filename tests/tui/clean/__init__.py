@@ -1,0 +1,1 @@
+"""Tests of the doctor and the clean-up screen."""
