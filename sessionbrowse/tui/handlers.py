@@ -11,7 +11,7 @@ from typing import Any
 
 from sessionbrowse.tui import copying
 from sessionbrowse.tui.changes import archive, checkout, delete, fork, label, relocate, rename, restore, undo
-from sessionbrowse.tui.clean import open_clean
+from sessionbrowse.tui.clean import clean_copy, open_clean
 from sessionbrowse.tui.commands.command import CUSTOM_ID
 from sessionbrowse.tui.dialogs import help, palette
 from sessionbrowse.tui.lists import families, filter, panes, pin, scope, selection, sort
@@ -38,7 +38,18 @@ LISTS = (
     selection,
     sort,
 )
-SESSION = (label, checkout, open_clean, compare, entry_view, tree_filters, tree_find, tree_folding, tree_moving)
+SESSION = (
+    label,
+    checkout,
+    clean_copy,
+    open_clean,
+    compare,
+    entry_view,
+    tree_filters,
+    tree_find,
+    tree_folding,
+    tree_moving,
+)
 BOTH = (rename, fork, undo, copying, resume, open_search)
 
 MODULES = {

@@ -27,7 +27,7 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import places_of
 from sessionbrowse.store.own.pins import read_pins
 from sessionbrowse.store.write.admission import Target
-from sessionbrowse.text import clean, cost, size
+from sessionbrowse.text import clean, size
 
 _SIZE = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
@@ -260,28 +260,14 @@ def _print(done: Cleaned) -> None:
         return
     for one in preview.reparented:
         output.note(f"{clean(one.id)}: parent {clean(one.before or 'none')} → {clean(one.after or 'none')}")
-    if preview.labels or preview.name_again:
-        what = [f"{len(preview.labels)} labels"] * bool(preview.labels) + ["the name"] * preview.name_again
-        output.note(f"Written again at the end: {' and '.join(what)}.")
-    if preview.labels_gone:
-        output.note(f"Labels that go with their entries: {preview.labels_gone}.")
-    if preview.compactions:
-        output.note(f"Compactions with another first kept entry: {', '.join(map(clean, preview.compactions))}.")
-    if preview.leaf_moved:
-        output.note(f"The session is resumed at {clean(preview.leaf_id or '(no id)')}.")
+    for sentence in preview.sentences:
+        output.note(sentence)
 
 
 def _sentence(done: Cleaned) -> str:
-    removed = done.preview.removed
     if done.preview.changes_nothing:
         return f"{clean(done.path)}: nothing to remove"
-    parts = [f"{removed.entries:,} entries"] * bool(removed.entries)
-    parts += [f"{removed.images:,} images"] * bool(removed.images)
-    parts += [size(removed.bytes) if removed.bytes >= 0 else f"-{size(-removed.bytes)}"]
-    parts += [f"about {removed.tokens:,} tokens"] * (removed.tokens > 0)
-    if removed.requests:
-        parts.append(f"{removed.requests:,} requests of {cost(removed.cost) or '$0'}")
-    return f"{clean(done.path)}: {'would remove' if done.dry_run else 'removed'} {', '.join(parts)}"
+    return f"{clean(done.path)}: {'would remove' if done.dry_run else 'removed'} {done.preview.removed.words}"
 
 
 def _byte_count(text: str) -> int:

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from sessionbrowse.format.json_value import Json
+from sessionbrowse.model.clean.plan import counted
 from sessionbrowse.model.clean.session_content import SessionContent
 from sessionbrowse.model.listing.families import families, is_stub
 from sessionbrowse.model.listing.summary import Summary
@@ -94,7 +95,7 @@ def _row(
         return CleanupRow(summary=one, kind=kind, reason=f"{words} {_short_name(kept)}", kept=kept.path)
     content = contents.get(one.path)
     if content is not None and content.media_bytes >= LARGE_BYTES:
-        images = f"{content.media:,} image{'' if content.media == 1 else 's'}"
+        images = counted(content.media, "image")
         return CleanupRow(summary=one, kind="large", reason=f"{images} of {size(content.media_bytes)}")
     if one.archived:
         return CleanupRow(summary=one, kind="archived", reason="archived")

@@ -6,6 +6,7 @@ from msgspec import Struct, field
 
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.clean.masker import Masker
+from sessionbrowse.text import clean, cost, size
 
 
 class CleanPlan(Struct, frozen=True, kw_only=True):
@@ -47,6 +48,17 @@ class Removed(Struct, frozen=True, kw_only=True):
     requests: int = 0
     cost: float = 0
 
+    @property
+    def words(self) -> str:
+        """The amounts as words; a copy that is larger than its original has a negative size."""
+        parts = [counted(self.entries, "entry", "entries")] * bool(self.entries)
+        parts += [counted(self.images, "image")] * bool(self.images)
+        parts += [size(self.bytes) if self.bytes >= 0 else f"-{size(-self.bytes)}"]
+        parts += [f"about {self.tokens:,} tokens"] * (self.tokens > 0)
+        if self.requests:
+            parts.append(f"{counted(self.requests, 'request')} of {cost(self.cost) or '$0'}")
+        return ", ".join(parts)
+
 
 class CopyPreview(Struct, frozen=True, kw_only=True):
     """The difference between a copy and its original.
@@ -74,9 +86,29 @@ class CopyPreview(Struct, frozen=True, kw_only=True):
         """True if the copy has the bytes of its original."""
         return not (self.removed.entries or self.removed.bytes or self.changed_lines)
 
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The effects on labels, name, compactions and leaf, as sentences."""
+        sentences = []
+        if self.labels or self.name_again:
+            what = [counted(len(self.labels), "label")] * bool(self.labels) + ["the name"] * self.name_again
+            sentences.append(f"Written again at the end: {' and '.join(what)}.")
+        if self.labels_gone:
+            sentences.append(f"Labels that go with their entries: {self.labels_gone}.")
+        if self.compactions:
+            sentences.append(f"Compactions with another first kept entry: {', '.join(map(clean, self.compactions))}.")
+        if self.leaf_moved:
+            sentences.append(f"The session is resumed at {clean(self.leaf_id or '(no id)')}.")
+        return tuple(sentences)
+
     def document(self) -> dict[str, Json]:
         """Return the preview as a JSON object."""
         import msgspec  # imported here: only output needs it
 
         document: dict[str, Json] = msgspec.to_builtins(self)
         return document
+
+
+def counted(number: int, word: str, words: str | None = None) -> str:
+    """Return a number with its noun: `1 entry`, `2 entries`."""
+    return f"{number:,} {word if number == 1 else words or word + 's'}"

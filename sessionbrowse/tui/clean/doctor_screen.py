@@ -13,15 +13,15 @@ from sessionbrowse.services.clean.doctor import Examined, examine, repair
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.checkout import do_checkout
 from sessionbrowse.tui.changes.delete import do_delete
-from sessionbrowse.tui.changes.fork import expanded
 from sessionbrowse.tui.changes.relocate import do_relocate
 from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
+from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.findings_screen import FindingsScreen
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import DOCTOR
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.data.source import SessionUpdates
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import session_title
 from sessionbrowse.tui.paint.spans import Line, fit, pad
@@ -188,7 +188,7 @@ class DoctorScreen(FindingsScreen[Finding]):
                 case "repair":
                     self._repair(broken)
                 case "copy":
-                    self._ask_for_file(broken[0])
+                    ask_for_file(self, broken[0], "Repaired copy", lambda to: self._repair(broken, to))
                 case "checkout":
                     do_checkout(self)
                 case "relocate":
@@ -216,18 +216,6 @@ class DoctorScreen(FindingsScreen[Finding]):
             return f"Repaired {what}; the original is in the trash."
 
         changes.carry_out(ChangePlan(title="Repairing", items=[item(one) for one in sessions], describe=describe))
-
-    def _ask_for_file(self, summary: Summary) -> None:
-        def hint(typed: str) -> Line:
-            return [("A new file, or a folder in which the copy keeps its name.", "dim")]
-
-        def answered(typed: str | None) -> None:
-            if typed is not None and typed.strip():
-                self._repair([summary], expanded(typed, self.browser.home))
-
-        parts = session_parts([summary], self.browser.home)
-        prompt = PromptScreen("Repaired copy", parts, placeholder="path of the copy", hint=hint, accepting="write")
-        self.browser.push_screen(prompt, answered)
 
 
 def _sessions(findings: Iterable[Finding]) -> list[Summary]:

@@ -268,6 +268,7 @@ _ROWS: tuple[Command, ...] = (
         row("filter_all", "5 ctrl+a alt+a", "All rows", "Show all entries, or the usual rows", (TREE,)),
         row("next_filter", "ctrl+o", "Next filter", "Switch to the next tree filter", (TREE,)),
         row("previous_filter", "ctrl+shift+o", "Previous filter", "Switch to the previous tree filter", (TREE,)),
+        row("mark_branch", "x", "Mark branch", "Mark the entry and all below it to prune", (TREE,), needs_entry),
         row("label_times", "T", "Label times", "Show or hide the times of labels", (TREE,), needs_labels),
     ),
     *in_group(
@@ -298,6 +299,8 @@ _ROWS: tuple[Command, ...] = (
             (SESSIONS, PREVIEW, DOCTOR, CLEANUP),
             needs_session,
         ),
+        row("prune", "X", "Prune", "Drop branches: preview, then a copy or in place", (TREE, VIEW), needs_rows),
+        row("shrink", "S", "Shrink", "Drop images, large output, old reasoning", (TREE, VIEW), needs_rows),
         row("archive", "a", "Archive", "Archive the session, or unarchive it", (SESSIONS, PREVIEW), needs_session),
         row("restore", "t", "Trash", "List deleted sessions and restore one", (LIST,)),
         row(

@@ -250,6 +250,11 @@ class SessionScreen(PanedScreen):
         self._show_header()
         self.update_footer()
 
+    @on(RowList.Marked, "#tree")
+    def _branch_marked(self, event: RowList.Marked) -> None:
+        event.stop()
+        self.tree_pane.show_count()
+
     @on(RowList.Entered)
     def _entered(self, event: RowList.Entered) -> None:
         event.stop()

@@ -109,6 +109,11 @@ class TreePane:
             # The file was rewritten: the current rows belong to the old file, so the list is emptied.
             self.shown, self._stood = NOTHING_SHOWN, None
             self.row_list.set_rows([])
+        # A program may have rewritten the file, with other entries at the same places.
+        ids = before.ids if before is not None else ()
+        self.row_list.marks = {
+            at for at in self.row_list.marks if isinstance(at, int) and session.ids[at : at + 1] == ids[at : at + 1]
+        }
         self.session = session
         self.marked = None if self.marked is not None and self.marked >= len(session.ids) else self.marked
         self._texts = RowTexts(session, self._screen.browser.home, self._screen.lane("texts", self.take_texts))
@@ -164,7 +169,7 @@ class TreePane:
         empty = no_rows_sentence(self.session, self.state, self.shown, self._screen.browser.keys.key_of)
         self.row_list.set_rows(self.rows.indexes, cursor=cursor, empty=empty)
         self.row_list.border_title = tree_title(self.state)
-        self.row_list.border_subtitle = f"{len(self.rows):,}"
+        self.show_count()
         self._changed()
         if self.filter_line.display:
             self.show_found()
@@ -232,6 +237,17 @@ class TreePane:
     def _shift(self) -> int:
         row = self.row
         return shift_for(row, self.row_list.room - GUTTER) if row is not None else 0
+
+    @property
+    def marked_branches(self) -> list[str]:
+        """The ids of the entries that are marked to be pruned with everything below them."""
+        marks = sorted(at for at in self.row_list.marks if isinstance(at, int))
+        return [entry_id for at in marks if self.session is not None and (entry_id := self.session.ids[at])]
+
+    def show_count(self) -> None:
+        """Show the numbers of rows and of marked branches at the border of the tree."""
+        marked = len(self.row_list.marks)
+        self.row_list.border_subtitle = f"{marked:,} marked · {len(self.rows):,}" if marked else f"{len(self.rows):,}"
 
     def mark(self, index: int | None) -> None:
         """Mark an entry for comparison, or with None remove the mark."""

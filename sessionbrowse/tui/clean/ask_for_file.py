@@ -1,0 +1,28 @@
+"""The question for the file of a copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.tui.changes.fork import expanded
+from sessionbrowse.tui.changes.session_titles import session_parts
+from sessionbrowse.tui.dialogs.dialogs import PromptScreen
+from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+
+
+def ask_for_file(screen: CommandScreen[None], summary: Summary, title: str, write: Callable[[str], object]) -> None:
+    """Ask where the copy of a session goes, and pass the path to `write`."""
+    home = screen.browser.home
+
+    def hint(typed: str) -> Line:
+        return [("A new file, or a folder in which the copy keeps its name.", "dim")]
+
+    def answered(typed: str | None) -> None:
+        if typed is not None and typed.strip():
+            write(expanded(typed, home))
+
+    parts = session_parts([summary], home)
+    prompt = PromptScreen(title, parts, placeholder="path of the copy", hint=hint, accepting="write")
+    screen.browser.push_screen(prompt, answered)

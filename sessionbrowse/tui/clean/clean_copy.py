@@ -1,0 +1,151 @@
+"""Prune and shrink the session whose tree is shown: first a preview, then a copy, in place or beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, clean_session
+from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
+from sessionbrowse.text import clean, shorten_home, size
+from sessionbrowse.tui.changes.session_titles import named, quoted, session_parts
+from sessionbrowse.tui.clean.ask_for_file import ask_for_file
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.words import plural
+from sessionbrowse.tui.session.screen import SessionScreen
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+
+LARGE_RESULT = 16 * 1024
+"""Bytes above which the output of a tool is large."""
+_DONE = {"prune": "Pruned", "shrink": "Shrunk"}
+
+
+def do_mark_branch(screen: SessionScreen) -> None:
+    """Mark the entry under the cursor, with everything below it, to be pruned; or remove the mark."""
+    screen.tree_pane.row_list.toggle_mark()
+
+
+def do_prune(screen: SessionScreen) -> None:
+    """Choose the branches to drop: the marked ones, or abandoned ones; then show what goes."""
+    marked, entry_id = screen.tree_pane.marked_branches, screen.entry_id
+    choices = [Choice("marked", f"Drop {plural(len(marked), 'marked branch', 'marked branches')}")] if marked else []
+    choices += [
+        Choice("unlabelled", "Drop abandoned branches, except labelled ones"),
+        Choice("abandoned", "Drop all abandoned branches"),
+    ]
+    if not marked and entry_id is not None:
+        choices.append(Choice("cursor", "Drop the entry at the cursor and all below it"))
+
+    def answered(key: str | None) -> None:
+        match key:
+            case "marked":
+                _preview(screen, "prune", branches_plan(marked))
+            case "unlabelled" | "abandoned":
+                keep_labelled = key == "unlabelled"
+                _preview(screen, "prune", branches_plan((), all_abandoned=True, keep_labelled=keep_labelled))
+            case "cursor" if entry_id is not None:
+                _preview(screen, "prune", branches_plan([entry_id]))
+
+    parts = session_parts([screen.summary], screen.browser.home)
+    screen.browser.push_screen(AskScreen("Prune", parts, choices), answered)
+
+
+def do_shrink(screen: SessionScreen) -> None:
+    """Choose the large contents to drop, then show what goes."""
+    plans = {
+        "images": (shrink_plan(images=True), "Drop images"),
+        "results": (shrink_plan(results_over=LARGE_RESULT), f"Drop tool output over {size(LARGE_RESULT)}"),
+        "thinking": (shrink_plan(thinking=True), "Drop reasoning before the last turn"),
+        "all": (shrink_plan(images=True, results_over=LARGE_RESULT, thinking=True), "Drop all of these"),
+    }
+
+    def answered(key: str | None) -> None:
+        if key is not None:
+            _preview(screen, "shrink", plans[key][0])
+
+    parts = session_parts([screen.summary], screen.browser.home)
+    choices = [Choice(key, words) for key, (_, words) in plans.items()]
+    screen.browser.push_screen(AskScreen("Shrink", parts, choices), answered)
+
+
+def _preview(screen: SessionScreen, verb: str, plan: MakePlan) -> None:
+    """Work out in the background what goes, show it, and ask where the copy is made."""
+    browser = screen.browser
+    target = browser.changes.target(screen.summary)
+
+    def look(run: ChangeRun) -> Cleaned:
+        return clean_session(target, verb, plan, Where(), dry_run=True, context=run.context)
+
+    def ask(seen: Cleaned) -> None:
+        if seen.preview.changes_nothing:
+            browser.say("Nothing to drop here.")
+            return
+        choices = [
+            Choice("beside", "Copy as a new session", "the original stays"),
+            Choice("file", "Write a copy to a file …", "the original stays"),
+            Choice("place", "Replace this session", "original to the trash"),
+            Choice("no", "Cancel"),
+        ]
+
+        def answered(key: str | None) -> None:
+            match key:
+                case "beside":
+                    where = Where(to=os.path.dirname(screen.summary.path), new_id=True)
+                    _make(screen, verb, plan, where, seen)
+                case "file":
+                    title = f"{_DONE[verb]} copy"
+                    ask_for_file(
+                        screen, screen.summary, title, lambda to: _make(screen, verb, plan, Where(to=to), seen)
+                    )
+                case "place":
+                    _make(screen, verb, plan, Where(), seen)
+
+        browser.push_screen(AskScreen(verb.capitalize(), preview_parts(seen), choices), answered)
+
+    browser.changes.run(look, ask)
+
+
+def preview_parts(seen: Cleaned) -> list[Part]:
+    """Return the lines that tell what a copy leaves out, and what that changes."""
+    preview = seen.preview
+    lines: list[Line] = [[("Goes: ", "dim"), (preview.removed.words, "title")]]
+    lines.append([("Stays: ", "dim"), (f"{preview.kept_entries:,} entries", "")])
+    if preview.reparented:
+        lines.append([(f"{plural(len(preview.reparented), 'entry gets', 'entries get')} another parent.", "")])
+    last = len(preview.sentences) - 1 if preview.leaf_moved else None
+    lines += [[(one, "warning" if number == last else "")] for number, one in enumerate(preview.sentences)]
+    lines += [[(clean(note), "dim")] for note in seen.notes]
+    return [*[LinePart(line) for line in lines], LinePart([])]
+
+
+def _make(screen: SessionScreen, verb: str, plan: MakePlan, where: Where, seen: Cleaned) -> None:
+    """Make the copy, if the session is still as it was in the preview."""
+    browser, summary = screen.browser, screen.summary
+    target = browser.changes.target(summary)
+
+    def make(run: ChangeRun) -> Cleaned:
+        return clean_session(
+            target,
+            verb,
+            plan,
+            where,
+            force=run.force,
+            expected=seen.seen,
+            context=run.context,
+            group=run.group,
+        )
+
+    def describe(done: Sequence[Cleaned]) -> str:
+        gone = done[0].preview.removed.words
+        if done[0].to is not None:
+            return f"Wrote {clean(shorten_home(done[0].to, browser.home))} without {gone}."
+        return f"{_DONE[verb]}: {quoted(named(summary))} is without {gone}. The original is in the trash."
+
+    def then(done: Sequence[Cleaned]) -> None:
+        screen.tree_pane.row_list.clear_marks()
+
+    browser.changes.carry_out(
+        ChangePlan(title="Copying", items=[ChangeItem(named(summary), make)], describe=describe, on_success=then)
+    )
