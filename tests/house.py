@@ -43,6 +43,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "sessions of a store that could go, with reasons": 270,
     "doctor and clean-up on the screen: findings to mark, mends, one undo": 330,
     "pruning and shrinking from the tree: marks, preview, copy or in place": 160,
+    "exports and masked copies from the screen, with the review": 240,
     "exports: a page without requests, Markdown, JSONL, JSON": 330,
     "ranking sessions by relevance": 700,
     "search by relevance in the browser: sessions with their hits, two orders, from hit to hit": 330,

@@ -11,7 +11,7 @@ from typing import Any
 
 from sessionbrowse.tui import copying
 from sessionbrowse.tui.changes import archive, checkout, delete, fork, label, relocate, rename, restore, undo
-from sessionbrowse.tui.clean import clean_copy, open_clean
+from sessionbrowse.tui.clean import clean_copy, export_session, open_clean, redact_session
 from sessionbrowse.tui.commands.command import CUSTOM_ID
 from sessionbrowse.tui.dialogs import help, palette
 from sessionbrowse.tui.lists import families, filter, panes, pin, scope, selection, sort
@@ -50,7 +50,7 @@ SESSION = (
     tree_folding,
     tree_moving,
 )
-BOTH = (rename, fork, undo, copying, resume, open_search)
+BOTH = (export_session, redact_session, rename, fork, undo, copying, resume, open_search)
 
 MODULES = {
     "browse": (*LISTS, *BOTH, *EVERY_SCREEN),
@@ -58,6 +58,7 @@ MODULES = {
     "search": (resume, *EVERY_SCREEN),
     "doctor": (delete, selection, undo, *EVERY_SCREEN),
     "cleanup": (selection, undo, *EVERY_SCREEN),
+    "review": (selection, *EVERY_SCREEN),
     "checkpoints": (resume, undo, *EVERY_SCREEN),
 }
 """The modules with the command functions of each screen, by screen name; other screens use only `EVERY_SCREEN`."""

@@ -128,3 +128,12 @@ def test_wrong_settings_refuse_because_own_patterns_may_be_missing(
     to = tmp_path / "copy.jsonl"
     status, _, err = run(capfd, "redact", str(session), "--to", str(to), "--yes")
     assert (status, "redact_patterns" in err, to.exists()) == (1, True, False)
+
+
+def test_the_context_of_a_secret_does_not_show_another(
+    session: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path
+):
+    session.write_bytes(line(header(cwd="/")) + line(user("00000001", None, f"first {SECRET} then {OTHER} end")))
+    _, _, err = run(capfd, "redact", str(session), "--to", str(tmp_path / "copy.jsonl"), "--dry-run")
+    assert (SECRET in err, OTHER in err) == (False, False)
+    assert err.count("characters)«") == 2

@@ -107,6 +107,7 @@ STATISTICS = (
 """What the sessions cost."""
 
 CLEANING = (
+    Walk("browse", SECOND_SESSION, (Scene("export", "E", "escape", window="Export"),)),
     Walk("doctor", f"{FIRST_SESSION} exclamation_mark", (Scene("doctor"), Scene("doctor-marked", "space space"))),
     Walk(
         "cleanup",

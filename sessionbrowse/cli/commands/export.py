@@ -11,17 +11,15 @@ from sessionbrowse.cli import output
 from sessionbrowse.cli.commands.change import changing_session
 from sessionbrowse.cli.parser import AddCommand, add_ref
 from sessionbrowse.cli.references import find, find_target
+from sessionbrowse.config import cache_dir, load_settings
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.services.clean.clean import Where
-from sessionbrowse.services.clean.redact import Review, Suspect, redact, review_secrets
-from sessionbrowse.services.clean.secret_detector import SecretDetector
+from sessionbrowse.services.clean.redact import Review, Suspect, context_of, redact, review_secrets
+from sessionbrowse.services.clean.secret_detector import SecretDetector, detector_with
 from sessionbrowse.services.export.export import FORMATS, export, export_to
 from sessionbrowse.services.export.redacted import export_redacted
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean
-
-_SHOWN = 4
-"""Characters of a secret that its row shows."""
 
 
 def run_export(arguments: argparse.Namespace) -> int:
@@ -73,28 +71,13 @@ def run_redact(arguments: argparse.Namespace) -> int:
 
 
 def _detector() -> SecretDetector:
-    """Return the detector with the patterns of the settings, and the user's own name."""
-    import getpass
-    from contextlib import suppress
-
-    from sessionbrowse.config import cache_dir, load_settings
-
     loaded = load_settings()
-    if loaded.problems:
-        raise RefusedWrite(f"{clean(loaded.problems[0])} Patterns of your own may be missing; nothing was written.")
-    names = []
-    with suppress(OSError, KeyError, ImportError):
-        names.append(getpass.getuser())
-    return SecretDetector(str(cache_dir() / "secrets"), loaded.settings.redact_patterns, names)
+    return detector_with(loaded.settings.redact_patterns, loaded.problems, str(cache_dir()))
 
 
 def _row(suspect: Suspect) -> str:
-    """Return a row of the review: kind, number of places, line, and the context with most of the secret hidden."""
-    secret = suspect.mask.secret
-    is_name = suspect.mask.kind in ("home-directory", "user-name")
-    shown = secret if is_name else f"{secret[:_SHOWN]}…({len(secret)} characters)"
-    context = " ".join(clean(f"{suspect.before}»{shown}«{suspect.after}").split())
-    return f"{suspect.mask.text}  {suspect.count}×  line {suspect.line}  {context}"
+    """Return a row of the review: mask, number of places, line, and the context with most of the secret hidden."""
+    return f"{suspect.mask.text}  {suspect.count}×  line {suspect.line}  {context_of(suspect)}"
 
 
 def _kept(review: Review, everything: bool) -> tuple[Suspect, ...]:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -22,8 +22,12 @@ from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.writer import opened
+from sessionbrowse.text import clean
 
 _AROUND = 40
+_NEARBY = 8192
+_SHOWN = 4
+"""Characters of a secret that its context shows."""
 _JOINED = 400
 _TOKEN = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _LEAST = 6
@@ -68,14 +72,34 @@ def suspects_in(content: bytes, detector: SecretDetector) -> tuple[Suspect, ...]
             first.setdefault(key, (found, number, text))
             counts[key] += 1
     numbers: Counter[str] = Counter()
+    masks = {}
+    for key, (found, _, _) in first.items():
+        numbers[found.kind] += 1
+        masks[key] = Mask(found.kind, found.secret, _mask_text(found.kind, numbers[found.kind]), is_word=key[0])
+    hide = _hiding([mask for mask in masks.values() if mask.kind not in _PEOPLE])
     suspects = []
     for key, (found, number, text) in first.items():
-        numbers[found.kind] += 1
-        mask = Mask(found.kind, found.secret, _mask_text(found.kind, numbers[found.kind]), is_word=key[0])
         end = found.start + len(found.secret)
-        before, after = text[max(0, found.start - _AROUND) : found.start], text[end : end + _AROUND]
-        suspects.append(Suspect(mask, counts[key], number, before, after))
+        before = hide(text[max(0, found.start - _NEARBY) : found.start])[-_AROUND:]
+        after = hide(text[end : end + _NEARBY])[:_AROUND]
+        suspects.append(Suspect(masks[key], counts[key], number, before, after))
     return tuple(suspects)
+
+
+def _hiding(masks: Sequence[Mask]) -> Callable[[str], str]:
+    """Return a function that puts masks in place of secrets, because the context of one may hold others."""
+    text_of = {mask.secret: mask.text for mask in masks}
+    if not text_of:
+        return lambda text: text
+    pattern = re.compile("|".join(re.escape(secret) for secret in sorted(text_of, key=len, reverse=True)))
+    return lambda text: pattern.sub(lambda match: text_of[match[0]], text)
+
+
+def context_of(suspect: Suspect) -> str:
+    """Return the text around the first place of a secret as one clean line; of the secret only the beginning shows."""
+    secret = suspect.mask.secret
+    shown = secret if suspect.mask.kind in _PEOPLE else f"{secret[:_SHOWN]}…({len(secret)} characters)"
+    return " ".join(clean(f"{suspect.before}»{shown}«{suspect.after}").split())
 
 
 def redact(

@@ -5,13 +5,16 @@ Nothing here uses the network: secrets are never tried out.
 
 from __future__ import annotations
 
+import getpass
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 
 from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.text import clean
 
 INSTALL = "pip install 'sessionbrowse[redact]'"
 _KIND = re.compile(r"^[a-z]+\.|\.\d+$")
@@ -132,6 +135,20 @@ class SecretDetector:
             found = re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])", text)
             if found:
                 yield SecretAt("user-name", name, found.start())
+
+
+def detector_with(patterns: Sequence[str], problems: Sequence[str], cache: str) -> SecretDetector:
+    """Return the detector with the patterns of the settings and the name of this user; `cache` keeps its rules.
+
+    Raises:
+        RefusedWrite: the settings have `problems`, so patterns may be missing; otherwise as `SecretDetector`.
+    """
+    if problems:
+        raise RefusedWrite(f"{clean(problems[0])} Patterns of your own may be missing; nothing was written.")
+    names = []
+    with suppress(OSError, KeyError, ImportError):
+        names.append(getpass.getuser())
+    return SecretDetector(os.path.join(cache, "secrets"), patterns, names)
 
 
 def is_telling(name: str) -> bool:

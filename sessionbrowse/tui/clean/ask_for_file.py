@@ -12,17 +12,23 @@ from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
-def ask_for_file(screen: CommandScreen[None], summary: Summary, title: str, write: Callable[[str], object]) -> None:
+def ask_for_file(
+    screen: CommandScreen[None],
+    summary: Summary,
+    title: str,
+    write: Callable[[str], object],
+    hint: str = "A new file, or a folder in which the copy keeps its name.",
+) -> None:
     """Ask where the copy of a session goes, and pass the path to `write`."""
     home = screen.browser.home
 
-    def hint(typed: str) -> Line:
-        return [("A new file, or a folder in which the copy keeps its name.", "dim")]
+    def said(typed: str) -> Line:
+        return [(hint, "dim")]
 
     def answered(typed: str | None) -> None:
         if typed is not None and typed.strip():
             write(expanded(typed, home))
 
     parts = session_parts([summary], home)
-    prompt = PromptScreen(title, parts, placeholder="path of the copy", hint=hint, accepting="write")
+    prompt = PromptScreen(title, parts, placeholder="path of the copy", hint=said, accepting="write")
     screen.browser.push_screen(prompt, answered)

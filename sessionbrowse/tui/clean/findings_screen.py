@@ -68,6 +68,13 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
         """Return the words for how much there is in the list."""
         return f"{plural(len(sessions), 'session')}, {size(sum(one.bytes for one in sessions))}"
 
+    def marked_words(self) -> Line:
+        """Return how much is marked, for the right end of the bar at the top."""
+        if not self.sessions_list.marks:
+            return []
+        chosen = size(sum(one.bytes for one in self.chosen))
+        return [(f"{plural(len(self.chosen), 'session')} marked, {chosen}", "accent")]
+
     def path_part(self, path: str, before: str = "") -> Part:
         """Return a line with the end of a path, which names the file."""
         shown = clean(shorten_home(path, self.browser.home))
@@ -135,11 +142,7 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
         self.query_one("#finding", TextView).show(self.parts_of(finding) if finding is not None else [])
         sessions = {one.path: one for one in map(self.session_of, self.findings)}
         left: Line = [(self.HEADING, "title"), (f"  {self.amount(list(sessions.values()))}", "dim")]
-        right: Line = []
-        if self.sessions_list.marks:
-            chosen = size(sum(one.bytes for one in self.chosen))
-            right = [(f"{plural(len(self.chosen), 'session')} marked, {chosen}", "accent")]
-        self.query_one("#header", Bar).show(left, right)
+        self.query_one("#header", Bar).show(left, self.marked_words())
         self.update_footer()
 
     def _render_row(self, index: int, width: int, state: RowState) -> Line:

@@ -23,6 +23,7 @@ CHECKPOINTS = "checkpoints"
 STATS = "stats"  # the statistics
 DOCTOR = "doctor"  # the damage of sessions
 CLEANUP = "cleanup"  # the sessions that could go
+REVIEW = "review"  # the secrets to mask
 DIALOG = "dialog"  # a dialog that asks a question
 PROMPT = "prompt"  # the line of a dialog is focused
 WORKING = "working"  # the progress window of running changes
@@ -48,6 +49,7 @@ CONTEXT_NAMES = {
     STATS: "statistics",
     DOCTOR: "doctor",
     CLEANUP: "clean-up",
+    REVIEW: "review of secrets",
     DIALOG: "dialogs",
     PROMPT: "dialogs with a text line",
     WORKING: "work under way",
@@ -71,6 +73,7 @@ CONTEXT_STACKS = (
     (STATS, EVERYWHERE),
     (DOCTOR, EVERYWHERE),
     (CLEANUP, EVERYWHERE),
+    (REVIEW, EVERYWHERE),
     (DIALOG, EVERYWHERE),
     (PROMPT,),
     (WORKING, EVERYWHERE),

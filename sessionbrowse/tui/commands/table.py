@@ -36,6 +36,7 @@ from sessionbrowse.tui.commands.contexts import (
     PROMPT,
     RESULTS,
     RESULTS_VIEW,
+    REVIEW,
     SEARCHING,
     SESSION,
     SESSIONS,
@@ -70,7 +71,7 @@ from sessionbrowse.tui.commands.reasons import (
     needs_session,
 )
 
-_MARKABLE = (SESSIONS, DOCTOR, CLEANUP)
+_MARKABLE = (SESSIONS, DOCTOR, CLEANUP, REVIEW)
 
 # Each row: id, keys, title, help, contexts, and the function that returns why the command is unavailable.
 _ROWS: tuple[Command, ...] = (
@@ -105,7 +106,7 @@ _ROWS: tuple[Command, ...] = (
             (SESSIONS, PREVIEW, TREE, RESULTS, CHECKPOINTS),
             needs_rows,
         ),
-        row("back", "escape", "Back", "Clear the filter, or go back", (LIST, SESSION, DOCTOR, CLEANUP)),
+        row("back", "escape", "Back", "Clear the filter, or go back", (LIST, SESSION, DOCTOR, CLEANUP, REVIEW)),
         row("resume", "r", "Resume", "Run the agent on the session", (LIST, SESSION, RESULTS), needs_session),
         row(
             "resume_as",
@@ -132,6 +133,14 @@ _ROWS: tuple[Command, ...] = (
             needs_session,
         ),
         row("edit", "e", "Open editor", "Open a copy in your editor", (SESSIONS, PREVIEW, TREE, VIEW), needs_session),
+        row(
+            "export",
+            "E",
+            "Export",
+            "Write HTML, Markdown, JSONL or JSON to a file",
+            (SESSIONS, PREVIEW, TREE, VIEW),
+            needs_session,
+        ),
         row("open_image", "i", "Open image", "Open the image in the system's viewer", (SESSION,), needs_image),
         row(
             "open_found",
@@ -301,6 +310,15 @@ _ROWS: tuple[Command, ...] = (
         ),
         row("prune", "X", "Prune", "Drop branches: preview, then a copy or in place", (TREE, VIEW), needs_rows),
         row("shrink", "S", "Shrink", "Drop images, large output, old reasoning", (TREE, VIEW), needs_rows),
+        row(
+            "redact",
+            "K",
+            "Redact",
+            "Copy without secrets and names, after a review",
+            (SESSIONS, PREVIEW, TREE, VIEW),
+            needs_session,
+        ),
+        row("mask", "enter", "Mask marked", "Mask what is marked, keep the rest", (REVIEW,)),
         row("archive", "a", "Archive", "Archive the session, or unarchive it", (SESSIONS, PREVIEW), needs_session),
         row("restore", "t", "Trash", "List deleted sessions and restore one", (LIST,)),
         row(
@@ -363,7 +381,7 @@ COMMANDS = tuple(
 """Every command, by group, in the order of the help screen."""
 
 _FOOTER_IDS = """
-    open browse mend stats_open stats_table stats_period stats_sort
+    open browse mask mend stats_open stats_table stats_period stats_sort
     stats_back accept_filter open_marked open_found close demo resume clear_filter resume_there filter found_rows
     found_line next_view found_view rename label scope next_filter search_tools checkout delete toggle_fold
     search_all select sort found_preview stop_search undo back leave_found relocate fork archive preview compare

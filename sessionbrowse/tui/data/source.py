@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sessionbrowse.model.session.session import Session
     from sessionbrowse.services.background.channel import Channel
     from sessionbrowse.services.background.search_messages import SearchAnswer
+    from sessionbrowse.services.clean.secret_detector import SecretDetector
     from sessionbrowse.services.list.scan import Batch
     from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
@@ -51,6 +52,8 @@ class Source(Struct, frozen=True, kw_only=True):
     """Returns the paths that the last scan could not read, with the reasons."""
     count_usage: Callable[[UsageQuestion], UsageAnswer] | None = None
     """Counts what sessions cost; None if that is not possible."""
+    make_detector: Callable[[], SecretDetector] | None = None
+    """Makes what finds secrets, which takes seconds the first time; raises an error if a package is missing."""
     open_search: Callable[[], Channel[SearchAnswer] | None] | None = None
     """Starts the search program; None if that is not possible."""
 

@@ -26,6 +26,7 @@ from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.data.source import Cancelled, Exists, Source, place_of
 
 if TYPE_CHECKING:
+    from sessionbrowse.services.clean.secret_detector import SecretDetector
     from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
 
 
@@ -79,6 +80,11 @@ def source_of(options: BrowseOptions) -> Source:
 
         return ask(UsageScope(str(cache), around.home, dict(around.environ), roots, extra_roots, agents), question)
 
+    def make_detector() -> SecretDetector:
+        from sessionbrowse.services.clean.secret_detector import detector_with
+
+        return detector_with(options.settings.redact_patterns, options.problems, str(cache))
+
     def set_pin_of(summary: Summary, pinned: bool) -> None:
         if summary.id is not None:
             set_pin(state, summary.agent, summary.id, pinned)
@@ -86,6 +92,7 @@ def source_of(options: BrowseOptions) -> Source:
     return Source(
         open_search=open_search,
         count_usage=count_usage,
+        make_detector=make_detector,
         scan=scan_all,
         open_session=Opener(cache).open,
         exists_many=exists_many if roots else noting_projects(exists_many, state),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from sessionbrowse.services.clean.doctor import examine
+from sessionbrowse.tui.data.options import BrowseOptions
+from sessionbrowse.tui.data.sources import source_of
 from tests.support.change_helpers import CONVERSATION, NOW_MS, Store, assistant, entry, header, lines_of, user
 from tests.support.tui_support import Driven, browsing
 
@@ -23,14 +26,16 @@ def store(tmp_path: Path) -> Store:
 
 
 @asynccontextmanager
-async def browsed(store: Store) -> AsyncIterator[Driven]:
+async def browsed(store: Store, make_detector: Callable[[], Any] | None = None) -> AsyncIterator[Driven]:
     """Browse a store at 80 columns with a change context of its own; what is deleted goes to its home."""
     roots = [str(store.home / ".pi")]
     home, environ = str(store.home), {"HOME": str(store.home), "XDG_DATA_HOME": str(store.home / "share")}
     store.environ.update(environ)
-    async with browsing(
-        roots=roots, home=home, here="/nowhere", now_ms=lambda: NOW_MS, context=store.context, size=(80, 24)
-    ) as browser:
+    options: dict[str, Any] = {"roots": roots, "home": home, "here": "/nowhere", "context": store.context}
+    source = source_of(BrowseOptions(**options))
+    if make_detector is not None:
+        source = replace(source, make_detector=make_detector)
+    async with browsing(source, now_ms=lambda: NOW_MS, size=(80, 24), **options) as browser:
         yield browser
 
 

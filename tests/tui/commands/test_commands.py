@@ -8,6 +8,7 @@ import pytest
 
 from sessionbrowse.tui.clean.cleanup_screen import CleanupScreen
 from sessionbrowse.tui.clean.doctor_screen import DoctorScreen
+from sessionbrowse.tui.clean.review_screen import ReviewScreen
 from sessionbrowse.tui.commands.command import GROUPS, CommandContext
 from sessionbrowse.tui.commands.contexts import (
     CHECKPOINTS,
@@ -25,6 +26,7 @@ from sessionbrowse.tui.commands.contexts import (
     PROMPT,
     RESULTS,
     RESULTS_VIEW,
+    REVIEW,
     SEARCHING,
     SESSION,
     SESSIONS,
@@ -71,6 +73,7 @@ SCREENS: dict[str, tuple[type[CommandScreen], ...]] = {
     STATS: (StatsScreen,),
     DOCTOR: (DoctorScreen,),
     CLEANUP: (CleanupScreen,),
+    REVIEW: (ReviewScreen,),
     HELP: (HelpScreen,),
     DIALOG: (AskScreen, PromptScreen),
     PROMPT: (PromptScreen,),
@@ -83,6 +86,7 @@ SCREENS: dict[str, tuple[type[CommandScreen], ...]] = {
         StatsScreen,
         DoctorScreen,
         CleanupScreen,
+        ReviewScreen,
         HelpScreen,
         PaletteScreen,
         WelcomeScreen,
@@ -98,6 +102,7 @@ NAMES: dict[type, str] = {
     CheckpointsScreen: "checkpoints",
     DoctorScreen: "doctor",
     CleanupScreen: "cleanup",
+    ReviewScreen: "review",
 }
 
 

@@ -1,0 +1,105 @@
+"""Export a session from the screen: as HTML, Markdown, JSONL or JSON to a file, or as Markdown to the clipboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.clean.redact import Review
+from sessionbrowse.services.export.export import FORMATS, Format, export, export_to
+from sessionbrowse.services.export.redacted import export_redacted
+from sessionbrowse.text import clean, shorten_home
+from sessionbrowse.tui.changes.session_titles import session_parts
+from sessionbrowse.tui.clean.ask_for_file import ask_for_file
+from sessionbrowse.tui.clean.redact_session import IsMasked, review_session
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.shell.change_plan import ChangeRun
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+
+_TITLES = {
+    "html": ("HTML page", "one file, every branch"),
+    "markdown": ("Markdown", "the active branch"),
+    "jsonl": ("JSONL", "the active branch, as pi exports"),
+    "json": ("JSON", "every branch"),
+}
+_CLIPBOARD = "clipboard"
+Pieces = Callable[[ChangeRun], Iterator[bytes]]
+
+
+def do_export(screen: CommandScreen[None]) -> None:
+    """Choose a format, how much, and whether secrets are masked; then write it."""
+    summary = screen.subject
+    if summary is None:
+        return
+    choices = [Choice(form, *_TITLES[form]) for form in FORMATS]
+    choices.append(Choice(_CLIPBOARD, "Copy as Markdown", "to the clipboard"))
+
+    def answered(key: str | None) -> None:
+        if key is not None:
+            _ask_how(screen, summary, key)
+
+    parts = session_parts([summary], screen.browser.home)
+    screen.browser.push_screen(AskScreen("Export", parts, choices), answered)
+
+
+def _ask_how(screen: CommandScreen[None], summary: Summary, key: str) -> None:
+    entry_id = screen.entry_id if screen.name == "session" else None
+    choices = [Choice("plain", "As it is"), Choice("masked", "Masked, after a review …")]
+    if entry_id is not None:
+        choices += [
+            Choice("plain at", "Only the path to this entry, as it is"),
+            Choice("masked at", "Only the path to this entry, masked …"),
+        ]
+
+    def answered(how: str | None) -> None:
+        if how is None:
+            return
+        at = entry_id if how.endswith(" at") else None
+        form: Format = next((one for one in FORMATS if one == key), "markdown")
+        write = _to_clipboard if key == _CLIPBOARD else _to_file
+        home, target = screen.browser.home, screen.browser.changes.target(summary)
+        if how.startswith("plain"):
+            write(screen, summary, lambda run: export(target.path, target.agent, form, at=at, home=home))
+            return
+
+        def accepted(review: Review, is_masked: IsMasked) -> None:
+            def pieces(run: ChangeRun) -> Iterator[bytes]:
+                return export_redacted(target, form, review, is_masked, at=at, home=home, context=run.context)
+
+            write(screen, summary, pieces)
+
+        review_session(screen, summary, accepted)
+
+    parts = session_parts([summary], screen.browser.home)
+    screen.browser.push_screen(AskScreen(f"Export as {_TITLES.get(key, ('Markdown',))[0]}", parts, choices), answered)
+
+
+def _to_clipboard(screen: CommandScreen[None], summary: Summary, pieces: Pieces) -> None:
+    browser = screen.browser
+
+    def show(content: bytes) -> None:
+        browser.copy(content.decode("utf-8", "replace"), "the session as Markdown")
+
+    browser.changes.run(lambda run: b"".join(_stoppable(pieces(run), run)), show)
+
+
+def _to_file(screen: CommandScreen[None], summary: Summary, pieces: Pieces) -> None:
+    browser = screen.browser
+
+    def write(to: str) -> None:
+        def work(run: ChangeRun) -> str:
+            export_to(to, _stoppable(pieces(run), run), summary.path)
+            return to
+
+        browser.changes.run(work, lambda path: browser.say(f"Wrote {clean(shorten_home(path, browser.home))}."))
+
+    ask_for_file(screen, summary, "Export to file", write, hint="A new file; nothing is overwritten.")
+
+
+def _stoppable(pieces: Iterator[bytes], run: ChangeRun) -> Iterator[bytes]:
+    """Yield the pieces of an export until the user stops it; then no file is made."""
+    for piece in pieces:
+        if run.stopped():
+            raise RefusedWrite("Stopped; nothing was written.")
+        yield piece

@@ -1,0 +1,88 @@
+"""Copy a session without its secrets and names: found in the background, reviewed, then written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.clean.clean import Cleaned, Where
+from sessionbrowse.services.clean.redact import Review, Suspect, redact, review_secrets
+from sessionbrowse.text import clean, shorten_home
+from sessionbrowse.tui.changes.session_titles import named, session_parts
+from sessionbrowse.tui.clean.ask_for_file import ask_for_file
+from sessionbrowse.tui.clean.review_screen import ReviewScreen
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.paint.words import plural
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+
+IsMasked = Callable[[Suspect], bool]
+
+
+def do_redact(screen: CommandScreen[None]) -> None:
+    """Find the secrets of the session, let the user review them, and write a masked copy."""
+    summary = screen.subject
+    if summary is None:
+        return
+
+    def accepted(review: Review, is_masked: IsMasked) -> None:
+        if review.suspects:
+            _ask_where(screen, summary, review, is_masked)
+        else:
+            screen.browser.say("No secret, home directory or user name was found.")
+
+    review_session(screen, summary, accepted)
+
+
+def review_session(screen: CommandScreen[None], summary: Summary, accepted: Callable[[Review, IsMasked], None]) -> None:
+    """Find the secrets of a session in the background and let the user review them; without any, go on at once."""
+    browser = screen.browser
+    target, make_detector = browser.changes.target(summary), browser.source.make_detector
+
+    def find(run: ChangeRun) -> Review:
+        if make_detector is None:
+            raise RefusedWrite("Here nothing can be searched for secrets.")
+        run.report(0, 1, "secrets")
+        return review_secrets(target, make_detector())
+
+    def show(review: Review) -> None:
+        if review.suspects:
+            browser.push_screen(ReviewScreen(summary, review, lambda is_masked: accepted(review, is_masked)))
+        else:
+            accepted(review, lambda suspect: True)
+
+    browser.changes.run(find, show)
+
+
+def _ask_where(screen: CommandScreen[None], summary: Summary, review: Review, is_masked: IsMasked) -> None:
+    choices = [
+        Choice("file", "Write a copy to a file …"),
+        Choice("beside", "Copy as a new session"),
+        Choice("no", "Cancel"),
+    ]
+
+    def answered(key: str | None) -> None:
+        if key == "beside":
+            _write(screen, summary, review, is_masked, Where(to=os.path.dirname(summary.path), new_id=True))
+        elif key == "file":
+            title = "Masked copy"
+            ask_for_file(screen, summary, title, lambda to: _write(screen, summary, review, is_masked, Where(to=to)))
+
+    screen.browser.push_screen(AskScreen("Redact", session_parts([summary], screen.browser.home), choices), answered)
+
+
+def _write(screen: CommandScreen[None], summary: Summary, review: Review, is_masked: IsMasked, where: Where) -> None:
+    browser = screen.browser
+    target = browser.changes.target(summary)
+
+    def make(run: ChangeRun) -> Cleaned:
+        return redact(target, review, is_masked, where, context=run.context)
+
+    def describe(done: Sequence[Cleaned]) -> str:
+        masked = sum(count for _, count in done[0].masks)
+        path = clean(shorten_home(done[0].to or "", browser.home))
+        return f"Masked {plural(masked, 'secret or name', 'secrets and names')}: {path}."
+
+    browser.changes.carry_out(ChangePlan(title="Masking", items=[ChangeItem(named(summary), make)], describe=describe))

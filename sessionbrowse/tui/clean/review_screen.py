@@ -1,0 +1,86 @@
+"""The review of what would be masked: one row for each secret, to mask or to keep; nothing is written before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.clean.redact import Review, Suspect, context_of
+from sessionbrowse.text import clean
+from sessionbrowse.tui.clean.findings_screen import FindingsScreen
+from sessionbrowse.tui.commands.contexts import REVIEW
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.paint.spans import Line, fit, pad, right_aligned
+from sessionbrowse.tui.paint.words import one_line, plural
+
+_MASK_CELLS = 22
+
+
+class ReviewScreen(FindingsScreen[Suspect]):
+    """The secrets and names that were found in a session; marked ones are masked, and at first all are."""
+
+    CONTEXTS = (REVIEW,)
+    HEADING = "Redact"
+
+    def __init__(self, summary: Summary, review: Review, accept: Callable[[Callable[[Suspect], bool]], None]) -> None:
+        """Make the screen; `accept` gets the function that tells for each secret whether it is masked."""
+        super().__init__(review.suspects, name="review")
+        self._summary = summary
+        self._accept = accept
+
+    def on_mount(self) -> None:
+        """Mark everything."""
+        self.sessions_list.marks = {self.key_of(one) for one in self.findings}
+        super().on_mount()
+
+    def key_of(self, finding: Suspect) -> tuple[bool, str]:
+        """Return what tells a secret from others."""
+        return finding.mask.is_word, finding.mask.secret
+
+    def session_of(self, finding: Suspect) -> Summary:
+        """Return the session that is reviewed."""
+        return self._summary
+
+    def amount(self, sessions: Sequence[Summary]) -> str:
+        """Return the number of secrets, and the session's title."""
+        return f"{plural(len(self.findings), 'finding')} in {one_line(self._summary.title, 40)}"
+
+    def marked_words(self) -> Line:
+        """Return how many are masked and how many are kept."""
+        masked = sum(self._is_masked(one) for one in self.findings)
+        kept = len(self.findings) - masked
+        line: Line = [(f"{masked:,} masked", "accent")]
+        return [*line, (f", {kept:,} kept", "warning")] if kept else line
+
+    def row_of(self, finding: Suspect, width: int) -> Line:
+        """Return the mask, the number of places, the line and the text around it."""
+        line: Line = [*pad([(one_line(finding.mask.text), "accent")], _MASK_CELLS), (" ", "")]
+        line += [right_aligned(f"{finding.count:,}×", "dim", 5), ("  ", "")]
+        if width >= 70:
+            line += [*pad([(f"line {finding.line:,}", "dim")], 9), (" ", "")]
+        return fit([*line, (context_of(finding), "")], width)
+
+    def parts_of(self, finding: Suspect) -> Sequence[Part]:
+        """Return the whole context of a secret and what becomes of it."""
+        becomes = f"masked as {clean(finding.mask.text)}" if self._is_masked(finding) else "kept as it is"
+        places = f"{plural(finding.count, 'place')}, the first on line {finding.line:,}; {becomes}"
+        roles = "dim" if self._is_masked(finding) else "warning"
+        return [LinePart([(context_of(finding), "")]), LinePart([(places, roles)])]
+
+    def _is_masked(self, finding: Suspect) -> bool:
+        return self.key_of(finding) in self.sessions_list.marks
+
+    def do_mask(self) -> None:
+        """Go on with the decisions."""
+        masked = set(self.sessions_list.marks)
+        self.dismiss(None)
+        self._accept(lambda suspect: self.key_of(suspect) in masked)
+
+    def do_open(self) -> None:
+        """Mask or keep the secret that was clicked."""
+        self.sessions_list.toggle_mark()
+
+    def do_back(self) -> None:
+        """Leave the review; nothing is written."""
+        self.browser.say("Nothing was written.")
+        self.dismiss(None)

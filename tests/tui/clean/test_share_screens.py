@@ -1,0 +1,138 @@
+"""Exports and masked copies from the screen: chosen, reviewed, written, and nothing without a decision."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.services.clean.secret_detector import INSTALL, SecretAt, detector_with
+from tests.support.change_helpers import CONVERSATION, Store, lines_of, user
+from tests.tui.clean.test_clean_screens import browsed, made
+
+SECRET, OTHER = "glpat-Ab3dEf6hIj9kLm2nOp5q", "glpat-Zz9yEf6hIj9kLm2nOp5q"
+
+
+class PlainDetector:
+    """A detector of GitLab's tokens and of one name, which needs no package."""
+
+    def secrets(self, text: str) -> Iterator[SecretAt]:
+        """Yield the tokens in a text."""
+        for match in re.finditer(r"glpat-[A-Za-z0-9]{20}", text):
+            yield SecretAt("gitlab", match[0], match.start())
+
+    def people(self, text: str) -> Iterator[SecretAt]:
+        """Yield the name in a text."""
+        for match in re.finditer("zaphod", text):
+            yield SecretAt("user-name", match[0], match.start())
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
+
+@pytest.fixture
+def path(store: Store) -> Path:
+    said = [user("00000009", "00000008", f"use {SECRET}, says zaphod"), user("00000010", "00000009", f"not {OTHER}")]
+    return made(store, "a", *CONVERSATION, *said)
+
+
+async def test_secrets_are_reviewed_and_what_is_unmarked_stays(store: Store, path: Path) -> None:
+    to, was = store.folder / "masked.jsonl", path.read_bytes()
+    async with browsed(store, PlainDetector) as browser:
+        await browser.press("K")
+        assert browser.screen_name == "review"
+        assert "3 findings in first question" in browser.screen_text()
+        assert "3 masked" in browser.screen_text()
+        assert SECRET not in browser.screen_text()
+        assert "use »glpa…(26 characters)«, says" in browser.words("#findings")
+        rows = browser.rows("#findings")
+        await browser.press(*["down"] * next(at for at, row in enumerate(rows) if "not »glpa" in row), "space")
+        assert "2 masked, 1 kept" in browser.screen_text()
+        await browser.press("enter", "enter")
+        await browser.type(str(to))
+        await browser.press("enter")
+        assert "Masked 2 secrets and names" in browser.toasts()[-1]
+    copy = to.read_text()
+    assert (SECRET in copy, "zaphod" in copy, OTHER in copy) == (False, False, True)
+    assert path.read_bytes() == was
+
+
+async def test_leaving_the_review_writes_nothing(store: Store, path: Path) -> None:
+    before = sorted(store.folder.rglob("*.jsonl"))
+    async with browsed(store, PlainDetector) as browser:
+        await browser.press("K", "escape")
+        assert browser.screen_name == "browse"
+        assert "Nothing was written." in browser.toasts()[-1]
+    assert sorted(store.folder.rglob("*.jsonl")) == before
+
+
+async def test_without_the_package_the_way_to_it_is_told(store: Store, path: Path) -> None:
+    def missing() -> PlainDetector:
+        raise RefusedWrite(f"Finding secrets needs an optional package; install it: {INSTALL}")
+
+    async with browsed(store, missing) as browser:
+        await browser.press("K")
+        assert browser.screen_name == "browse"
+        assert "install it: pip install" in browser.toasts()[-1]
+
+
+async def test_a_session_without_secrets_says_so(store: Store) -> None:
+    made(store, "a", *CONVERSATION)
+    async with browsed(store, PlainDetector) as browser:
+        await browser.press("K")
+        assert "No secret, home directory or user name was found." in browser.toasts()[-1]
+
+
+def test_problems_with_the_settings_stop_the_search_for_secrets(tmp_path: Path) -> None:
+    with pytest.raises(RefusedWrite, match="Patterns of your own may be missing"):
+        detector_with((), ("line 3 is wrong.",), str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("downs", "name", "begins"),
+    [(0, "a.html", "<!doctype html>"), (1, "a.md", "# "), (2, "b.jsonl", '{"type":"session"'), (3, "a.json", "{")],
+)
+async def test_each_format_is_written_to_a_new_file(
+    store: Store, path: Path, downs: int, name: str, begins: str
+) -> None:
+    to = store.folder / name
+    async with browsed(store) as browser:
+        await browser.press("E", *["down"] * downs, "enter", "enter")
+        await browser.type(str(to))
+        await browser.press("enter")
+        assert "Wrote" in browser.toasts()[-1]
+        written = to.read_text()
+        assert written.lower().startswith(begins.lower())
+        await browser.press("E", *["down"] * downs, "enter", "enter")
+        await browser.type(str(to))
+        await browser.press("enter")
+        assert "there already" in browser.toasts()[-1]
+        assert to.read_text() == written
+
+
+async def test_the_path_to_an_entry_is_exported_masked(store: Store, path: Path) -> None:
+    to = store.folder / "part.json"
+    async with browsed(store, PlainDetector) as browser:
+        await browser.press("enter", "G", "up", "E", "down", "down", "down", "enter", "down", "down", "down", "enter")
+        assert browser.screen_name == "review"
+        await browser.press("enter")
+        await browser.type(str(to))
+        await browser.press("enter")
+    document = json.loads(to.read_text())
+    assert document["entries"][-1]["id"] == "00000009"
+    assert SECRET not in to.read_text()
+    assert SECRET in path.read_text()
+    assert lines_of(path)[-1]["id"] == "00000010"
+
+
+async def test_markdown_goes_to_the_clipboard(store: Store, path: Path) -> None:
+    async with browsed(store) as browser:
+        await browser.press("E", "up", "enter", "enter")
+        assert "the session as Markdown" in browser.toasts()[-1]
+        assert "first question" in browser.app.clipboard
