@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
 from sessionbrowse.tui import copying
 from sessionbrowse.tui.changes import archive, checkout, delete, fork, label, relocate, rename, restore, undo
-from sessionbrowse.tui.clean import clean_copy, export_session, open_clean, redact_session
 from sessionbrowse.tui.commands.command import CUSTOM_ID
 from sessionbrowse.tui.dialogs import help, palette
 from sessionbrowse.tui.lists import families, filter, panes, pin, scope, selection, sort
@@ -23,34 +23,21 @@ from sessionbrowse.tui.shell import common_commands
 from sessionbrowse.tui.stats import open_stats
 
 EVERY_SCREEN = (common_commands, help, palette)
-LISTS = (
-    archive,
-    delete,
-    relocate,
-    restore,
-    families,
-    filter,
-    open_clean,
-    open_stats,
-    panes,
-    pin,
-    scope,
-    selection,
-    sort,
-)
-SESSION = (
-    label,
-    checkout,
-    clean_copy,
-    open_clean,
-    compare,
-    entry_view,
-    tree_filters,
-    tree_find,
-    tree_folding,
-    tree_moving,
-)
-BOTH = (export_session, redact_session, rename, fork, undo, copying, resume, open_search)
+LISTS = (archive, delete, relocate, restore, families, filter, open_stats, panes, pin, scope, selection, sort)
+SESSION = (label, checkout, compare, entry_view, tree_filters, tree_find, tree_folding, tree_moving)
+BOTH = (rename, fork, undo, copying, resume, open_search)
+
+LATER = {
+    "cleanup": "open_clean",
+    "doctor": "open_clean",
+    "damage": "open_clean",
+    "mark_branch": "clean_copy",
+    "prune": "clean_copy",
+    "shrink": "clean_copy",
+    "export": "export_session",
+    "redact": "redact_session",
+}
+"""The modules of `tui/clean` for commands of lists and sessions; importing all would delay the first key by 10 ms."""
 
 MODULES = {
     "browse": (*LISTS, *BOTH, *EVERY_SCREEN),
@@ -68,5 +55,8 @@ def find_handler(screen: str, command_id: str) -> Callable[[Any], None] | None:
     """Return the function `do_<id>` that runs a command on the screen of this name; None if the screen has none."""
     if command_id.startswith(CUSTOM_ID):
         return partial(run_custom_command, command_id=command_id)
+    if command_id in LATER and screen in ("browse", "session"):
+        module = import_module(f"sessionbrowse.tui.clean.{LATER[command_id]}")
+        return cast(Callable[[Any], None], getattr(module, f"do_{command_id}"))
     found = (getattr(module, f"do_{command_id}", None) for module in MODULES.get(screen, EVERY_SCREEN))
     return next((handler for handler in found if handler is not None), None)

@@ -115,7 +115,7 @@ CLEANING = (
         (
             Scene("cleanup"),
             Scene("cleanup-marked", "A"),
-            Scene("cleanup-question", "ctrl+d", "escape", window="Clean up 2 sessions?"),
+            Scene("cleanup-question", "ctrl+d", "escape", window="Clean up session?"),
         ),
     ),
 )

@@ -42,6 +42,9 @@ from sessionbrowse.text import clean, clean_lines, parse_time, size
 T = TypeVar("T")
 C = TypeVar("C", bound=ChangeResult)
 
+_MOST_NAMED = 10
+"""Paths that the sentence after an undo names."""
+
 
 def run_rename(arguments: argparse.Namespace) -> int:
     """Run `rename`: append one line to the file; for omp overwrite the file's first line."""
@@ -190,7 +193,9 @@ def run_undo(arguments: argparse.Namespace) -> int:
             raise CannotUndo(f"{error.sentence} {hint}", error.earlier_id) from error
     for sentence in undone.failed:
         output.note(sentence)
-    _say(arguments, undone, f"undone: {undone.verb} of {', '.join(clean(path) for path in undone.paths)}")
+    named = ", ".join(map(clean, undone.paths[:_MOST_NAMED]))
+    more = f" and {len(undone.paths) - _MOST_NAMED:,} more" if len(undone.paths) > _MOST_NAMED else ""
+    _say(arguments, undone, f"undone: {undone.verb} of {named}{more}")
     return 1 if undone.failed else 0
 
 

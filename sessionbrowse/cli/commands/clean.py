@@ -14,7 +14,7 @@ from sessionbrowse.cli.references import find_target, find_targets
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.clean.cleanup import KINDS, NOTHING_OWN, CleanupRow
-from sessionbrowse.services.change.delete import Deleted
+from sessionbrowse.services.change.delete import Deleted, Into
 from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, clean_session
 from sessionbrowse.services.clean.cleanup import clean_up, find_cleanup
 from sessionbrowse.services.clean.doctor import every_session, examine, repair
@@ -27,6 +27,7 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import places_of
 from sessionbrowse.store.own.pins import read_pins
 from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean, size
 
 _SIZE = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
@@ -139,10 +140,14 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
         def remove(row: CleanupRow, context: ChangeContext, group: str | None) -> Deleted:
             file, agent = files[row.summary.path], row.summary.agent
             target = target_of(Located(file.path, agent, file.place_of(agent)), row.summary.id or "")
-            with interrupts_clean_up():
-                return clean_up(
-                    row, target, into="own" if arguments.own_trash else "trash", context=context, group=group
-                )
+            try:
+                with interrupts_clean_up():
+                    into: Into = "own" if arguments.own_trash else "trash"
+                    return clean_up(row, target, into=into, context=context, group=group)
+            except NoTrash as error:
+                if arguments.own_trash:
+                    raise
+                raise NoTrash(f"{error.sentence} Say --own-trash for that.") from error
 
         bulk = in_bulk(chosen, remove, context=context)
         undo_id, failed = bulk.undo_id, bool(bulk.failed)

@@ -24,7 +24,8 @@ EMPTY_BYTES = 64 * 1024
 """Size in bytes above which a session with one message is not taken for empty."""
 LARGE_BYTES = 1024 * 1024
 """Bytes of images from which a session is named as large."""
-OLD_MS = 365 * 24 * 3600 * 1000.0
+DAY_MS = 24 * 3600 * 1000.0
+OLD_MS = 365 * DAY_MS
 
 
 class CleanupRow(Struct, frozen=True, kw_only=True):
@@ -74,10 +75,12 @@ def cleanup_rows(
 ) -> list[CleanupRow]:
     """Return the sessions that could go, by kind, largest first; `contents` are those of `contents_needed`, by path.
 
-    A session whose content is not given is never taken for a copy, a duplicate or large.
+    A session whose content is not given is never taken for a copy, a duplicate or large. Sessions of the last day are
+    left out, because a new fork is a copy until its first message.
     """
     same = _same(summaries, contents)
-    rows = [row for one in summaries if (row := _row(one, same, contents, now_ms)) is not None]
+    settled = [one for one in summaries if _last_ms(one) < now_ms - DAY_MS]
+    rows = [row for one in settled if (row := _row(one, same, contents, now_ms)) is not None]
     return sorted(rows, key=lambda row: (KINDS.index(row.kind), -row.summary.bytes, row.summary.path))
 
 
@@ -99,10 +102,14 @@ def _row(
         return CleanupRow(summary=one, kind="large", reason=f"{images} of {size(content.media_bytes)}")
     if one.archived:
         return CleanupRow(summary=one, kind="archived", reason="archived")
-    last = max(one.modified or 0, one.mtime_ns / 1e6)
+    last = _last_ms(one)
     if 0 < last < now_ms - OLD_MS:
         return CleanupRow(summary=one, kind="old", reason=f"untouched since {iso_ms(last)[:10]}")
     return None
+
+
+def _last_ms(one: Summary) -> float:
+    return max(one.modified or 0, one.mtime_ns / 1e6)
 
 
 def _is_empty(one: Summary) -> bool:

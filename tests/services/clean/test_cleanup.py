@@ -118,6 +118,10 @@ def test_a_fork_that_was_not_continued_is_a_copy_even_without_a_label_on_its_pat
     rest = [dict(one, parentId="33333333") if one["id"] == "00000003" else one for one in CONVERSATION[2:]]
     whole = made(store, "a", *CONVERSATION[:2], label, *rest)
     forked = fork(str(whole), "pi", at="00000008", context=store.context)
+    store.now_ms = max(Path(forked.path).stat().st_mtime * 1000, whole.stat().st_mtime * 1000 + 2 * DAY_MS)
+    os.utime(forked.path, ns=(int(store.now_ms * 1e6),) * 2)
+    assert said(store) == {}, "it may wait for its first message"
+    store.now_ms += 2 * DAY_MS
     assert said(store) == {Path(forked.path).stem: ("copy", "a")}
 
 
@@ -165,8 +169,9 @@ def test_a_session_goes_and_comes_back(store: Store) -> None:
 
 
 @pytest.fixture
-def root(store: Store, own_home: Path) -> str:
-    """A store with a session of each of three kinds, below a home of its own."""
+def root(store: Store, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store with a session of each of three kinds, below a home of its own, at the time of the made-up sessions."""
+    monkeypatch.setattr("time.time", lambda: NOW_MS / 1000)
     whole = made(store, "a", *CONVERSATION)
     made(store, "b", *CONVERSATION[:6], parent=str(whole))
     made(store, "d")
