@@ -133,7 +133,7 @@ def test_no_view_of_an_entry_sends_what_a_session_says_raw(tmp_path: Path, own_h
             for key in (TAB, TAB, TAB, TAB, "j"):
                 browser.press(key)
                 browser.until_quiet(0.06)
-        shows = [("!", "amage"), ("m", "abel"), ("Y", "opy"), ("f", "ork"), (":", "Commands")]
+        shows = [("!", "Doctor"), ("m", "abel"), ("Y", "opy"), ("f", "ork"), (":", "Commands")]
         for key, expected in shows:
             browser.press(key)
             browser.wait(expected, 8)
