@@ -53,6 +53,8 @@ STEPS: list[tuple[str, tuple[str, ...], str, tuple[str, ...]]] = [
     ("what to bring back", ("t",), "trash", (ESCAPE,)),
     ("changes", ("U",), "Undo history", (ESCAPE,)),
     ("ways to resume", ("R",), "esume", (ESCAPE,)),
+    ("damage", ("!",), "Doctor", (ESCAPE,)),
+    ("an export", ("E",), "HTML page", (ESCAPE,)),
     ("what to copy", ("Y",), "opy", (ESCAPE,)),
     ("an own command that is told a path", ("\x05",), "said: ", ()),
     ("one that cannot be", ("j", "\x05"), "cannot be run", ("k",)),
@@ -134,6 +136,7 @@ def test_no_view_of_an_entry_sends_what_a_session_says_raw(tmp_path: Path, own_h
                 browser.press(key)
                 browser.until_quiet(0.06)
         shows = [("!", "Doctor"), ("m", "abel"), ("Y", "opy"), ("f", "ork"), (":", "Commands")]
+        shows += [("X", "Prune"), ("S", "Shrink"), ("E", "Export")]
         for key, expected in shows:
             browser.press(key)
             browser.wait(expected, 8)
