@@ -96,12 +96,18 @@ STATISTICS = (
             Scene("stats-sessions", "tab"),
             Scene("stats-models-by-week", "tab v"),
             Scene("stats-of-a-model", "enter"),
+            Scene("stats-last-month", "escape t t ctrl+s"),
         ),
     ),
     Walk(
         "stats",
         f"{SECOND_SESSION} slash text:zzz enter dollar_sign",
         (Scene("stats-nothing"),),
+    ),
+    Walk(
+        "stats",
+        f"{SECOND_SESSION} slash text:postgres enter dollar_sign tab",
+        (Scene("stats-one-session"),),
     ),
 )
 """What the sessions cost."""
@@ -292,7 +298,7 @@ TREES = (
 MODES = ("pick", "own-command", "own-command-said")
 """What the command line and the settings make of the lists."""
 
-STATES = ("welcome", "no-sessions", "gone", "session-gone", "progress", "progress-stopping", "loading")
+STATES = ("welcome", "no-sessions", "gone", "session-gone", "progress", "progress-stopping", "stats-10000", "loading")
 """What the demo store does not show."""
 
 OTHERS = (

@@ -21,12 +21,19 @@ from textual._compositor import Compositor, LayoutUpdate
 from textual.strip import Strip
 
 from sessionbrowse.config import CustomCommand, Settings
+from sessionbrowse.model.usage.request import ABANDONED, KEPT
+from sessionbrowse.model.usage.sums import COST
+from sessionbrowse.model.usage.totals import Totals
 from sessionbrowse.services.list.scan import Batch
+from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
+from sessionbrowse.services.usage.stats import Stats
+from sessionbrowse.services.usage.usage_listing import UsageRow
 from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.data.picking import pick_path
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.paint import theme
-from tests.pictures.picture_scenes import GROUPS, MODES, OTHERS, SCREENS, SHORT, STATES, Walk
+from sessionbrowse.tui.stats.chart import periods
+from tests.pictures.picture_scenes import GROUPS, MODES, OTHERS, SCREENS, SHORT, STATES, STATISTICS, Walk
 from tests.pictures.picture_text import Frame, colours_of, frame, text_of
 from tests.support.change_helpers import CONVERSATION, entry, header
 from tests.support.change_helpers import Store as OtherStore
@@ -73,6 +80,7 @@ LOOKS = {
         Look("120", (120, 40), ("dark",), GROUPS),
         Look("80", (80, 24), ("light",), GROUPS),
         Look("60", (60, 20), ("high-contrast",), GROUPS),
+        Look("200", (200, 50), ("light",), {"statistics": STATISTICS}),
         Look("terminal-colours", (100, 30), ("ansi",), SHORT),
         Look("no-colour", (100, 30), ("dark",), SHORT, {"NO_COLOR": "1"}),
     )
@@ -316,7 +324,30 @@ async def _states(taken: Album) -> None:
             await _go(browser, "enter")
             await taken.take(browser, "session-gone", store)
             await _take_progress(taken, browser, store)
+        counted = replace(fixed_source([missing]), count_usage=_ten_thousand)
+        async with browsing(counted, **options) as browser:
+            await _go(browser, "dollar_sign")
+            await taken.take(browser, "stats-10000", store)
         await _take_loading(taken, options, store)
+
+
+def _ten_thousand(question: UsageQuestion) -> UsageAnswer:
+    """Return made-up figures with 10,000 rows in the table and 400 days in the chart."""
+
+    def rows(keys: Sequence[str]) -> Stats:
+        found = [UsageRow(key, Totals()) for key in keys]
+        for number, row in enumerate(found, start=1):
+            cost = 40 * 10**15 // (number % 97 * 400 + number)
+            row.totals.parts[KEPT][:] = [number, number, 900 * number, 10**7 // number, 0, 0, cost, 0, 0]
+            row.totals.parts[ABANDONED][:] = [1, 10, 400, 0, 0, 0, cost * (number % 5) // 4, 0, 0]
+        total = Totals()
+        for row in found:
+            total.merge(row.totals)
+        return Stats(question.by, sorted(found, key=lambda row: -row.totals.total[COST]), total)
+
+    days = periods("2026-11-20", "day", 400)
+    chart = rows(days)
+    return UsageAnswer(question, rows([f"/srv/work/project-{number:05d}" for number in range(10_000)]), chart)
 
 
 async def _take_progress(taken: Album, browser: Driven, store: Store) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from msgspec.structs import replace
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.usage.totals import Span
-from sessionbrowse.services.usage.stats import Stats, stats
+from sessionbrowse.services.usage.stats import Stats, counting_of, stats
 from sessionbrowse.services.usage.usage_listing import open_usage
 from sessionbrowse.store.find.roots import Scope, real_surroundings
 
@@ -37,13 +39,15 @@ class UsageQuestion(Struct, frozen=True):
     """A question: rows `by` one kind, and a chart by `period`.
 
     It is about all sessions, or those of the directories `cwds`, of the files `paths`, of one `agent`; and about all
-    requests, or `only` those of one provider or model, as a pair of "provider" or "model" and the key of its row.
+    requests, or those from `since` to `until` (milliseconds), or `only` those of one provider or model, as a pair of
+    "provider" or "model" and the key of its row.
     """
 
     by: str = "project"
     period: str = "day"
     sort: str = "cost"
     since: float | None = None
+    until: float | None = None
     cwds: tuple[str, ...] | None = None
     paths: tuple[str, ...] | None = None
     agent: str | None = None
@@ -70,12 +74,13 @@ def answer(scope: UsageScope, question: UsageQuestion) -> UsageAnswer:
     """
     around = replace(real_surroundings(), home=scope.home, environ=scope.environ)
     whole = Scope(around=around, roots=scope.roots, extra_roots=scope.extra_roots, agents=scope.agents)
-    span, only, chosen = Span(question.since), question.only, _chosen(question)
+    span, only, chosen = Span(question.since, question.until), question.only, _chosen(question)
     with open_usage(whole, Path(scope.cache), skipped=lambda _: None, note=lambda _: None) as found:
+        counting = cache(partial(counting_of, found))
         return UsageAnswer(
             question,
-            stats(found, question.by, span=span, chosen=chosen, only=only, sort=question.sort),
-            stats(found, question.period, span=span, chosen=chosen, only=only),
+            stats(found, question.by, span=span, chosen=chosen, only=only, sort=question.sort, counting=counting),
+            stats(found, question.period, span=span, chosen=chosen, only=only, counting=counting),
         )
 
 
@@ -114,5 +119,7 @@ def ask(scope: UsageScope, question: UsageQuestion) -> UsageAnswer:
 
 def main() -> None:
     """Answer the question on standard input."""
+    # A process that soon ends leaves its memory to the system.
+    gc.disable()
     scope, question = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=tuple[UsageScope, UsageQuestion])
     sys.stdout.buffer.write(msgspec.msgpack.encode(answer(scope, question)))

@@ -9,19 +9,25 @@ import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
-from sessionbrowse.model.usage.sums import cost_of, tokens_of
+from sessionbrowse.model.usage.request import ABANDONED
+from sessionbrowse.model.usage.sums import COST, cost_of, tokens_of
 from sessionbrowse.model.usage.totals import ALL_TIME, Span, Totals
 from sessionbrowse.services.usage.usage_listing import GroupKey, UsageListing, UsageRow, stored_answer
+
+if TYPE_CHECKING:
+    from sessionbrowse.services.usage.counting import Counting
 
 BY = ("session", "family", "project", "agent", "provider", "model", "branch", "day", "week", "month")
 """The kinds of rows."""
 TIMES = ("day", "week", "month")
 SORTS = ("cost", "tokens", "time", "name")
+ABANDONED_FIRST = "abandoned"
+"""The order by the cost of abandoned branches, dearest first."""
 
 
 class Stats(Struct, frozen=True):
@@ -42,10 +48,12 @@ def stats(
     only: tuple[str, GroupKey] | None = None,
     sort: str | None = None,
     limit: int | None = None,
+    counting: Callable[[], Counting] | None = None,
 ) -> Stats:
     """Return the rows of one kind; `chosen` tells of a listed session whether its own requests are asked for.
 
-    `only` limits the rows to one "provider" or "model". Days, weeks and months are those of this machine's time zone.
+    `only` limits the rows to one "provider" or "model". `counting` returns the counted requests of these files, so that
+    several kinds of rows need them only once. Days, weeks and months are those of this machine's time zone.
     """
     rows = None
     is_all = span.is_all and chosen is None and only is None
@@ -53,18 +61,23 @@ def stats(
     if is_all and found.versions is not None:
         rows = _stored(found, stored_as)
     if rows is None:
-        from sessionbrowse.services.usage.counting import Counting
-
-        counting = Counting(found)
-        rows = counting.rows(by, span, _paths(found, chosen), only)
+        counted = counting() if counting is not None else counting_of(found)
+        rows = counted.rows(by, span, _paths(found, chosen), only)
         if is_all:
-            counting.store(stored_as, rows)
+            counted.store(stored_as, rows)
     total = Totals()
     for row in rows:
         total.merge(row.totals)
     ordered = _ordered(rows, by, sort)
     shown = ordered if limit is None else ordered[:limit]
     return Stats(by, shown, total, len(ordered) - len(shown))
+
+
+def counting_of(found: UsageListing) -> Counting:
+    """Return the counted requests of the files."""
+    from sessionbrowse.services.usage.counting import Counting
+
+    return Counting(found)
 
 
 _decode_rows = msgspec.msgpack.Decoder(list[UsageRow]).decode
@@ -98,5 +111,7 @@ def _ordered(rows: Sequence[UsageRow], by: str, sort: str | None) -> list[UsageR
     tokens = {key: tokens_of(total) for key, total in sums.items()}
     if sort == "tokens":
         return sorted(by_key, key=lambda row: -tokens[id(row)])
+    if sort == ABANDONED_FIRST:
+        return sorted(by_key, key=lambda row: -row.totals.parts[ABANDONED][COST])
     costs = {key: cost_of(total) for key, total in sums.items()}
     return sorted(by_key, key=lambda row: (-(costs[id(row)] or 0), -tokens[id(row)]))

@@ -181,7 +181,8 @@ _ROWS: tuple[Command, ...] = (
         row("stats", "dollar_sign", "Statistics", "Show what the sessions cost", (LIST,)),
         row("stats_table", "tab", "Next table", "Show the table by session, model and so on", (STATS,)),
         row("stats_period", "v", "Period", "Show bars by day, week or month", (STATS,)),
-        row("stats_sort", "ctrl+s", "Sort", "Change the order: cost, tokens, time, name", (STATS,)),
+        row("stats_times", "t", "Times", "Show this month, last month, a week or all", (STATS,)),
+        row("stats_sort", "ctrl+s", "Sort", "Change the order: cost, abandoned, tokens, time", (STATS,)),
         row("stats_again", "f5", "Count again", "Count what the sessions cost again", (STATS,)),
         row("found_sort", "ctrl+s", "Order", "Change the order: best or newest first", (SEARCHING, RESULTS)),
         row("found_rows", "tab", "To results", "Focus the results", (SEARCHING, RESULTS_VIEW)),
@@ -381,7 +382,7 @@ COMMANDS = tuple(
 """Every command, by group, in the order of the help screen."""
 
 _FOOTER_IDS = """
-    open browse mask mend stats_open stats_table stats_period stats_sort
+    open browse mask mend stats_open stats_table stats_times stats_period stats_sort
     stats_back accept_filter open_marked open_found close demo resume clear_filter resume_there filter found_rows
     found_line next_view found_view rename label scope next_filter search_tools checkout delete toggle_fold
     search_all select sort found_preview stop_search undo back leave_found relocate fork archive preview compare

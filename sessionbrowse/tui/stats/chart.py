@@ -102,7 +102,7 @@ def _columns(
 ) -> Line:
     """Return cells at the right of columns, then a gauge and a name; a narrow line has fewer columns."""
     room = 2 if width < 60 else 3 if width < 76 else 4 if width < 90 else 5
-    wanted = (0, 1) if room == 2 else (0, 1, 3) if room == 3 else tuple(range(room))
+    wanted = (0, 3) if room == 2 else (0, 1, 3) if room == 3 else tuple(range(room))
     line: Line = []
     for number in wanted:
         line += [right_aligned(cells[number], roles[number], 11 if number != 1 else 7), ("  ", "")]

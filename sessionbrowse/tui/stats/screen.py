@@ -10,6 +10,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.usage.request import PARTS
 from sessionbrowse.model.usage.sums import COST, REQUESTS, UNPRICED, tokens_of
 from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
+from sessionbrowse.services.usage.stats import ABANDONED_FIRST
 from sessionbrowse.services.usage.stats_document import cents, name_of
 from sessionbrowse.services.usage.usage_listing import UsageRow
 from sessionbrowse.text import clean, shorten_home, tokens
@@ -21,13 +22,14 @@ from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import plural
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.stats.chart import chart, table_head, table_row
+from sessionbrowse.tui.stats.times import ALL, TIMES, span_named
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
 from sessionbrowse.tui.widgets.span_view import SpanView
 
 TABLES = ("project", "session", "model", "family", "branch", "agent", "provider")
 PERIODS = ("day", "week", "month")
-ORDERS = ("cost", "tokens", "time", "name")
+ORDERS = ("cost", ABANDONED_FIRST, "tokens", "time", "name")
 REFRESH_SECONDS = 0.2
 """Seconds to wait after a change on the disk before counting again, in case more changes follow."""
 
@@ -57,6 +59,7 @@ class StatsScreen(CommandScreen[None]):
         super().__init__(name="stats")
         self._questions = [question]
         self._filter_text = filter_text
+        self._times = ALL
         self._answer: UsageAnswer | None = None
         self._problem: str | None = None
         self._rows: list[UsageRow] = []
@@ -101,7 +104,9 @@ class StatsScreen(CommandScreen[None]):
 
     def _ask(self) -> None:
         self._refresh_due = False
-        count, question = self.browser.source.count_usage, self.question
+        span = span_named(self._times, self.browser.now_ms())
+        count = self.browser.source.count_usage
+        question = replace(self.question, since=span.since, until=span.until)
         if count is None:
             self._problem = "Here nothing can be counted."
         else:
@@ -160,7 +165,9 @@ class StatsScreen(CommandScreen[None]):
         """Return the words for what the figures are about."""
         question = self.question
         cwds = question.cwds
-        words = [shorten_home(cwds[0], self.browser.home) or "(no directory)" if cwds else "all sessions"]
+        # A narrow bar cuts the end: the time stands first.
+        words = [] if self._times == ALL else [self._times]
+        words.append(shorten_home(cwds[0], self.browser.home) or "(no directory)" if cwds else "all sessions")
         if question.paths is not None:
             words.append(f"“{self._filter_text}”")
         if question.agent is not None:
@@ -212,6 +219,12 @@ class StatsScreen(CommandScreen[None]):
     def do_stats_period(self) -> None:
         """Show a bar for each day, week or month."""
         self._change(period=_after(PERIODS, self.question.period))
+
+    def do_stats_times(self) -> None:
+        """Limit the figures to the next span of time."""
+        self._times = _after(TIMES, self._times)
+        self.rows_list.go_first()
+        self._ask()
 
     def do_stats_sort(self) -> None:
         """Change the order of the table."""

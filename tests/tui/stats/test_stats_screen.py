@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.paint.spans import line_width
 from sessionbrowse.tui.stats.chart import chart, periods, table_head, table_row
+from sessionbrowse.tui.stats.times import ALL, TIMES, span_named
 from tests.support.search_support import searched_source
-from tests.support.tui_support import browsing, demo_options
+from tests.support.tui_support import NOW_MS, browsing, demo_options
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +60,48 @@ async def test_tables_periods_and_orders_change_by_keys(demo: dict[str, Any]) ->
         for shown in ("week", "month", "day"):
             await browser.press("v")
             assert f"per {shown}," in browser.screen_text()
-        for shown in ("tokens", "time", "name", "cost"):
+        for shown in ("abandoned", "tokens", "time", "name", "cost"):
             await browser.press("ctrl+s")
             assert f"{shown} first" in browser.screen_text()
+
+
+async def test_a_key_limits_the_figures_to_a_time(demo: dict[str, Any]) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("dollar_sign")
+        everything = browser.screen_text()
+        assert "this month" not in everything
+        for shown in TIMES[1:]:
+            await browser.press("t")
+            assert f"{shown} · all sessions" in browser.screen_text()
+        await browser.press("t")
+        assert browser.screen_text() == everything
+
+
+def test_months_add_up_with_the_rest(demo: dict[str, Any], tmp_path: Path) -> None:
+    scope = UsageScope(str(tmp_path), str(tmp_path), {}, tuple(demo["roots"]))
+    one, other = (span_named(name, NOW_MS) for name in ("last month", "this month"))
+    spans = [(None, one.since), (one.since, one.until), (one.until, other.until), (other.until, None)]
+    found = [answer(scope, UsageQuestion(since=since, until=until)).table.total.total for since, until in spans]
+    assert one.until == other.since
+    assert found[1][COST]
+    assert sum(each[COST] for each in found) == answer(scope, UsageQuestion()).table.total.total[COST]
+
+
+@pytest.mark.parametrize(
+    ("name", "begin", "end"),
+    [
+        ("this month", (2026, 1, 1), (2026, 2, 1)),
+        ("last month", (2025, 12, 1), (2026, 1, 1)),
+        ("this week", (2026, 1, 12), (2026, 1, 19)),
+        ("last week", (2026, 1, 5), (2026, 1, 12)),
+        ("today", (2026, 1, 15), (2026, 1, 16)),
+    ],
+)
+def test_a_span_is_one_of_local_days(name: str, begin: tuple[int, int, int], end: tuple[int, int, int]) -> None:
+    now = datetime(2026, 1, 15, 12, 30).timestamp() * 1000
+    expected = [datetime(*day).timestamp() * 1000 for day in (begin, end)]
+    assert [span_named(name, now).since, span_named(name, now).until] == expected
+    assert span_named(ALL, now).is_all
 
 
 async def test_enter_goes_to_sessions_and_entries_and_escape_comes_back(demo: dict[str, Any]) -> None:
@@ -81,11 +122,11 @@ async def test_enter_goes_to_sessions_and_entries_and_escape_comes_back(demo: di
 
 async def test_the_dearest_abandoned_branch_opens_at_its_end(demo: dict[str, Any]) -> None:
     async with browsing(**demo) as browser:
-        await browser.press("dollar_sign", "tab", "tab", "tab", "tab")
+        await browser.press("dollar_sign", "tab", "tab", "tab", "tab", "ctrl+s")
         rows = browser.row_list("#stats-rows")
-        shown = browser.app.screen._rows  # type: ignore[attr-defined]
-        dearest = max(range(len(shown)), key=lambda at: shown[at].totals.parts[ABANDONED][COST])
-        await browser.press(*["down"] * dearest)
+        shown = [each.totals.parts[ABANDONED][COST] for each in browser.app.screen._rows]  # type: ignore[attr-defined]
+        assert shown == sorted(shown, reverse=True)
+        assert shown[0]
         path, _, leaf = str(rows.key).rpartition(":")
         await browser.press("enter")
         assert browser.screen_name == "session"
