@@ -11,18 +11,18 @@ import pytest
 
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.services.clean.clean import Where, clean_session
-from sessionbrowse.services.clean.doctor import repair
+from sessionbrowse.services.clean.doctor import examine, repair
 from sessionbrowse.services.clean.prune import branches_plan
 from sessionbrowse.store.write.admission import Target
 from tests.interop import real
 from tests.interop.test_clean import asked, context_at
-from tests.support.change_helpers import assistant, header, line, user
+from tests.support.change_helpers import assistant, entry, header, line, result, user
 from tests.support.mutations import mutated, readable_entries
 from tests.support.random_trees import RandomTree
 
 pytestmark = pytest.mark.interop
 
-PROGRAMS = [("pi", real.PI_NEWEST, 1500), ("omp", real.OMP, 1000)]
+PROGRAMS = [("pi", real.PI_NEWEST, 6000), ("omp", real.OMP, 4000)]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: f"{program[0]}-{program[1]}")
@@ -69,6 +69,53 @@ def test_the_oracles_odd_files_open_after_repair(tmp_path: Path):
         assert "error" not in answer, (name, answer)
         assert set(readable) <= set(answer["contexts"]), name
     assert len(files) > 10
+
+
+INTERRUPTED = [
+    user("00000001", None, "first"),
+    assistant("00000002", "00000001", "both", ["c1", "c2"]),
+    result("00000003", "00000002", "c1"),
+]
+REPORTED: dict[str, tuple[str, list[bytes], list[str]]] = {
+    # A crash while a tool ran: the agent makes up the result, so there is nothing to mend (pi#4189).
+    "call-without-result": (
+        "call-without-result",
+        [line(header()), *map(line, INTERRUPTED), line(user("00000004", "00000003", "go on"))],
+        ["00000001", "00000002", "00000003", "00000004"],
+    ),
+    # A file that was deleted while pi ran, and written again without its first line (pi#8939).
+    "no-header": ("no-header", [*map(line, INTERRUPTED)], ["00000001", "00000002", "00000003"]),
+    # An extension that sent a message while tools ran (pi-shazam#780).
+    "result-apart": (
+        "result-apart",
+        [
+            line(header()),
+            *map(line, INTERRUPTED),
+            line(entry("custom_message", "00000004", "00000003", customType="check", content="Verify", display=True)),
+            line(result("00000005", "00000004", "c2")),
+            line(user("00000006", "00000005", "go on")),
+        ],
+        ["00000001", "00000002", "00000003", "00000005", "00000004", "00000006"],
+    ),
+}
+
+
+@pytest.mark.parametrize("version", [real.PI_OLDER, real.PI_NEWEST])
+@pytest.mark.parametrize("shape", REPORTED)
+def test_what_people_reported_opens_after_repair(tmp_path: Path, shape: str, version: str):
+    kind, lines, order = REPORTED[shape]
+    path, made = tmp_path / "session.jsonl", tmp_path / "made" / "session.jsonl"
+    made.parent.mkdir()
+    path.write_bytes(b"".join(lines))
+    (found,) = [one for one in examine(str(path), "pi").damage if one.kind == kind]
+    if found.can_do:
+        repair(Target(str(path), "pi"), Where(to=str(made)), context=context_at(tmp_path))
+    else:
+        made = path
+    (answer,) = asked(("pi", version, 1), [str(made)], tmp_path)
+    assert "error" not in answer
+    assert list(answer["contexts"]) == order
+    assert [one.kind for one in examine(str(made), "pi").damage if one.can_do == ("repair",)] == []
 
 
 def test_a_session_with_a_video_in_a_message_opens_without_it(tmp_path: Path):

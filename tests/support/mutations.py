@@ -72,9 +72,9 @@ def _with(raw: bytes, dice: random.Random, key: str) -> bytes:
         return raw
     if not isinstance(value, dict) or "parentId" not in value:
         return raw
-    choice = dice.choice([value["id"], value["parentId"], "00000000", "", 7, None, "gone"])
+    choice = dice.choice([value.get("id"), value["parentId"], "00000000", "", 7, None, "gone"])
     if choice == "gone":
-        del value[key]
+        value.pop(key, None)
     else:
         value[key] = choice
     return line(value)[:-1]

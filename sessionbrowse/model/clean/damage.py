@@ -43,6 +43,7 @@ KINDS: dict[str, DamageKind] = {
     "unknown-label-target": DamageKind("ignores the label", ()),
     "call-without-result": DamageKind("makes up a result, or drops the call", ()),
     "result-without-call": DamageKind("sends it, which a provider may refuse", ()),
+    "result-apart": DamageKind("sends the message between call and result, which a provider may refuse"),
     "hidden-messages": DamageKind("resumes without the newest messages", ("checkout",)),
     "bad-first-kept": DamageKind("keeps no entries before the compaction", ()),
     "id-differs-from-name": DamageKind("goes by the id in the header", ()),
@@ -78,6 +79,7 @@ _MISSING_PARENT = re.compile(r"the parent .* is missing", re.DOTALL)
 _NOT_AN_ENTRY = re.compile(r".* where an entry belongs", re.DOTALL)
 _NAME = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z_(.+)\.jsonl")
 _SPOKEN = frozenset({"user", "assistant", "developer"})
+_BETWEEN = frozenset({"user", "developer", "bashExecution"})
 _CUT_SHORT = frozenset({"aborted", "error"})
 
 
@@ -158,6 +160,13 @@ def _of_calls(session: Session) -> Iterator[Damage]:
             call = session.envelopes[index].tool_call_id
             if call is not None and not _is_called(session, index, call):
                 yield _damage(session, "result-without-call", index, f"no call {call} stands before this result")
+            elif call is not None and (between := _between(session, index)) is not None:
+                yield _damage(
+                    session,
+                    "result-apart",
+                    index,
+                    f"{session.ids[between]} stands between the call {call} and its result",
+                )
         elif kind.role == "assistant" and kind.stop_reason == "toolUse" and session.envelopes[index].tool_calls:
             yield from _unanswered(session, index)
 
@@ -169,6 +178,19 @@ def _is_called(session: Session, index: int, call: str) -> bool:
             return True
         at = session.parents[at]
     return False
+
+
+def _between(session: Session, index: int) -> int | None:
+    """Return the nearest entry above a result that separates it from its call; None if the two stand together."""
+    at = session.parents[index]
+    while at != ROOT:
+        kind = session.kind(at)
+        if kind.role in ("toolResult", "assistant"):
+            return None
+        if kind.type == "custom_message" or kind.role in _BETWEEN:
+            return at
+        at = session.parents[at]
+    return None
 
 
 def _unanswered(session: Session, index: int) -> Iterator[Damage]:

@@ -6,6 +6,7 @@ A sound line keeps its bytes, a damaged one is spliced. Rules, by kind of damage
 - An entry without an id gets one. Of two entries with one id the earlier gets a new one; references go to the later.
 - A missing parent is looked up in the torn line that held it; else the entry before in the file is the parent.
 - A loop is cut at its first entry, which goes below the entry before it.
+- A message between a tool's call and its result goes behind the result.
 - The first header stays; without one, a header is made. Content that is null becomes empty.
 """
 
@@ -27,6 +28,7 @@ _START = re.compile(r'\{"(?:type|customType|id|parentId)":')
 _LOST = re.compile(rb'"id":"([^"\\]*)","parentId":"([^"\\]*)"')
 _ENTRY_KEYS = frozenset({"type", "id", "parentId"})
 _SPEAKERS = frozenset({"user", "assistant"})
+_BETWEEN = frozenset({"user", "developer", "bashExecution"})
 
 
 class Mended(Struct, frozen=True):
@@ -57,7 +59,7 @@ def mended(
     slot, header, entries, lost, left_out = _read(content, agent)
     new_ids = _give_ids(entries, new_id)
     _link(entries, lost)
-    entries = _without_unusable(entries)
+    entries = _rejoined(_without_unusable(entries))
     first_time = next((one.value["timestamp"] for one in entries if isinstance(one.value.get("timestamp"), str)), None)
     if header is None:
         header = json_line(make_header(first_time))[:-1]
@@ -203,6 +205,58 @@ def _without_unusable(entries: list[_Entry]) -> list[_Entry]:
             parent = entries[parent].parent
         entries[index].parent = place.get(parent, ROOT)
     return [entries[index] for index in kept]
+
+
+def _rejoined(entries: list[_Entry]) -> list[_Entry]:
+    """Move what stands between a tool's call and its result behind the result, in the tree and in the file."""
+    moved: dict[int, list[int]] = {}
+    for index, one in enumerate(entries):
+        between = _between(entries, index) if _role(one) == "toolResult" else []
+        if not between:
+            continue
+        first, last = between[-1], between[0]
+        for other in entries:
+            if other.parent == index:
+                other.parent = last
+        one.parent, entries[first].parent = entries[first].parent, index
+        for behind in moved.values():
+            behind[:] = [each for each in behind if each not in between]
+        moved[index] = between[::-1]
+    if not moved:
+        return entries
+    late = {each for behind in moved.values() for each in behind}
+    order = [each for index in range(len(entries)) if index not in late for each in (index, *moved.get(index, ()))]
+    place = {index: number for number, index in enumerate(order)} | {ROOT: ROOT}
+    for one in entries:
+        one.parent = place[one.parent]
+    return [entries[index] for index in order]
+
+
+def _between(entries: list[_Entry], index: int) -> list[int]:
+    """Return the entries directly above a result that separate it from its call, the nearest first; often none."""
+    found: list[int] = []
+    at = entries[index].parent
+    while at != ROOT and _role(entries[at]) not in ("toolResult", "assistant"):
+        found.append(at)
+        at = entries[at].parent
+    calls = entries[index].value["message"].get("toolCallId")
+    speak = any(
+        one.value.get("type") == "custom_message" or _role(one) in _BETWEEN for one in map(entries.__getitem__, found)
+    )
+    while at != ROOT and _role(entries[at]) == "toolResult":
+        at = entries[at].parent
+    return found if speak and at != ROOT and calls in _calls_of(entries[at]) else []
+
+
+def _calls_of(one: _Entry) -> list[Json]:
+    content = one.value["message"].get("content") if _role(one) == "assistant" else None
+    blocks = content if isinstance(content, list) else []
+    return [block.get("id") for block in blocks if isinstance(block, dict) and block.get("type") == "toolCall"]
+
+
+def _role(one: _Entry) -> Json:
+    message = one.value.get("message")
+    return message.get("role") if one.value.get("type") == "message" and isinstance(message, dict) else None
 
 
 def _line(one: _Entry, entries: list[_Entry]) -> bytes:

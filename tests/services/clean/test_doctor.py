@@ -36,6 +36,14 @@ def after(*values: Any) -> bytes:
 
 
 LOOP = [user("aaaaaaaa", "bbbbbbbb", "x"), user("bbbbbbbb", "aaaaaaaa", "y")]
+# An extension's message that was written while a tool ran.
+APART = [
+    assistant("aaaaaaaa", "00000008", "t", ["c8", "c9"]),
+    result("bbbbbbbb", "aaaaaaaa", "c8"),
+    entry("custom_message", "cccccccc", "bbbbbbbb", customType="check", content="Verify first", display=True),
+    result("dddddddd", "cccccccc", "c9"),
+    user("eeeeeeee", "dddddddd", "on"),
+]
 DAMAGED: list[tuple[str, str, bytes]] = [
     ("torn-line", "pi", b"".join(WHOLE) + WHOLE[2][:40]),
     ("torn-line", "pi", with_line(3, WHOLE[3][:40] + b"\n")),
@@ -69,6 +77,7 @@ DAMAGED: list[tuple[str, str, bytes]] = [
     ("unknown-label-target", "pi", after(entry("label", "aaaaaaaa", "00000008", targetId="nobody", label="x"))),
     ("call-without-result", "pi", after(assistant("aaaaaaaa", "00000008", "t", ["c9"]), user("b", "aaaaaaaa", "on"))),
     ("result-without-call", "pi", after(result("aaaaaaaa", "00000008", "nobody"))),
+    ("result-apart", "pi", after(*APART)),
     ("hidden-messages", "pi", after(entry("label", "aaaaaaaa", "00000002", targetId="00000002", label="x"))),
     (
         "bad-first-kept",
@@ -102,6 +111,22 @@ def test_each_kind_of_damage_is_found_and_mended(tmp_path: Path, kind: str, agen
     assert set(readable_entries(content)) <= set(readable_entries(made))
     originals = set(content.replace(b"\r", b"\n").split(b"\n"))
     assert sum(1 for one in made.split(b"\n") if one and one not in originals) <= 3
+
+
+def test_a_message_between_call_and_results_goes_behind_them(tmp_path: Path):
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(after(*APART))
+    found = [one for one in examine(str(path), "pi").damage if one.kind == "result-apart"]
+    assert [(one.entry_id, one.reason) for one in found] == [
+        ("dddddddd", "cccccccc stands between the call c9 and its result")
+    ]
+    made = tmp_path / "made" / "session.jsonl"
+    made.parent.mkdir()
+    repair(Target(str(path), "pi"), Where(to=str(made)), context=Store(tmp_path).context)
+    session = open_session(made, "pi")
+    order = [session.ids[index] for index in session.branch(len(session.ids) - 1)]
+    assert order[-5:] == ["aaaaaaaa", "bbbbbbbb", "dddddddd", "cccccccc", "eeeeeeee"]
+    assert list(session.ids)[-5:] == order[-5:]
 
 
 def test_a_renamed_file_is_found(tmp_path: Path):
