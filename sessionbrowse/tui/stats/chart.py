@@ -16,6 +16,7 @@ BAR_WIDTH = 2
 """Cells of a bar and the gap after it."""
 CHART_LINES = 6
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
+_LEFT_EIGHTHS = " ▏▎▍▌▋▊▉"
 _ABANDONED = "░"
 
 
@@ -93,7 +94,7 @@ def table_row(row: UsageRow, name: str, width: int, most: int) -> Line:
     left = parts[ABANDONED][COST] * 4 > total[COST] > 0
     roles = ["", "dim", "dim", "warning" if left else "dim", "dim"]
     share = min(64, round(8 * 8 * total[COST] / most)) if most else 0
-    gauge = "█" * (share // 8) + _EIGHTHS[share % 8].strip()
+    gauge = "█" * (share // 8) + _LEFT_EIGHTHS[share % 8].strip()
     return _columns([*cells[:4], cells[5]], clean(name), width, roles, "", gauge)
 
 
