@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.strip import Strip
@@ -30,7 +32,7 @@ from sessionbrowse.tui.widgets.span_view import SpanView
 TABLES = ("project", "session", "model", "family", "branch", "agent", "provider")
 PERIODS = ("day", "week", "month")
 ORDERS = ("cost", ABANDONED_FIRST, "tokens", "time", "name")
-REFRESH_SECONDS = 0.2
+REFRESH_SECONDS = 0.05
 """Seconds to wait after a change on the disk before counting again, in case more changes follow."""
 
 
@@ -64,7 +66,8 @@ class StatsScreen(CommandScreen[None]):
         self._problem: str | None = None
         self._rows: list[UsageRow] = []
         self._refresh_due = False
-        self._is_counting = False
+        self._is_counting = self._is_outdated = False
+        self._asked_at = 0.0
 
     def compose(self) -> ComposeResult:
         """Lay out bars, chart, table and footer."""
@@ -96,21 +99,28 @@ class StatsScreen(CommandScreen[None]):
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
         """Count again soon."""
+        # A new question cancels the one before: sessions that change all the time would never be counted.
+        if self._is_counting:
+            self._is_outdated = True
+        else:
+            self._count_after(REFRESH_SECONDS)
+
+    def _count_after(self, seconds: float) -> None:
         if not self._refresh_due:
             self._refresh_due = True
-            self.set_timer(REFRESH_SECONDS, self._ask)
+            self.set_timer(seconds, self._ask)
 
     # -- asking --------------------------------------------------------------------------------------------------
 
     def _ask(self) -> None:
-        self._refresh_due = False
+        self._refresh_due = self._is_outdated = False
         span = span_named(self._times, self.browser.now_ms())
         count = self.browser.source.count_usage
         question = replace(self.question, since=span.since, until=span.until)
         if count is None:
             self._problem = "Here nothing can be counted."
         else:
-            self._is_counting = True
+            self._is_counting, self._asked_at = True, time.monotonic()
             lane = self.lane("stats", self._take)
             self.expect(lane)
             lane.ask(lambda _: count(question))
@@ -123,6 +133,9 @@ class StatsScreen(CommandScreen[None]):
         elif outcome.value is not None:
             self._problem, self._answer = None, outcome.value
         self._show()
+        if self._is_outdated:
+            # Counting may take half of the time.
+            self._count_after(max(REFRESH_SECONDS, time.monotonic() - self._asked_at))
 
     def _show(self) -> None:
         found = self._answer

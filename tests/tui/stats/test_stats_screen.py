@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,31 @@ async def test_a_changed_session_is_counted_again(demo: dict[str, Any], monkeypa
         assert len(asked) == 1
         browser.app.screen.sessions_changed(SessionUpdates())  # type: ignore[attr-defined]
         await browser.until(lambda: len(asked) == 2)
+
+
+async def test_changes_while_counting_are_counted_once_afterwards(demo: dict[str, Any]) -> None:
+    asked: list[UsageQuestion] = []
+    may_end = threading.Event()
+    count = demo["source"].count_usage
+
+    def counting(question: UsageQuestion) -> UsageAnswer:
+        asked.append(question)
+        assert len(asked) == 1 or may_end.wait(20)
+        return count(question)  # type: ignore[no-any-return]
+
+    async with browsing(**{**demo, "source": replace(demo["source"], count_usage=counting)}) as browser:
+        await browser.press("dollar_sign")
+        screen = browser.app.screen
+        screen.sessions_changed(SessionUpdates())  # type: ignore[attr-defined]
+        try:
+            await browser.until(lambda: len(asked) == 2)
+            for _ in range(5):
+                screen.sessions_changed(SessionUpdates())  # type: ignore[attr-defined]
+        finally:
+            may_end.set()
+        await browser.until(lambda: len(asked) == 3)
+        await browser.until(lambda: "counting" not in browser.screen_text())
+        assert len(asked) == 3
 
 
 async def test_a_failure_says_what_to_do(demo: dict[str, Any]) -> None:
