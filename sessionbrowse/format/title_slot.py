@@ -28,6 +28,18 @@ def slot_line(title: str, source: Source | None, updated_at: str) -> bytes:
     return _line(title[:fits], source, updated_at, pad)
 
 
+def later_slot(slot: TitleSlot, title: object, source: object, timestamp: object) -> bytes | None:
+    """Return the slot that the `title_change` of a file should have left; None if the slot has its title, or is newer.
+
+    omp first appends the entry and then overwrites the slot, so a crash in between leaves the older name.
+    """
+    if not (isinstance(title, str) and isinstance(timestamp, str)) or timestamp <= (slot.updated_at or ""):
+        return None
+    line = slot_line(title, "user" if source == "user" else "auto", timestamp)
+    written = parse_slot(line)
+    return line if written is not None and written.title != slot.title else None
+
+
 def parse_slot(first_bytes: bytes) -> TitleSlot | None:
     """Return the title slot at the beginning of a file; None if omp would not accept its first 256 bytes as one."""
     line = first_bytes[:SLOT_BYTES]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from sessionbrowse.format.json_value import Json
+from sessionbrowse.format.title_slot import later_slot
 from sessionbrowse.model.session.parents import ROOT
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import left_behind
@@ -30,6 +31,7 @@ KINDS: dict[str, DamageKind] = {
     "odd-record": DamageKind("skips the line, or fails on it"),
     "second-header": DamageKind("ignores it, or keeps it as an entry"),
     "stray-title-slot": DamageKind("keeps it as an entry without id, or cannot open the file"),
+    "stale-title": DamageKind("shows the older name"),
     "no-header": DamageKind("refuses the file"),
     "empty-file": DamageKind("writes a new session into it", ("delete",)),
     "bad-header": DamageKind("refuses the file"),
@@ -104,6 +106,7 @@ def damage_of(session: Session, *, directory_exists: bool | None) -> list[Damage
         found.append(_damage(session, _kind_of(problem.reason), index, problem.reason, problem.line, problem.offset))
     found += _of_links(session)
     found += _of_calls(session)
+    found += _of_title(session)
     found += _of_file(session, directory_exists)
     return sorted(found, key=lambda one: (one.offset, one.line))
 
@@ -209,6 +212,16 @@ def _unanswered(session: Session, index: int) -> Iterator[Damage]:
         waiting += session.children(at)
     for call in sorted(missing) if went_on else ():
         yield _damage(session, "call-without-result", index, f"the call {call} has no result")
+
+
+def _of_title(session: Session) -> Iterator[Damage]:
+    """Yield omp's title slot if a later change of the title did not reach it."""
+    changes = [index for index in range(len(session.ids)) if session.kind(index).type == "title_change"]
+    if session.title_slot is None or not changes:
+        return
+    last = session.fields(changes[-1])
+    if later_slot(session.title_slot, last.get("title"), last.get("source"), last.get("timestamp")) is not None:
+        yield _damage(session, "stale-title", changes[-1], "the name in the first line is older than this change of it")
 
 
 def _of_file(session: Session, directory_exists: bool | None) -> Iterator[Damage]:

@@ -7,6 +7,7 @@ A sound line keeps its bytes, a damaged one is spliced. Rules, by kind of damage
 - A missing parent is looked up in the torn line that held it; else the entry before in the file is the parent.
 - A loop is cut at its first entry, which goes below the entry before it.
 - A message between a tool's call and its result goes behind the result.
+- omp's title slot gets the name of a later change that did not reach it.
 - The first header stays; without one, a header is made. Content that is null becomes empty.
 """
 
@@ -21,6 +22,7 @@ from msgspec import Struct
 from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.splice import edited, with_member
+from sessionbrowse.format.title_slot import later_slot, parse_slot
 from sessionbrowse.model.session.parents import ROOT, loops
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -65,6 +67,7 @@ def mended(
         header = json_line(make_header(first_time))[:-1]
     elif not isinstance(_object(header).get("id"), str) or not _object(header).get("id"):
         header = with_member(header, "id", json_line(make_header(first_time)["id"])[:-1])
+    slot = _current_slot(slot, entries)
     lines = [*([slot] if slot is not None else []), header, *(_line(one, entries) for one in entries)]
     return Mended(b"\n".join(lines) + b"\n", len(entries), left_out, tuple(new_ids))
 
@@ -281,6 +284,16 @@ def _line(one: _Entry, entries: list[_Entry]) -> bytes:
     if kind == "custom_message" and "content" not in one.value:
         raw = with_member(raw, "content", b'""')
     return raw
+
+
+def _current_slot(slot: bytes | None, entries: list[_Entry]) -> bytes | None:
+    """Return the title slot, brought up to the last change of the title."""
+    known = parse_slot(slot + b"\n") if slot is not None else None
+    last = next((one.value for one in reversed(entries) if one.value.get("type") == "title_change"), None)
+    if known is None or last is None:
+        return slot
+    later = later_slot(known, last.get("title"), last.get("source"), last.get("timestamp"))
+    return slot if later is None else later[:-1]
 
 
 def _is_slot(value: dict[str, Json]) -> bool:

@@ -11,6 +11,7 @@ import pytest
 
 from sessionbrowse.cli import main
 from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.format.title_slot import slot_line
 from sessionbrowse.model.clean.damage import KINDS
 from sessionbrowse.services.clean.clean import Where
 from sessionbrowse.services.clean.doctor import examine, repair
@@ -44,6 +45,7 @@ APART = [
     result("dddddddd", "cccccccc", "c9"),
     user("eeeeeeee", "dddddddd", "on"),
 ]
+RENAMED = entry("title_change", "aaaaaaaa", "00000008", title="new", source="user")
 DAMAGED: list[tuple[str, str, bytes]] = [
     ("torn-line", "pi", b"".join(WHOLE) + WHOLE[2][:40]),
     ("torn-line", "pi", with_line(3, WHOLE[3][:40] + b"\n")),
@@ -78,6 +80,7 @@ DAMAGED: list[tuple[str, str, bytes]] = [
     ("call-without-result", "pi", after(assistant("aaaaaaaa", "00000008", "t", ["c9"]), user("b", "aaaaaaaa", "on"))),
     ("result-without-call", "pi", after(result("aaaaaaaa", "00000008", "nobody"))),
     ("result-apart", "pi", after(*APART)),
+    ("stale-title", "omp", slot_line("old", "auto", "2026-08-13T08:00:00.000Z") + after(RENAMED)),
     ("hidden-messages", "pi", after(entry("label", "aaaaaaaa", "00000002", targetId="00000002", label="x"))),
     (
         "bad-first-kept",
@@ -127,6 +130,18 @@ def test_a_message_between_call_and_results_goes_behind_them(tmp_path: Path):
     order = [session.ids[index] for index in session.branch(len(session.ids) - 1)]
     assert order[-5:] == ["aaaaaaaa", "bbbbbbbb", "dddddddd", "cccccccc", "eeeeeeee"]
     assert list(session.ids)[-5:] == order[-5:]
+
+
+def test_a_title_that_did_not_reach_the_slot_is_put_there_and_a_newer_one_stays(tmp_path: Path):
+    path, made = tmp_path / "session.jsonl", tmp_path / "made" / "session.jsonl"
+    made.parent.mkdir()
+    for updated, kinds in (("2026-08-13T08:00:00.000Z", {"stale-title"}), ("2026-08-13T08:00:09.000Z", set())):
+        path.write_bytes(slot_line("old", "auto", updated) + after(RENAMED))
+        assert {one.kind for one in examine(str(path), "omp").damage} == kinds
+    path.write_bytes(slot_line("old", "auto", "2026-08-13T08:00:00.000Z") + after(RENAMED))
+    repair(Target(str(path), "omp"), Where(to=str(made)), context=Store(tmp_path).context)
+    assert open_session(made, "omp").name == "new"
+    assert made.read_bytes()[256:] == path.read_bytes()[256:]
 
 
 def test_a_renamed_file_is_found(tmp_path: Path):
