@@ -24,7 +24,7 @@ pytestmark = pytest.mark.interop
 
 Json = Any
 PROGRAMS = [("pi", real.PI_NEWEST, 2500), ("pi", real.PI_OLDER, 1000), ("omp", real.OMP, 2000)]
-SHRUNK = 150
+SHRUNK = 850
 _CUT = 500
 
 
