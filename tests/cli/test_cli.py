@@ -194,6 +194,13 @@ def test_tree_and_context_answer_in_the_shapes_of_the_contract(ask):
     assert all(row["text"].startswith("user: ") for row in tree["rows"])
     _, context, _ = ask("context", branched["path"], "--json")
     assert {"at", "model", "thinking_level", "messages", "left_out", "tokens"} <= set(context)
+    assert sum(context["parts"].values()) == context["tokens"]
+    assert list(context["parts"].values()) == sorted(context["parts"].values(), reverse=True)
+    sizes = [item["tokens"] for item in context["largest"]]
+    assert sizes
+    assert sizes == sorted(sizes, reverse=True)
+    sent = {message["entry_id"] for message in context["messages"]}
+    assert all(item["entry_id"] in sent and item["part"] in context["parts"] for item in context["largest"])
     first = tree["rows"][0]["id"]
     _, early, _ = ask("context", branched["path"], "--at", first, "--json")
     assert early["at"] == first

@@ -1,10 +1,13 @@
-"""The tokens of a context by part: texts, thinking, calls, results, images, summaries."""
+"""The tokens of a context by part: texts, thinking, calls, results, images, summaries; and its largest items."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from heapq import nlargest
 from itertools import accumulate
 from typing import Literal
+
+from msgspec import Struct
 
 from sessionbrowse.format.entries import (
     AssistantMessage,
@@ -15,6 +18,7 @@ from sessionbrowse.format.entries import (
     RedactedThinkingBlock,
     ThinkingBlock,
     ToolCallBlock,
+    ToolResultMessage,
     UserMessage,
 )
 from sessionbrowse.model.context.message import SUMMARY_ROLES, ContextMessage
@@ -43,6 +47,20 @@ _PART_OF_ROLE: dict[str, Part] = {
     "pythonExecution": "results",
 }
 
+_READ = "read"
+"""Name of the tool that reads files, the same in all four agents."""
+
+
+class ContextItem(Struct, frozen=True):
+    """The estimated tokens that one entry spends on one part; `tool` and `file` tell what a result is of."""
+
+    part: Part
+    tokens: int
+    entry_id: str | None
+    index: int | None
+    tool: str | None = None
+    file: str | None = None
+
 
 def tokens_by_part(messages: Iterable[ContextMessage]) -> dict[Part, int]:
     """Return the estimated tokens of each part that has any; their sum is the estimate for all the messages."""
@@ -51,6 +69,37 @@ def tokens_by_part(messages: Iterable[ContextMessage]) -> dict[Part, int]:
         for part, tokens in _split(message):
             totals[part] += tokens
     return {part: tokens for part, tokens in totals.items() if tokens}
+
+
+def largest_items(messages: Sequence[ContextMessage], limit: int = 20) -> list[ContextItem]:
+    """Return the items that take most of a context, largest first; equal ones in the order of the context."""
+    files = _files_read(messages)
+    items: list[ContextItem] = []
+    for message in messages:
+        shares: dict[Part, int] = {}
+        for part, tokens in _split(message):
+            shares[part] = shares.get(part, 0) + tokens
+        tool, file = None, None
+        if isinstance(message.message, ToolResultMessage):
+            tool, file = message.message.tool_name, files.get(message.message.tool_call_id)
+        items += [
+            ContextItem(part, tokens, message.entry_id, message.index, tool, file)
+            for part, tokens in shares.items()
+            if tokens
+        ]
+    return nlargest(limit, items, key=lambda item: item.tokens)
+
+
+def _files_read(messages: Iterable[ContextMessage]) -> dict[str | None, str]:
+    """Map the id of each call that reads a file to the path as the model wrote it."""
+    files: dict[str | None, str] = {}
+    for message in messages:
+        for block in message.blocks:
+            if isinstance(block, ToolCallBlock) and block.id is not None and block.name == _READ:
+                path = block.arguments.get("path") if isinstance(block.arguments, dict) else None
+                if isinstance(path, str):
+                    files[block.id] = path
+    return files
 
 
 def _split(message: ContextMessage) -> list[tuple[Part, int]]:

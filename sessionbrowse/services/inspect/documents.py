@@ -12,6 +12,7 @@ from msgspec.structs import asdict
 
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.model.context import build
+from sessionbrowse.model.context.token_parts import largest_items, tokens_by_part
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.model.tree.entry_states import EntryStates
@@ -87,9 +88,12 @@ def context_document(session: Session, at: int | None = None) -> Document:
         "messages": [{key: getattr(message, key) for key in _MESSAGE_KEYS} for message in built.messages],
         "left_out": [{"entry_id": left.entry_id, "reason": left.reason} for left in built.left_out],
         "tokens": built.tokens,
+        "parts": dict(sorted(tokens_by_part(built.messages).items(), key=lambda part: -part[1])),
+        "largest": [{key: getattr(item, key) for key in _ITEM_KEYS} for item in largest_items(built.messages)],
     }
 
 
+_ITEM_KEYS = ("part", "tokens", "entry_id", "tool", "file")
 _MESSAGE_KEYS = ("role", "entry_id", "text", "custom_type", "images", "tokens", "sent")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from sessionbrowse.model.context import build
 from sessionbrowse.model.context.model_windows import context_window
-from sessionbrowse.model.context.token_parts import tokens_by_part
+from sessionbrowse.model.context.token_parts import ContextItem, largest_items, tokens_by_part
 from sessionbrowse.tui.reading.context_view import window_bar
 from tests.support.session_files import answer, entry, header, opened, user
 
@@ -51,6 +51,35 @@ def test_a_summary_is_a_part_of_its_own(tmp_path: Path) -> None:
         user("u2", "k1", "q" * 8),
     )
     assert tokens_by_part(build.build(session).messages) == {"summary": 100, "user": 2}
+
+
+def test_the_largest_items_come_first_with_their_entry_and_file(tmp_path: Path) -> None:
+    call = {"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "src/a.py"}}
+    other = {"type": "toolCall", "id": "c2", "name": "bash", "arguments": {"path": "src/b.py"}}
+
+    def result(call_id: str, tool: str, size: int, *more: object) -> dict[str, object]:
+        content = [{"type": "text", "text": "y" * size}, *more]
+        return {"role": "toolResult", "toolCallId": call_id, "toolName": tool, "content": content}
+
+    session = opened(
+        tmp_path,
+        header(),
+        user("u1", None, "q" * 400),
+        answer("a1", "u1", content=[{"type": "thinking", "thinking": "t" * 800}, call, other]),
+        entry("message", "r1", "a1", message=result("c1", "read", 8000, IMAGE, IMAGE)),
+        entry("message", "r2", "r1", message=result("c2", "bash", 800)),
+    )
+    built = build.build(session)
+    items = largest_items(built.messages)
+    assert items[:5] == [
+        ContextItem("images", 2400, "r1", 2, "read", "src/a.py"),
+        ContextItem("results", 2000, "r1", 2, "read", "src/a.py"),
+        ContextItem("thinking", 200, "a1", 1),
+        ContextItem("results", 200, "r2", 3, "bash"),
+        ContextItem("user", 100, "u1", 0),
+    ]
+    assert sum(item.tokens for item in items) == built.tokens
+    assert largest_items(built.messages, 2) == items[:2]
 
 
 @pytest.mark.parametrize(
