@@ -32,11 +32,8 @@ def totals_by(
     first, last = file.sums.first, file.sums.last
     if not span.is_all and not span.touches(first, last):
         return found
-    if decided is None and usage is None and (span.is_all or (span.holds(first) and span.holds(last))):
-        for quarter, provider, model, part, amounts in file.sums.cells:
-            key = key_of((quarter, provider, model, 0))
-            into = found.get(key) or found.setdefault(key, Totals())
-            add(into.parts[SUBAGENTS if file.nested else part], amounts)
+    if decided is None and usage is None and is_within(file, span):
+        add_sums(file, key_of, found)
         return found
     usage = usage or file.load()
     for request, decision in with_decisions(usage, decided, nested=file.nested):
@@ -45,6 +42,25 @@ def totals_by(
             key = key_of(place)
             _count(found.get(key) or found.setdefault(key, Totals()), request, decision)
     return found
+
+
+def is_within(file: UsageFile, span: Span) -> bool:
+    """Tell whether all requests of a file are in a span."""
+    return span.is_all or (span.holds(file.sums.first) and span.holds(file.sums.last))
+
+
+def add_sums(file: UsageFile, key_of: Callable[[Place], KeyT], into: dict[KeyT, Totals]) -> set[KeyT]:
+    """Add all requests of a file to totals by key, each as its own; return the keys."""
+    keys = set()
+    nested = file.nested
+    for quarter, provider, model, part, amounts in file.sums.cells:
+        key = key_of((quarter, provider, model, 0))
+        keys.add(key)
+        totals = into.get(key)
+        if totals is None:
+            totals = into[key] = Totals()
+        add(totals.parts[SUBAGENTS if nested else part], amounts)
+    return keys
 
 
 def totals_of(file: UsageFile, decided: Sequence[Decision] | None, span: Span) -> Totals | None:

@@ -12,7 +12,7 @@ import msgspec
 
 from sessionbrowse.model.listing.families import families
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.usage.counts import Place, totals_by, totals_of
+from sessionbrowse.model.usage.counts import Place, add_sums, is_within, totals_by, totals_of
 from sessionbrowse.model.usage.ownership import Decision, UsageFile, decide
 from sessionbrowse.model.usage.sums import QUARTER_MS
 from sessionbrowse.model.usage.totals import ALL_TIME, Span, Totals
@@ -55,6 +55,7 @@ class Counting:
         `paths` limits them to the requests that these files own, `only` to those of one provider or model.
         """
         rows: dict[GroupKey, UsageRow] = {}
+        sums: dict[GroupKey, Totals] = {}
         family_of = self._families() if by == "family" else {}
         for file in self.files:
             if paths is not None and file.path not in paths:
@@ -64,7 +65,12 @@ class Counting:
             usage = file.load() if by == "branch" else None
             if only is not None:
                 key_of = _limited(key_of, _fixed_key(by, summary, family_of), *only)
-            if key_of is not None:
+            last = file.sums.last
+            found: Mapping[GroupKey, Totals | None]
+            if key_of is not None and decided is None and usage is None and is_within(file, span):
+                # Most files: their sums go straight into those of the rows.
+                found = dict.fromkeys(add_sums(file, key_of, sums))
+            elif key_of is not None:
                 found = totals_by(file, decided, span, key_of, usage=usage)
             else:
                 alone = totals_of(file, decided, span)
@@ -72,15 +78,17 @@ class Counting:
             for key, totals in found.items():
                 if key == _OTHERS:
                     continue
-                if usage is not None and isinstance(key, int):
+                if totals is not None and usage is not None and isinstance(key, int):
                     leaf = usage.leaves[key]
                     row = UsageRow(f"{file.path}:{leaf or ''}", totals, path=file.path, leaf_id=leaf)
                     rows[row.key] = row
                 else:
-                    row = rows.get(key) or rows.setdefault(key, UsageRow(key, Totals()))
-                    row.totals.merge(totals)
+                    row = rows.get(key) or rows.setdefault(key, UsageRow(key, sums.setdefault(key, Totals())))
+                    if totals is not None:
+                        row.totals.merge(totals)
                 row.sessions += 1
-                row.latest = max((at for at in (row.latest, file.sums.last) if at is not None), default=None)
+                if last is not None and (row.latest is None or row.latest < last):
+                    row.latest = last
                 if by in ("session", "branch"):
                     row.path, row.id, row.name = file.path, summary.id, summary.title[:_NAME_CHARACTERS]
                 if by == "session" and summary.problem is None:
