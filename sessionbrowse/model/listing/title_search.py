@@ -5,8 +5,10 @@ A title is the session's name, or the beginning of its first message. This modul
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import accumulate
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import MatchSpan
@@ -46,6 +48,20 @@ class Titles:
                 if spans is not None:
                     yield summary, spans
 
+    def having(self, pieces: Sequence[str]) -> set[str]:
+        """Return the paths of the sessions with one of some folded pieces in their id, name, labels or directory."""
+        text, begins = self._about
+        places: set[int] = set()
+        for piece in pieces:
+            at = text.find(piece)
+            while at >= 0:
+                place = bisect_right(begins, at) - 1
+                places.add(place)
+                at = text.find(piece, begins[place + 1])
+        found = {self._summaries[place].path for place in places}
+        near = {each for each, folded in self._directories.items() if any(piece in folded for piece in pieces)}
+        return found.union([each.path for each in self._summaries if each.cwd in near]) if near else found
+
     def near(self, query: SearchQuery, cancelled: Callable[[], bool]) -> Iterator[Summary]:
         """Yield the sessions whose title nearly, but not exactly, matches every word.
 
@@ -64,6 +80,17 @@ class Titles:
 
     def _first_message(self, summary: Summary) -> str | None:
         return summary.first_message or (self._first_messages or {}).get(summary.path)
+
+    @cached_property
+    def _about(self) -> tuple[str, list[int]]:
+        """The folded ids, names and labels of all sessions as one text, and where those of each begin; then the end."""
+        texts = ["\n".join((each.id or "", each.name or "", *each.labels)) for each in self._summaries]
+        folded = [each.lower() if each.isascii() else literal(each) for each in texts]
+        return "\0".join(folded), list(accumulate([len(each) + 1 for each in folded], initial=0))
+
+    @cached_property
+    def _directories(self) -> dict[str, str]:
+        return {cwd: literal(cwd) for cwd in {each.cwd for each in self._summaries}}
 
     @cached_property
     def _first_messages(self) -> Mapping[str, str] | None:

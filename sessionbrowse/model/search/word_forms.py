@@ -32,6 +32,7 @@ def fit(wanted: str, word: str) -> float:
     return 0.0
 
 
+@lru_cache(maxsize=1024)
 def key_of(wanted: str) -> str:
     """Return the letters that are in every word that fits `wanted`; a text without them has no such word."""
     root = stem(wanted)

@@ -109,9 +109,8 @@ class RowMap:
     def __init__(self, connection: sqlite3.Connection, table: str) -> None:
         self._connection = connection
         self._table = table
-        runs = read_runs(connection, table)
-        columns: list[Sequence[int]] = [*zip(*runs, strict=True)] or [(), (), ()]
-        self._bases, self._files, self._counts = columns
+        self._bases, self._files, self._counts = read_runs(connection, table)
+        self._last_read: tuple[int, list[Sequence[int]]] = (-1, [])
 
     def files_of(self, rows: Sequence[int]) -> Iterator[int]:
         """Yield the ids of the files to which some sorted rows belong."""
@@ -137,9 +136,11 @@ class RowMap:
             base, count = self._bases[run], self._counts[run]
             low, high = bisect_left(rows, base), bisect_left(rows, base + count)
             if low < high:
-                entries = read_row_entries(self._connection, self._table, (base, file, count))
+                if self._last_read[0] != base:
+                    # The rows of one file are asked for one after another.
+                    self._last_read = base, read_row_entries(self._connection, self._table, (base, file, count))
                 for row in rows[low:high]:
-                    yield from entries[row - base]
+                    yield from self._last_read[1][row - base]
 
     def runs_of(self, file: int) -> list[tuple[int, int]]:
         """Return the first row and the number of rows of each run of a file."""

@@ -13,7 +13,7 @@ from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.store.read.content import BLOCK_BYTES, closing, file_blocks, open_content
 
-_GAP_BYTES = 16 * 1024
+_GAP_BYTES = 4 * 1024
 """Largest gap between two lines that are read at once."""
 
 

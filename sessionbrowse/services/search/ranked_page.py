@@ -21,8 +21,8 @@ PER_SESSION = 3
 """Number of entries of a session that are shown."""
 _FULL_SESSIONS, _LEAST_OF_BEST = 5, 0.5
 _ABANDONED_FACTOR = 0.9
-_LOOKED_AT = 3
-"""Sessions among which copies are looked for, as a multiple of those on the page."""
+LOOKED_AT = 3
+"""Sessions that are read for a page, and among which copies are looked for, as a multiple of those on the page."""
 
 EXACT, FORMS, SESSION, SOME, TYPO = range(len(MATCHES))
 
@@ -183,7 +183,7 @@ class Page:
     ) -> list[RankedSession]:
         """Return the first sessions; an entry that several files have stands in one of them, unless with `copies`."""
         page: list[RankedSession] = []
-        owners = {} if copies else self._owners(ranked[: _LOOKED_AT * sessions])
+        owners = {} if copies else self._owners(ranked[: LOOKED_AT * sessions])
         for candidate in _by_own_entries(ranked, owners) if owners else ranked:
             if len(page) >= sessions:
                 break

@@ -28,7 +28,9 @@ from sessionbrowse.model.search.word_forms import EXACT as EXACT_FORM
 from sessionbrowse.model.search.word_forms import LEAST_MISSPELT, is_misspelt
 from sessionbrowse.model.search.words import literal, words_of
 from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
+from sessionbrowse.services.search.hits import MATCHES
 from sessionbrowse.services.search.ranked_page import (
+    LOOKED_AT,
     SESSION,
     SOME,
     TYPO,
@@ -97,9 +99,9 @@ class Ranker:
     def _set_terms(self, terms: list[Term]) -> None:
         self._terms = terms
         self._keys = keys_of(terms)
+        self._line_keys = [key.encode("utf-8", "surrogatepass") for key in self._keys]
         self._ids = tuple([term.text for term in terms if len(term.text) >= _LEAST_ID])
         self._rows: TermRows | None = None
-        self._directories: dict[str, bool] = {}
         # A phrase that is required need not stand in the name.
         self._optional = [replace(term, is_required=False) for term in terms]
         self._nothing: Weights = (0.0,) * len(terms)
@@ -138,9 +140,11 @@ class Ranker:
 
     def _by_guess(self) -> list[MatchingSession]:
         """Return the sessions with words of the query, in the order in which they are read."""
-        fitting = [each for each in self._searcher.summaries if fits_session(self._query, each)]
+        query, fitting = self._query, self._searcher.summaries
+        if query.agents or query.projects or query.labels or query.names:
+            fitting = [each for each in fitting if fits_session(query, each)]
         candidates = self._candidates(fitting)
-        if self._take_misspelt(candidates):
+        if not self._cancelled() and self._take_misspelt(candidates):
             candidates = self._candidates(fitting)
         self._rarities, self._worths = self._rarities_in(candidates, len(fitting)), {}
         known: dict[tuple[Weights, ...], tuple[float, int]] = {}
@@ -160,20 +164,30 @@ class Ranker:
         rows = searcher.rows if not searcher.is_outdated() else {}
         by_file: dict[int, list[TermRow]] = {}
         if rows and searcher.words is not None:
-            newest = [row.row for each in summaries if (row := rows.get(each.path)) is not None]
             try:
-                self._rows = TermRows(searcher.words, self._terms, self._tools, newest)
+                self._rows = TermRows(
+                    searcher.words,
+                    self._terms,
+                    self._tools,
+                    lambda: (row.row for each in summaries if (row := rows.get(each.path)) is not None),
+                    self._cancelled,
+                )
                 by_file = self._rows.by_file
             except sqlite3.DatabaseError as error:
                 searcher.words.damage = error if is_damage(error) else None
                 rows = {}
         found: list[MatchingSession] = []
+        titled = searcher.titles.having((*self._keys, *self._ids))
         for summary in summaries:
+            row = rows.get(summary.path)
+            is_streamed = row is None or (self._tools and not row.has_tools)
+            is_titled = summary.path in titled
+            if not (is_titled or is_streamed or (row is not None and row.row in by_file)):
+                continue
             if self._cancelled():
                 return []
-            named = self._named(summary)
-            row = rows.get(summary.path)
-            if row is None or (self._tools and not row.has_tools):
+            named = self._named(summary) if is_titled else self._nothing
+            if row is None or is_streamed:
                 candidate = MatchingSession(summary, None, [], named, [], was_read=True)
                 candidate.found = list(self._in_states(candidate, self._judged(streamed_lines(summary))))
                 if candidate.found or any(named):
@@ -222,12 +236,6 @@ class Ranker:
         """Return how well each term fits the name, the labels, the directory and the id of a session."""
         own = (summary.id or "").lower()
         by_id = own.startswith(self._ids)
-        directory = self._directories.get(summary.cwd)
-        if directory is None:
-            directory = self._directories[summary.cwd] = self._has_key(summary.cwd)
-        is_likely = by_id or directory or (summary.name and self._has_key(summary.name))
-        if not is_likely and not (summary.labels and any(map(self._has_key, summary.labels))):
-            return self._nothing
         query = self._query
         if query.is_about_entries or not is_in_time(query, summary.modified):
             return self._nothing
@@ -240,10 +248,6 @@ class Ranker:
                 if own.startswith(term.text) or f"-{term.text}" in own:
                     weights[number] = EXACT_FORM
         return tuple(weights) if any(weights) else self._nothing
-
-    def _has_key(self, text: str) -> bool:
-        lowered = text.lower()
-        return not text.isascii() or any(key in lowered for key in self._keys)
 
     def _rarities_in(self, candidates: Sequence[MatchingSession], sessions: int) -> list[float]:
         # A term that is nowhere says nothing about a session.
@@ -279,17 +283,21 @@ class Ranker:
     # ---- reading -------------------------------------------------------------------------------------------
 
     def _read(self, candidates: Sequence[MatchingSession], sessions: int, per_session: int | None) -> int:
-        """Read the best candidates; return the number of those that were not read."""
+        """Read the best candidates, until others cannot be on the page; return the number of those that might be."""
         room = max(READ_ENTRIES, sessions * (per_session or 1))
         read_of_one = max(READ_OF_ONE, per_session or 0)
+        # Classes are strict: behind enough sessions of a better class, no other comes on the page.
+        enough, by_class = LOOKED_AT * sessions, [0] * len(MATCHES)
         for number, candidate in enumerate(candidates):
-            if self._cancelled():
+            if self._cancelled() or sum(by_class[: min(candidate.likely, SESSION)]) >= enough:
                 return 0
             if room <= 0:
                 return sum(not each.was_read for each in candidates[number:])
             if not candidate.was_read:
                 self._read_one(candidate, read_of_one)
                 room -= len(candidate.found) if candidate.row is not None else 0
+            if candidate.found and not self._instead:
+                by_class[min(map(class_of, candidate.found))] += 1
         return 0
 
     def _read_one(self, candidate: MatchingSession, entries: int) -> None:
@@ -325,8 +333,7 @@ class Ranker:
         return list(found.values())
 
     def _judged(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Found]:
-        keys = [key.encode("utf-8", "surrogatepass") for key in keys_of(self._terms)]
-        for index, facts in self._facts(lines, keys):
+        for index, facts in self._facts(lines, self._line_keys):
             evidence = evidence_in(self._terms, facts.text, facts.role)
             if evidence is not None:
                 yield Found(index, facts, evidence)

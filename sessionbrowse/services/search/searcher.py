@@ -66,7 +66,7 @@ class Searcher:
         self.words = WordIndex(index) if index is not None else None
         self.trees: SessionTreeCache = SessionTreeCache(index, before.trees if before else None)
         self._recent: RecentTexts = before._recent if before else RecentTexts()
-        self._titles = Titles(self.summaries, snapshot.first_messages)
+        self.titles = Titles(self.summaries, snapshot.first_messages)
         self._by_path: dict[str, Summary] | None = None
 
     @property
@@ -86,7 +86,7 @@ class Searcher:
 
     def title(self, summary: Summary) -> str:
         """Return a session's name, or the beginning of its first message."""
-        return self._titles.title(summary)
+        return self.titles.title(summary)
 
     def find(
         self,
@@ -133,9 +133,9 @@ class Searcher:
                     yield from self._by_index(query, summary, row, candidates, tools, cancelled)
         if by_title:
             # Titles that match only with a misspelt word come last.
-            for summary in self._titles.near(query, cancelled):
+            for summary in self.titles.near(query, cancelled):
                 if fits_session(query, summary) and is_in_time(query, summary.modified):
-                    yield session_hit(summary, self._titles.title(summary), [], NEAR_SCORE, "typo")
+                    yield session_hit(summary, self.titles.title(summary), [], NEAR_SCORE, "typo")
 
     def _matching(
         self, query: SearchQuery, matches: WordMatches[T], cancelled: Cancelled
@@ -153,7 +153,7 @@ class Searcher:
     # ---- names and labels ----------------------------------------------------------------------------------
 
     def _named(self, query: SearchQuery, cancelled: Cancelled) -> Iterator[Hit]:
-        named = ((summary, summary.name or "", spans) for summary, spans in self._titles.named(query))
+        named = ((summary, summary.name or "", spans) for summary, spans in self.titles.named(query))
         for summary, spans in self._matching(query, named, cancelled):
             if cancelled():
                 return

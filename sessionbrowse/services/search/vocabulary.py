@@ -57,16 +57,16 @@ class Vocabulary:
 
     def _with(self, piece: str) -> Iterator[str]:
         """Yield the words around each place of a piece of the list of words, where they end with a newline."""
-        text = self._all
-        at = text.find(piece)
+        text, wanted = self._all, piece.encode("utf-8", "surrogatepass")
+        at = text.find(wanted)
         while at >= 0:
-            begin = at if piece[0] == "\n" else text.rfind("\n", 0, at)
-            end = text.find("\n", at + 1)
-            yield text[begin + 1 : end]
-            at = text.find(piece, end)
+            begin = at if piece[0] == "\n" else text.rfind(b"\n", 0, at)
+            end = text.find(b"\n", at + 1)
+            yield text[begin + 1 : end].decode()
+            at = text.find(wanted, end)
 
     @cached_property
-    def _all(self) -> str:
+    def _all(self) -> bytes:
         try:
             return read_words(self._connection, self._table)
         except ValueError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -30,6 +30,10 @@ Weights = tuple[float, ...]
 """The best weight of each term of a query somewhere."""
 
 
+Newest = Callable[[], Iterable[int]]
+"""A callback that returns the ids of files, the newest first."""
+
+
 class TermRow(Struct):
     """A row of a text table, and the best weight of each term in it."""
 
@@ -41,14 +45,17 @@ class TermRow(Struct):
 class TermRows:
     """Finds the rows that contain terms of a query.
 
-    `newest` are the ids of the files in question, the newest first.
+    `newest` returns the ids of the files in question. Once `cancelled` returns True, terms are missing.
 
     Raises:
         sqlite3.Error: the index is damaged.
     """
 
-    def __init__(self, index: WordIndex, terms: Sequence[Term], tools: bool, newest: Sequence[int]) -> None:
+    def __init__(
+        self, index: WordIndex, terms: Sequence[Term], tools: bool, newest: Newest, cancelled: Callable[[], bool]
+    ) -> None:
         self._count = len(terms)
+        self._cancelled = cancelled
         # A term without words, such as an emoji, may be in every row.
         self._known = [0.0 if term.tokens() else EXACT for term in terms]
         self.is_frequent = [False] * len(terms)
@@ -69,13 +76,13 @@ class TermRows:
                             weights[number] = weight
         return tuple(weights)
 
-    def _find(
-        self, rows: RowMap, vocabulary: Vocabulary, expressions: dict[int, Expressions], newest: Sequence[int]
-    ) -> None:
+    def _find(self, rows: RowMap, vocabulary: Vocabulary, expressions: dict[int, Expressions], newest: Newest) -> None:
         found: dict[int, list[float]] = {}
         frequent: dict[int, Expressions] = {}
         rare: list[str] = []
         for number, by_weight in expressions.items():
+            if self._cancelled():
+                return
             ids = {weight: vocabulary.rows(each, FREQUENT_ROWS + 1) for weight, each in by_weight.items()}
             if sum(map(len, ids.values())) > FREQUENT_ROWS:
                 frequent[number] = by_weight
@@ -107,10 +114,10 @@ class TermRows:
         weight: float,
         expression: str,
         vocabulary: Vocabulary,
-        newest: Sequence[int],
+        newest: Newest,
     ) -> None:
         files = 0
-        for file in newest:
+        for file in newest():
             runs = rows.runs_of(file)
             for base, count in runs:
                 self._note(found, number, weight, vocabulary.rows_between(expression, base, count))

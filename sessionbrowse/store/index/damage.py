@@ -28,7 +28,7 @@ def check_index(index: Index) -> None:
         try:
             for table in TEXT_TABLES:
                 check_words(index.connection, table)
-                for run in read_runs(index.connection, table):
+                for run in zip(*read_runs(index.connection, table), strict=True):
                     read_row_entries(index.connection, table, run)
             rows = read_rows(index.connection)
             for row in rows:

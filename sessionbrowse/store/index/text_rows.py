@@ -106,8 +106,8 @@ class TextRows:
         self._waiting.clear()
 
 
-def read_runs(connection: sqlite3.Connection, table: str) -> list[Run]:
-    """Return all runs of a text table, sorted by their rows.
+def read_runs(connection: sqlite3.Connection, table: str) -> Sequence[Sequence[int]]:
+    """Return the runs of a text table, sorted by their rows, as columns: first rows, ids of files, numbers of rows.
 
     Raises:
         sqlite3.DatabaseError: the index is damaged.
@@ -117,10 +117,10 @@ def read_runs(connection: sqlite3.Connection, table: str) -> list[Run]:
     found = connection.execute(ask, (_sum_name(table),)).fetchall()
     if not found:
         raise damaged("a checksum of texts is missing")
-    runs = [run for _, *run in found] if found[0][1] is not None else []
-    if str(_sum_of(chain.from_iterable(runs))) != found[0][0]:
+    sums, *columns = zip(*found, strict=True) if found[0][1] is not None else (found[0][:1], (), (), ())
+    if str(_sum_of(chain.from_iterable(zip(*columns, strict=True)))) != sums[0]:
         raise damaged("a row of texts is wrong")
-    return [(base, file, count) for base, file, count in runs]
+    return columns
 
 
 def check_texts(connection: sqlite3.Connection) -> None:
@@ -152,14 +152,16 @@ def write_all_words(connection: sqlite3.Connection) -> None:
         connection.execute(f"DROP TABLE temp.{table}_all")
 
 
-def read_words(connection: sqlite3.Connection, table: str) -> str:
+def read_words(connection: sqlite3.Connection, table: str) -> bytes:
     """Return the distinct words of a text table, each after a newline, and a newline at the end; some may come twice.
+
+    They are not decoded: there can be millions, and a search needs few of them.
 
     Raises:
         ValueError, sqlite3.Error: the index is damaged.
     """
     lists = connection.execute(f"SELECT number, level, words FROM {table}_words").fetchall()
-    return "\n" + "".join([_words_of(table, *each) for each in lists])
+    return b"\n" + b"".join([_words_of(table, *each) for each in lists])
 
 
 def _add_words(connection: sqlite3.Connection, table: str, words: set[str]) -> None:
@@ -172,7 +174,7 @@ def _add_words(connection: sqlite3.Connection, table: str, words: set[str]) -> N
             break
         for each in same:
             try:
-                words.update(_words_of(table, *each).split("\n")[:-1])
+                words.update(_words_of(table, *each).decode().split("\n")[:-1])
             except ValueError as error:
                 raise damaged("a list of words is wrong") from error
         connection.execute(f"DELETE FROM {table}_words WHERE level = ?", (level,))
@@ -191,9 +193,9 @@ def _put_words(connection: sqlite3.Connection, table: str, level: int, words: It
         connection.execute(f"INSERT INTO {table}_words VALUES (?, ?, ?)", (number + 1, level, packed))
 
 
-def _words_of(table: str, number: int, level: int, packed: bytes) -> str:
+def _words_of(table: str, number: int, level: int, packed: bytes) -> bytes:
     try:
-        return zlib.decompress(opened(packed, f"{table} {number} {level}")).decode()
+        return zlib.decompress(opened(packed, f"{table} {number} {level}"))
     except (TypeError, zlib.error) as error:
         raise ValueError(str(error)) from error
 

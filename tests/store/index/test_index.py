@@ -483,7 +483,11 @@ def test_words_of_many_updates_are_listed_in_few_lists(tmp_path: Path) -> None:
         rows.add(0, f"Every word{number} été")
         rows.finish(number)
     assert database.execute("SELECT count(*) FROM said_words").fetchone()[0] < 2 * WORD_LISTS
-    assert set(read_words(database, "said").split()) == {"every", "ete", *(f"word{n}" for n in range(3 * WORD_LISTS))}
+    assert set(read_words(database, "said").decode().split()) == {
+        "every",
+        "ete",
+        *(f"word{n}" for n in range(3 * WORD_LISTS)),
+    }
 
 
 def test_word_lists_that_were_written_in_parts_are_one_in_the_end(
@@ -502,7 +506,7 @@ def test_word_lists_that_were_written_in_parts_are_one_in_the_end(
     write_all_words(shard)
     complete_shard(shard)
     shard = open_shard(tmp_path, "shard")
-    listed = read_words(shard, "said").split("\n")[1:-1]
+    listed = read_words(shard, "said").decode().split("\n")[1:-1]
     assert len(listed) == 401
     assert {"always", "word17", "only199_"} <= set(listed)
     assert shard.execute(parts).fetchone()[0] == 1
