@@ -218,6 +218,10 @@ def print_comparison(document: dict[str, Any]) -> None:
         _print(clean(f"{sign} {side['entry_id']}{label} · {side['messages']} messages · {spent}"))
         if side["tools"]:
             _print(clean("  tools: " + ", ".join([f"{name} {count}" for name, count in side["tools"].items()])))
+        if side["failed"]:
+            _print(f"  errors of tools: {side['failed']}")
+        if side["stop_reason"]:
+            _print(clean(f"  stopped: {side['stop_reason']}"))
         if side["files"]:
             _print(clean("  files: " + ", ".join(side["files"])))
         for entry in side["entries"]:

@@ -6,11 +6,18 @@ from typing import Any
 
 from msgspec import Struct
 
-from sessionbrowse.format.entries import AssistantMessage, MessageEntry, ToolCallBlock, TranscriptNode
+from sessionbrowse.format.entries import (
+    AssistantMessage,
+    MessageEntry,
+    ToolCallBlock,
+    ToolResultMessage,
+    TranscriptNode,
+)
 from sessionbrowse.format.envelope import Spending
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
 from sessionbrowse.model.usage.agent_total import totals
+from sessionbrowse.text import parse_time
 
 _PATH_KEYS = ("path", "file_path", "filePath")
 _CHANGING_TOOLS = frozenset({"edit", "write", "multi_edit", "multiedit", "notebook_edit", "ast_edit"})
@@ -20,7 +27,8 @@ class ComparedBranch(Struct, frozen=True, kw_only=True):
     """A branch below the common ancestor. `entries` are its indexes, oldest first; `index` is the last of them.
 
     `messages` counts the user and assistant messages, `tools` the calls of each tool; `files` are the paths that edit
-    and write calls name.
+    and write calls name; `failed` counts the results of tools that are errors. `prompt` and `answer` are the indexes
+    of the first prompt and the last answer. `span_ms` is the time from the first entry to the last one.
     """
 
     index: int
@@ -29,6 +37,10 @@ class ComparedBranch(Struct, frozen=True, kw_only=True):
     tools: dict[str, int]
     files: tuple[str, ...]
     spent: Spending
+    failed: int = 0
+    prompt: int | None = None
+    answer: int | None = None
+    span_ms: int | None = None
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -84,6 +96,11 @@ def _side_document(session: Session, side: ComparedBranch, home: str) -> dict[st
         "files": list(side.files),
         "tokens": side.spent.tokens,
         "cost": side.spent.cost,
+        "failed": side.failed,
+        "seconds": side.span_ms / 1000 if side.span_ms is not None else None,
+        "prompt": rows.row_text(session, side.prompt, home) if side.prompt is not None else None,
+        "answer": rows.row_text(session, side.answer, home) if side.answer is not None else None,
+        "stop_reason": session.envelopes[side.answer].stop_reason if side.answer is not None else None,
         "entries": [
             {
                 "id": session.ids[index],
@@ -115,7 +132,23 @@ def _side(session: Session, index: int, entries: list[int]) -> ComparedBranch:
         tools=dict(sorted(tools.items(), key=lambda counted: (-counted[1], counted[0]))),
         files=tuple(files),
         spent=totals(session.rules, [envelopes[at] for at in entries]),
+        failed=sum([_is_error(session, at) for at in entries if session.kind(at).role == "toolResult"]),
+        prompt=next((at for at in entries if session.kind(at).role == "user"), None),
+        answer=next((at for at in reversed(entries) if session.kind(at).role == "assistant"), None),
+        span_ms=_span_ms(session, entries),
     )
+
+
+def _is_error(session: Session, index: int) -> bool:
+    entry = session.entry(index)
+    message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
+    return isinstance(message, ToolResultMessage) and message.is_error is True
+
+
+def _span_ms(session: Session, entries: list[int]) -> int | None:
+    stamps = [session.envelopes[at].timestamp for at in entries]
+    times = [ms for stamp in stamps if isinstance(stamp, str) and (ms := parse_time(stamp)) is not None]
+    return max(times) - min(times) if times else None
 
 
 def _calls(session: Session, index: int) -> list[ToolCallBlock]:

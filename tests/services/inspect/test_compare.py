@@ -67,6 +67,34 @@ def test_an_entry_on_the_way_to_the_other_has_nothing_of_its_own(session: Sessio
     assert same.left.entries == same.right.entries == ()
 
 
+def test_each_side_tells_its_prompt_outcome_errors_and_time(tmp_path: Path) -> None:
+    def result(entry_id: str, parent: str, second: int, *, error: bool) -> bytes:
+        message = {"role": "toolResult", "toolCallId": "c-bash", "toolName": "bash", "content": [], "isError": error}
+        return entry("message", entry_id, parent, second, message=message)
+
+    session = opened(
+        tmp_path,
+        header(),
+        user("u1", None, "Refactor it"),
+        user("u2", "u1", "Use sessions", 2),
+        result("r1", "u2", 10, error=True),
+        result("r2", "r1", 20, error=False),
+        entry(
+            "message",
+            "a2",
+            "r2",
+            52,
+            message={"role": "assistant", "content": [{"type": "text", "text": "Migrated."}], "stopReason": "stop"},
+        ),
+    )
+    document = compare_document(session, compare(session, session.index_by_id["a2"], session.index_by_id["u1"]))
+    left, right = document["left"], document["right"]
+    assert (left["failed"], left["seconds"], left["stop_reason"]) == (1, 50.0, "stop")
+    assert (left["prompt"], left["answer"]) == ("user: Use sessions", "assistant: Migrated.")
+    told = ("failed", "seconds", "stop_reason", "prompt", "answer")
+    assert [right[key] for key in told] == [0, None, None, None, None]
+
+
 def test_two_roots_have_nothing_in_common(tmp_path: Path) -> None:
     session = opened(tmp_path, header(), user("u1", None), user("u2", None))
     found = compare(session, 0, 1)
