@@ -95,6 +95,16 @@ def test_each_side_tells_its_prompt_outcome_errors_and_time(tmp_path: Path) -> N
     assert [right[key] for key in told] == [0, None, None, None, None]
 
 
+def test_the_command_line_prints_errors_and_the_stop_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    failed = {"role": "toolResult", "toolCallId": "c-bash", "toolName": "bash", "content": [], "isError": True}
+    stopped = answer("a1", "r1", "No.", stopReason="length")
+    file = written(tmp_path, header(), user("u1", None), entry("message", "r1", "u1", message=failed), stopped)
+    assert main(["diff", str(file), "u1", "a1"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("  errors of tools: 1\n") == 1
+    assert printed.count("  stopped: length\n") == 1
+
+
 def test_two_roots_have_nothing_in_common(tmp_path: Path) -> None:
     session = opened(tmp_path, header(), user("u1", None), user("u2", None))
     found = compare(session, 0, 1)
