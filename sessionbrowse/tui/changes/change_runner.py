@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -45,6 +46,8 @@ T = TypeVar("T")
 
 PROGRESS_DELAY_S = 0.3
 """Seconds that a change runs before a window shows its progress."""
+PROGRESS_STEP_S = 0.05
+"""Time between two reports of progress."""
 MOST_REASONS = 3
 
 
@@ -165,8 +168,14 @@ class ChangeRunner:
 
         timer = browser.set_timer(PROGRESS_DELAY_S, show)
 
+        shown_at = 0.0
+
         def report(finished: int, total: int, name: str) -> None:
-            browser.call_later(screen.report, finished, total, name)
+            # Thousands of messages a second would leave the interface no time for keys.
+            nonlocal shown_at
+            if time.monotonic() - shown_at >= PROGRESS_STEP_S:
+                shown_at = time.monotonic()
+                browser.call_later(screen.report, finished, total, name)
 
         def taken(value: Any, error: Exception | None) -> None:
             timer.stop()

@@ -17,6 +17,7 @@ from sessionbrowse.services.change.rename import rename
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
+from sessionbrowse.tui.shell.change_plan import ChangeRun
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from tests.support.change_helpers import CONVERSATION, NOW_MS, Store, entry, header, line, lines_of
 from tests.support.tui_support import Driven, browsing, demo_options
@@ -743,3 +744,21 @@ async def test_keys_wait_too_where_an_answer_asks_once_more(store: Store) -> Non
         await browser.press_at_once("question_mark")
         assert shown == ["browse"]
         assert browser.screen_name == "help"
+
+
+async def test_thousands_of_reports_leave_the_interface_time_for_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(ProgressScreen, "report", lambda self, done, total, name: seen.append(done))
+    async with browsing(**demo_options(tmp_path / "demo")) as browser:
+        done: list[int] = []
+
+        def work(run: ChangeRun) -> int:
+            for number in range(20_000):
+                run.report(number, 20_000, "a session")
+            return 20_000
+
+        browser.app.changes.run(work, done.append)
+        await browser.until(lambda: done == [20_000])
+        assert 1 <= len(seen) < 200
