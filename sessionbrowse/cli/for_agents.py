@@ -24,9 +24,11 @@ _NEWEST_LAST = ("messages", "branch", "entries")
 """Lists of which the end counts more than the beginning."""
 
 
-def excluded_of(settings: Settings, home: str) -> Excluded:
-    """Return the sessions that the settings exclude."""
+def excluded_of(settings: Settings, home: str) -> Excluded | None:
+    """Return the sessions that the settings exclude, None if they exclude none."""
     chosen = settings.not_for_agents
+    if not (chosen.directories or chosen.sessions or chosen.labels):
+        return None
 
     def absolute(path: str) -> str:
         return os.path.normpath(os.path.join(home, path[2:]) if path.startswith("~/") else path)

@@ -73,5 +73,7 @@ class Excluded(Struct, frozen=True, kw_only=True):
             return True
         if any(cwd == directory or cwd.startswith(directory.rstrip("/") + "/") for directory in self.directories):
             return True
+        if not self.labels:
+            return False
         wanted = {label.strip().casefold() for label in self.labels}
         return any(label.strip().casefold() in wanted for label in labels)

@@ -19,6 +19,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
@@ -44,7 +45,7 @@ Summarise: TypeAlias = Callable[[FoundFile], Summary | None]
 """Reads a file. Returns None to leave the file out."""
 
 
-class Listing(Struct, frozen=True):
+class Listing(Struct, frozen=True, dict=True):
     """The sessions of a scope, newest files first.
 
     `everyone` includes sessions of agents outside the scope; if sessions are excluded, also hidden and archived ones.
@@ -55,7 +56,7 @@ class Listing(Struct, frozen=True):
     files: dict[str, FoundFile]
     index: Index | None = None
 
-    @property
+    @cached_property
     def sessions(self) -> list[Listed]:
         """The sessions of the agents in the scope, without excluded ones."""
         agents, shown = self.scope.agents, self.everyone
