@@ -7,6 +7,8 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -122,8 +124,7 @@ def user_world() -> Iterator[World]:
     tried = subprocess.run(asked, env=environ, cwd="/", capture_output=True, text=True, timeout=SECONDS, check=False)
     if tried.stdout.strip() != str(sys.version_info[:2]):
         pytest.skip("no other user can run this version of Python with this package")
-    root = Path("/tmp") / f"sessionbrowse-shortage-{os.getpid()}"
-    root.mkdir()
+    root = Path(tempfile.mkdtemp(prefix="sessionbrowse-shortage-", dir="/tmp"))
     try:
         world = World(root)
         world.environ |= environ
@@ -132,7 +133,12 @@ def user_world() -> Iterator[World]:
             os.chown(path, OTHER_USER, OTHER_USER, follow_symlinks=False)
         yield world
     finally:
-        shutil.rmtree(root)
+        # The programs beside a browser that ended a moment ago may still write.
+        until = time.monotonic() + SECONDS
+        while root.exists() and time.monotonic() < until:
+            shutil.rmtree(root, ignore_errors=True)
+            time.sleep(0.01)
+        assert not root.exists()
 
 
 def limited(kind: int, most: int) -> Callable[[], None]:
