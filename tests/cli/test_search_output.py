@@ -9,6 +9,7 @@ import pytest
 
 from sessionbrowse.cli import main
 from tests.support.index_support import answer, folder, header, user, write
+from tests.support.story_support import StoryHome
 
 
 @pytest.fixture
@@ -96,3 +97,16 @@ def test_a_list_with_a_query_is_ranked_and_says_how_each_row_matches(capfdbinary
     out, err = capfdbinary.readouterr()
     assert {row["match"] for row in json.loads(out)} == {"typo"}
     assert "searched instead: lantern" in err.decode()
+
+
+@pytest.mark.parametrize("words", [["search", "topic"], ["search", "topic", "--sort", "newest"], ["list", "topic"]])
+def test_results_that_the_limit_cuts_are_announced(
+    own_home: Path, capfd: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    story = StoryHome(own_home)
+    for number in range(3):
+        story.session(story.project("shop"), [f"topic {number}", "Yes."])
+    assert main([*words, "--limit", "2"]) == 0
+    assert "More sessions match; a larger --limit shows them." in capfd.readouterr().err
+    assert main([*words, "--limit", "3"]) == 0
+    assert "More sessions" not in capfd.readouterr().err

@@ -242,6 +242,8 @@ def _ranked(
         note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
     if ranking.unread:
         note(f"{ranking.unread} more sessions have some of these words; add a word to narrow the search.")
+    elif ranking.is_cut:
+        note("More sessions match; a larger --limit shows them.")
     by_path = {each.path: each for each in listed}
     ranks = {each.summary.path: each for each in ranking.sessions}
     return unpack(listing, [by_path[path] for path in ranks], whole=whole), ranks

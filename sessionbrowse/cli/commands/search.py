@@ -62,6 +62,8 @@ def run_search(arguments: argparse.Namespace) -> int:
         note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
     if ranking.unread:
         note(f"{ranking.unread} more sessions have some of these words; add a word to narrow the search.")
+    elif ranking.is_cut:
+        note("More sessions match; a larger --limit shows them.")
     if arguments.json:
         documents = documents_of(ranking.sessions, arguments.fields)
         if arguments.for_agent:

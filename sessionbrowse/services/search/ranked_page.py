@@ -54,12 +54,13 @@ class Ranking(Struct):
     """The sessions found, best first.
 
     `instead` maps misspelt words to the words that were searched; `unread` counts the sessions that have words of the
-    query and were not read, because there were too many.
+    query and were not read, because there were too many. `is_cut` tells that more sessions match than were asked for.
     """
 
     sessions: list[RankedSession]
     instead: dict[str, tuple[str, ...]] = {}
     unread: int = 0
+    is_cut: bool = False
 
 
 class MatchingSession(Struct):
@@ -106,8 +107,10 @@ def grouped(
     With `best` all hits are taken, and they and their sessions come in the order of MATCHES.
     """
     by_path: dict[str, list[Hit]] = {}
+    is_cut = False
     for hit in hits:
         if hit.path not in by_path and len(by_path) >= sessions and not best:
+            is_cut = True
             break
         by_path.setdefault(hit.path, []).append(hit)
     found: list[RankedSession] = []
@@ -120,7 +123,8 @@ def grouped(
             found.append(RankedSession(summary, chosen[:per_session], match, own[0].score, more))
     if best:
         found.sort(key=lambda each: MATCHES.index(each.match))
-    return Ranking([each for each in found if each.hits][:sessions])
+    shown = [each for each in found if each.hits]
+    return Ranking(shown[:sessions], is_cut=is_cut or len(shown) > sessions)
 
 
 def _match_order(hit: Hit) -> int:

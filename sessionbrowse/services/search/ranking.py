@@ -120,11 +120,10 @@ class Ranker:
         ranked.sort(key=lambda each: (each.match, -each.score, -(each.summary.modified or 0), each.summary.path))
         if self._instead:
             ranked = _with_corrections(ranked)
-        return Ranking(
-            Page(self._searcher, self._terms, self._rarities).sessions(ranked, sessions, per_session, copies=copies),
-            self._instead,
-            unread,
-        )
+        page = Page(self._searcher, self._terms, self._rarities)
+        shown = page.sessions(ranked, sessions, per_session, copies=copies)
+        is_cut = len(shown) >= sessions and (len(ranked) > len(shown) or not all(each.was_read for each in candidates))
+        return Ranking(shown, self._instead, unread, is_cut)
 
     def more_in(self, summary: Summary, entries: int) -> RankedSession | None:
         """Return a session with up to `entries` entries, after `rank`; None if it does not match any more."""
