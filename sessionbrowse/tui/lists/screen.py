@@ -61,6 +61,7 @@ class BrowseScreen(PanedScreen):
         self._named_count = 0
         self._ambiguous: frozenset[str] = frozenset()
         self._folder_cells = WIDEST_FOLDER
+        self._followed_key: Hashable | None = None
         self.updates = ScanUpdates(self)
         self.preview = Preview(self, self.state)
         self.said = SaidSessions(self, self.state, self.refresh_sessions)
@@ -204,7 +205,10 @@ class BrowseScreen(PanedScreen):
         names = [folder_name(row.cwd, self.browser.home)[0] for row in self.state.projects if row.cwd]
         self._folder_cells = min(WIDEST_FOLDER, max([width(name) for name in names], default=WIDEST_FOLDER))
         self._ambiguous = same_names([row.cwd for row in self.state.projects if row.cwd])
-        self.projects_list.set_rows(keys, cursor=("folder", self.state.folder))
+        folders = self.projects_list
+        # A key may have moved the cursor a moment ago; the message about that waits behind this refresh.
+        is_moving = folders.was_moved and folders.key != self._followed_key
+        folders.set_rows(keys, cursor=folders.key if is_moving else ("folder", self.state.folder))
         self.projects_list.border_subtitle = f"{max(0, len(self.state.projects) - 1):,}"
         self.say_found()
 
@@ -345,6 +349,7 @@ class BrowseScreen(PanedScreen):
         event.stop()
         if not isinstance(event.key, tuple) or event.key != self.projects_list.key:
             return  # the cursor has left the row of this event
+        self._followed_key = event.key
         folder = event.key[1]
         if folder != self.state.folder:
             self.state.choose_folder(folder)

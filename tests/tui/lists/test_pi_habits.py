@@ -129,3 +129,18 @@ async def test_tab_before_the_folder_was_read_shows_all_folders(demo: dict) -> N
         state.wanted_folder = "/its/row/comes/later"
         await browser.press("tab")
         assert (state.folder, state.wanted_folder) == (None, None)
+
+
+async def test_a_refresh_right_after_a_key_leaves_the_cursor_where_the_key_put_it(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        screen = browser.app.screen
+        folder = screen.state.projects[2].cwd  # type: ignore[attr-defined]
+        screen.projects_list.go_to_key(("folder", folder))  # type: ignore[attr-defined]
+        await browser.until(lambda: screen.state.folder == folder)  # type: ignore[attr-defined]
+        await browser.press("tab")
+        assert screen.state.folder is None  # type: ignore[attr-defined]
+        await browser.press("tab")
+        assert screen.state.folder == folder  # type: ignore[attr-defined]
+        screen.projects_list.go_to_key(("folder", None))  # type: ignore[attr-defined]
+        screen.refresh_projects()  # type: ignore[attr-defined]
+        await browser.until(lambda: screen.state.folder is None)  # type: ignore[attr-defined]
