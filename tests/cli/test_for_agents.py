@@ -163,6 +163,20 @@ def test_without_an_index_an_agent_waits_only_for_the_newest_files_and_is_told(
     assert document["note"] == QUOTED
 
 
+def test_a_session_that_was_not_listed_for_lack_of_an_index_is_found_and_judged_alone(
+    story: StoryHome, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    made = [story.session(story.project("shop"), [f"topic {n}", "Yes."], days_ago=n) for n in range(5)]
+    ids = [path.name.split("_")[1][:-6] for path in made]
+    monkeypatch.setattr("sessionbrowse.cli.parser.MOST_UNREAD", made[0].stat().st_size * 2)
+    settings(story, f'[not_for_agents]\nsessions = ["{ids[3]}"]', monkeypatch)
+    for number in (1, 4):
+        assert main(["show", str(made[number]), "--for-agent"]) == 0
+        assert ids[number] in capfdbinary.readouterr().out.decode()
+    assert main(["show", str(made[3]), "--for-agent"]) == 1
+    assert f"No session matches '{made[3]}'" in capfdbinary.readouterr().err.decode()
+
+
 def test_the_end_of_a_context_counts_more_than_its_beginning() -> None:
     document = {"messages": [{"text": f"message {number}"} for number in range(400)]}
     answer = short_document(document)

@@ -216,12 +216,15 @@ def _unanswered(session: Session, index: int) -> Iterator[Damage]:
 
 def _of_title(session: Session) -> Iterator[Damage]:
     """Yield omp's title slot if a later change of the title did not reach it."""
-    changes = [index for index in range(len(session.ids)) if session.kind(index).type == "title_change"]
-    if session.title_slot is None or not changes:
+    if session.title_slot is None:
         return
-    last = session.fields(changes[-1])
+    newest_first = reversed(range(len(session.ids)))
+    change = next((index for index in newest_first if session.kind(index).type == "title_change"), None)
+    if change is None:
+        return
+    last = session.fields(change)
     if later_slot(session.title_slot, last.get("title"), last.get("source"), last.get("timestamp")) is not None:
-        yield _damage(session, "stale-title", changes[-1], "the name in the first line is older than this change of it")
+        yield _damage(session, "stale-title", change, "the name in the first line is older than this change of it")
 
 
 def _of_file(session: Session, directory_exists: bool | None) -> Iterator[Damage]:

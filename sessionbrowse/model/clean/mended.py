@@ -14,6 +14,7 @@ A sound line keeps its bytes, a damaged one is spliced. Rules, by kind of damage
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from json import JSONDecodeError, JSONDecoder
 
@@ -211,25 +212,44 @@ def _without_unusable(entries: list[_Entry]) -> list[_Entry]:
 
 
 def _rejoined(entries: list[_Entry]) -> list[_Entry]:
-    """Move what stands between a tool's call and its result behind the result, in the tree and in the file."""
-    moved: dict[int, list[int]] = {}
+    """Move each message between a tool's call and its result behind the result, in the tree and in the file."""
+    children: defaultdict[int, set[int]] = defaultdict(set)
+    for index, one in enumerate(entries):
+        children[one.parent].add(index)
+
+    def hang(index: int, parent: int) -> None:
+        children[entries[index].parent].discard(index)
+        entries[index].parent = parent
+        children[parent].add(index)
+
+    moved: set[int] = set()
     for index, one in enumerate(entries):
         between = _between(entries, index) if _role(one) == "toolResult" else []
-        if not between:
-            continue
-        first, last = between[-1], between[0]
-        for other in entries:
-            if other.parent == index:
-                other.parent = last
-        one.parent, entries[first].parent = entries[first].parent, index
-        for behind in moved.values():
-            behind[:] = [each for each in behind if each not in between]
-        moved[index] = between[::-1]
-    if not moved:
-        return entries
-    late = {each for behind in moved.values() for each in behind}
-    order = [each for index in range(len(entries)) if index not in late for each in (index, *moved.get(index, ()))]
-    place = {index: number for number, index in enumerate(order)} | {ROOT: ROOT}
+        if between:
+            first, last = between[-1], between[0]
+            for child in list(children[index]):
+                hang(child, last)
+            hang(index, entries[first].parent)
+            hang(first, index)
+            moved.update(between)
+    return _in_file_order(entries, moved) if moved else entries
+
+
+def _in_file_order(entries: list[_Entry], moved: set[int]) -> list[_Entry]:
+    """Return the entries in their order, except that each of the moved ones comes after its new parent."""
+    place = {ROOT: ROOT}
+    order: list[int] = []
+    waiting: defaultdict[int, list[int]] = defaultdict(list)
+    for index in range(len(entries)):
+        ready = [index]
+        while ready:
+            at = ready.pop()
+            if at in moved and entries[at].parent not in place:
+                waiting[entries[at].parent].append(at)
+                continue
+            place[at] = len(order)
+            order.append(at)
+            ready += reversed(waiting.pop(at, []))
     for one in entries:
         one.parent = place[one.parent]
     return [entries[index] for index in order]
@@ -242,13 +262,12 @@ def _between(entries: list[_Entry], index: int) -> list[int]:
     while at != ROOT and _role(entries[at]) not in ("toolResult", "assistant"):
         found.append(at)
         at = entries[at].parent
-    calls = entries[index].value["message"].get("toolCallId")
-    speak = any(
-        one.value.get("type") == "custom_message" or _role(one) in _BETWEEN for one in map(entries.__getitem__, found)
-    )
+    if not any(_role(entries[one]) in _BETWEEN or entries[one].value.get("type") == "custom_message" for one in found):
+        return []
     while at != ROOT and _role(entries[at]) == "toolResult":
         at = entries[at].parent
-    return found if speak and at != ROOT and calls in _calls_of(entries[at]) else []
+    call = entries[index].value["message"].get("toolCallId")
+    return found if at != ROOT and call in _calls_of(entries[at]) else []
 
 
 def _calls_of(one: _Entry) -> list[Json]:
@@ -257,9 +276,10 @@ def _calls_of(one: _Entry) -> list[Json]:
     return [block.get("id") for block in blocks if isinstance(block, dict) and block.get("type") == "toolCall"]
 
 
-def _role(one: _Entry) -> Json:
+def _role(one: _Entry) -> str | None:
     message = one.value.get("message")
-    return message.get("role") if one.value.get("type") == "message" and isinstance(message, dict) else None
+    role = message.get("role") if one.value.get("type") == "message" and isinstance(message, dict) else None
+    return role if isinstance(role, str) else None
 
 
 def _line(one: _Entry, entries: list[_Entry]) -> bytes:
@@ -271,7 +291,7 @@ def _line(one: _Entry, entries: list[_Entry]) -> bytes:
     if "parentId" not in one.value or one.value["parentId"] != parent:
         raw = with_member(raw, "parentId", _json(parent))
     message, kind = one.value.get("message"), one.value.get("type")
-    if kind == "message" and isinstance(message, dict) and message.get("role") in _SPEAKERS:
+    if isinstance(message, dict) and _role(one) in _SPEAKERS:
         content = message.get("content")
         if isinstance(content, list) and None in content:
             gone = [("message", "content", at) for at, block in enumerate(content) if block is None]

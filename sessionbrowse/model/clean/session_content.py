@@ -84,7 +84,8 @@ class ContentReader:
             made = shrunk(value, _IMAGES, may_drop_thinking=False, new_call_id=None)
             self._media += made.images
             self._media_bytes += len(bare) - len(edited(bare, made.edits))
-        if value.get("type") not in _NOT_COMPARED:
+        kind = value.get("type")
+        if not isinstance(kind, str) or kind not in _NOT_COMPARED:
             self._entries.add(_number(compared))
 
 

@@ -73,13 +73,14 @@ def _without_excluded(paths: list[str], scope: Scope, excluded: Excluded) -> lis
 
     whole = replace(scope, agents=(), hidden=True, archived=True)
     with open_listing(whole, cache_dir(), skipped=lambda _: None, note=lambda _: None) as listing:
+        read = {session.path for session in listing.everyone}
         shown = {session.path for session in listing.sessions}
 
     def is_shown(path: str) -> bool:
         for name in (path, os.path.realpath(path)):
-            if name in listing.files:
+            if name in read:
                 return name in shown
-        # A path may lead to a file outside of all places.
+        # A path may lead to a file outside of all places, or to one that was not read.
         summary = summarise_path(path, lambda marks: agent_of_path(path, marks))
         return summary is not None and not excluded.hides(summary)
 
@@ -123,7 +124,8 @@ def _named(reference: str, scope: Scope) -> list[str]:
     from sessionbrowse.services.list.gather import newest, open_listing
 
     is_latest = reference == LATEST
-    where = scope if is_latest else replace(scope, hidden=True, archived=True)
+    # A name is looked for in all sessions, also where there is no index.
+    where = scope if is_latest else replace(scope, hidden=True, archived=True, most_unread=None)
     with open_listing(where, cache_dir(), skipped=lambda _: None, note=lambda _: None) as listing:
         if is_latest:
             return [session.path for session in newest(listing.sessions, limit=1)]

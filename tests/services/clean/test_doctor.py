@@ -132,6 +132,35 @@ def test_a_message_between_call_and_results_goes_behind_them(tmp_path: Path):
     assert list(session.ids)[-5:] == order[-5:]
 
 
+@pytest.mark.parametrize("role", [[], {}, 7, None])
+def test_a_role_that_is_no_text_stops_no_repair(tmp_path: Path, role: Any):
+    odd = entry("message", "aaaaaaaa", "00000008", message={"role": role, "content": []})
+    path, made = tmp_path / "session.jsonl", tmp_path / "made" / "session.jsonl"
+    made.parent.mkdir()
+    path.write_bytes(after(odd, *LOOP[:1]))
+    repair(Target(str(path), "pi"), Where(to=str(made)), context=Store(tmp_path).context)
+    assert "aaaaaaaa" in readable_entries(made.read_bytes())
+
+
+def test_thousands_of_messages_between_call_and_results_are_moved(tmp_path: Path):
+    calls = [f"k{number}" for number in range(1500)]
+    entries = [assistant("00000100", "00000008", "t", calls)]
+    above = "00000100"
+    for number, call in enumerate(calls):
+        note = {"customType": "check", "content": "Verify", "display": True}
+        entries += [entry("custom_message", f"m{number:07}", above, **note)]
+        entries += [result(f"r{number:07}", f"m{number:07}", call)]
+        above = f"r{number:07}"
+    path, made = tmp_path / "session.jsonl", tmp_path / "made" / "session.jsonl"
+    made.parent.mkdir()
+    path.write_bytes(after(*entries))
+    repair(Target(str(path), "pi"), Where(to=str(made)), context=Store(tmp_path).context)
+    session = open_session(made, "pi")
+    order = [str(session.ids[index]) for index in session.branch(len(session.ids) - 1)]
+    assert order[-3000:] == [f"r{n:07}" for n in range(1500)] + [f"m{n:07}" for n in range(1500)]
+    assert [str(one) for one in session.ids][-3000:] == order[-3000:]
+
+
 def test_a_title_that_did_not_reach_the_slot_is_put_there_and_a_newer_one_stays(tmp_path: Path):
     path, made = tmp_path / "session.jsonl", tmp_path / "made" / "session.jsonl"
     made.parent.mkdir()
