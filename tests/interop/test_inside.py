@@ -166,13 +166,18 @@ def test_another_session_an_entry_of_another_branch_and_leaving(inside: Inside) 
     assert option(first, "--query") == "prices"
 
 
+def ask_to_recall(agent: Terminal, query: str, text: str) -> None:
+    """Choose the entry with a text in `/recall`, and wait for the question about its form."""
+    agent.press(f"/recall {query}", ENTER)
+    agent.wait(text)
+    agent.wait(lambda screen: "searching" not in screen.text())
+    agent.press("\t", ENTER)
+    agent.wait("Put into the prompt")
+
+
 def test_recall_fills_the_prompt_from_a_session_of_another_project(inside: Inside) -> None:
     with inside.start(inside.project("webshop")) as agent:
-        agent.press("/recall renewed", ENTER)
-        agent.wait("Renewed until March.")
-        agent.wait(lambda screen: "searching" not in screen.text())
-        agent.press("\t", ENTER)
-        agent.wait("Put into the prompt")
+        ask_to_recall(agent, "renewed", "Renewed until March.")
         agent.press(ENTER)
         agent.wait(lambda screen: "Put into" not in screen.text() and "Renewed until March." in screen.text())
         agent.wait("in the prompt")
@@ -180,11 +185,7 @@ def test_recall_fills_the_prompt_from_a_session_of_another_project(inside: Insid
 
 def test_recall_puts_a_branch_into_the_prompt_as_a_quotation(inside: Inside) -> None:
     with inside.start(inside.project("infra")) as agent:
-        agent.press("/recall rounding", ENTER)
-        agent.wait("Rounding errors everywhere.")
-        agent.wait(lambda screen: "searching" not in screen.text())
-        agent.press("\t", ENTER)
-        agent.wait("Put into the prompt")
+        ask_to_recall(agent, "rounding", "Rounding errors everywhere.")
         agent.press("\x1b[B", ENTER)
         agent.wait(lambda screen: "Put into" not in screen.text() and "> assistant: Rounding errors" in screen.text())
         agent.wait("in the prompt")

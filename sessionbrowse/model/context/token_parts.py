@@ -62,17 +62,8 @@ class ContextItem(Struct, frozen=True):
     file: str | None = None
 
 
-def tokens_by_part(messages: Iterable[ContextMessage]) -> dict[Part, int]:
-    """Return the estimated tokens of each part that has any; their sum is the estimate for all the messages."""
-    totals: dict[Part, int] = dict.fromkeys(PARTS, 0)
-    for message in messages:
-        for part, tokens in _split(message):
-            totals[part] += tokens
-    return {part: tokens for part, tokens in totals.items() if tokens}
-
-
-def largest_items(messages: Sequence[ContextMessage], limit: int = 20) -> list[ContextItem]:
-    """Return the items that take most of a context, largest first; equal ones in the order of the context."""
+def context_items(messages: Sequence[ContextMessage]) -> list[ContextItem]:
+    """Return the items of a context in its order; their tokens add up to the estimate for all the messages."""
     files = _files_read(messages)
     items: list[ContextItem] = []
     for message in messages:
@@ -87,6 +78,19 @@ def largest_items(messages: Sequence[ContextMessage], limit: int = 20) -> list[C
             for part, tokens in shares.items()
             if tokens
         ]
+    return items
+
+
+def tokens_by_part(items: Iterable[ContextItem]) -> dict[Part, int]:
+    """Return the tokens of each part that has any."""
+    totals: dict[Part, int] = dict.fromkeys(PARTS, 0)
+    for item in items:
+        totals[item.part] += item.tokens
+    return {part: tokens for part, tokens in totals.items() if tokens}
+
+
+def largest_items(items: Iterable[ContextItem], limit: int = 20) -> list[ContextItem]:
+    """Return the items that take most of a context, largest first; equal ones in the order of the context."""
     return nlargest(limit, items, key=lambda item: item.tokens)
 
 

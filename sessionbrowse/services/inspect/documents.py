@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.model.context import build
-from sessionbrowse.model.context.token_parts import largest_items, tokens_by_part
+from sessionbrowse.model.context.token_parts import context_items, largest_items, tokens_by_part
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.model.tree.entry_states import EntryStates
@@ -80,7 +80,7 @@ def tree_document(session: Session, filter_name: str = "default", home: str = ""
 def context_document(session: Session, at: int | None = None) -> Document:
     """Return the context that the model would receive at an entry (default: the leaf) as a JSON document."""
     built = build.build(session, at)
-    model = built.model
+    model, items = built.model, context_items(built.messages)
     return {
         "at": built.at,
         "model": asdict(model) if model is not None else None,
@@ -88,8 +88,8 @@ def context_document(session: Session, at: int | None = None) -> Document:
         "messages": [{key: getattr(message, key) for key in _MESSAGE_KEYS} for message in built.messages],
         "left_out": [{"entry_id": left.entry_id, "reason": left.reason} for left in built.left_out],
         "tokens": built.tokens,
-        "parts": dict(sorted(tokens_by_part(built.messages).items(), key=lambda part: -part[1])),
-        "largest": [{key: getattr(item, key) for key in _ITEM_KEYS} for item in largest_items(built.messages)],
+        "parts": dict(sorted(tokens_by_part(items).items(), key=lambda part: -part[1])),
+        "largest": [{key: getattr(item, key) for key in _ITEM_KEYS} for item in largest_items(items)],
     }
 
 

@@ -9,10 +9,10 @@ from sessionbrowse import text
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
 from sessionbrowse.services.inspect.compare import ComparedBranch, Comparison
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.parts import SHOWN_FIRST, LazyPart, LinePart, Part, warm
 from sessionbrowse.tui.paint.spans import Line, pad
-from sessionbrowse.tui.paint.words import one_line, plural
+from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.reading.documents import find_result, is_talk, rule, talk_parts
 from sessionbrowse.tui.reading.texts import Detail
 

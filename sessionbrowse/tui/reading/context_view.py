@@ -9,12 +9,11 @@ from sessionbrowse.format.entries import BranchSummary, Compaction
 from sessionbrowse.model.context.build import Context, ContextMessage, LeftOut
 from sessionbrowse.model.context.model_windows import context_window
 from sessionbrowse.model.context.token_parts import Part as TokenPart
-from sessionbrowse.model.context.token_parts import tokens_by_part
+from sessionbrowse.model.context.token_parts import context_items, tokens_by_part
 from sessionbrowse.model.context.used_tokens import UsedTokens, used_tokens
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.parts import FittedPart, LazyPart, LinePart, Part, warm
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import plural
 from sessionbrowse.tui.reading.messages import message_heading, message_parts
 from sessionbrowse.tui.reading.texts import Detail, said_parts
 
@@ -54,7 +53,7 @@ def context_parts(context: Context) -> list[Part]:
     counts = f"{plural(sent, 'message')} sent · {plural(len(context.left_out), 'entry', 'entries')} omitted"
     parts: list[Part] = [LinePart(head), LinePart([(counts, "dim")])]
     if context.tokens:
-        shares = _scaled(tokens_by_part(context.messages), used.total)
+        shares = _scaled(tokens_by_part(context_items(context.messages)), used.total)
         parts.append(FittedPart(lambda width: window_bar(shares, window, width)))
         parts.append(LinePart(legend(shares, window)))
     if context.note is not None:

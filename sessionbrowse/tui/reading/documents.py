@@ -32,12 +32,12 @@ from sessionbrowse.format.entry_types import type_name, unknown_keys
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree.tool_callers import caller_of
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.json_style import style_json
 from sessionbrowse.tui.layout.markdown import markdown_parts
 from sessionbrowse.tui.layout.parts import FactPart, FittedPart, ItemsPart, LazyPart, LinePart, Part, text_parts, warm
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import GLYPHS, folder_name, one_line, plural
+from sessionbrowse.tui.paint.words import GLYPHS, folder_name, one_line
 from sessionbrowse.tui.reading.messages import content_parts, message_heading, message_parts, spent_line
 from sessionbrowse.tui.reading.texts import Detail, extra_parts, folded_value, pretty_json, value_parts
 from sessionbrowse.tui.reading.tools import call_parts

@@ -8,7 +8,7 @@ import pytest
 
 from sessionbrowse.model.context import build
 from sessionbrowse.model.context.model_windows import context_window
-from sessionbrowse.model.context.token_parts import ContextItem, largest_items, tokens_by_part
+from sessionbrowse.model.context.token_parts import ContextItem, context_items, largest_items, tokens_by_part
 from sessionbrowse.tui.reading.context_view import window_bar
 from tests.support.session_files import answer, entry, header, opened, user
 
@@ -29,7 +29,7 @@ def test_the_parts_are_together_what_the_context_takes(tmp_path: Path) -> None:
         entry("message", "b1", "r1", message={"role": "bashExecution", "command": "ls", "output": "o" * 398}),
     )
     built = build.build(session)
-    parts = tokens_by_part(built.messages)
+    parts = tokens_by_part(context_items(built.messages))
     assert sum(parts.values()) == built.tokens
     assert parts == {
         "user": 10,
@@ -50,7 +50,7 @@ def test_a_summary_is_a_part_of_its_own(tmp_path: Path) -> None:
         entry("compaction", "k1", "u1", summary="s" * 400, firstKeptEntryId="k1", tokensBefore=9),
         user("u2", "k1", "q" * 8),
     )
-    assert tokens_by_part(build.build(session).messages) == {"summary": 100, "user": 2}
+    assert tokens_by_part(context_items(build.build(session).messages)) == {"summary": 100, "user": 2}
 
 
 def test_the_largest_items_come_first_with_their_entry_and_file(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_the_largest_items_come_first_with_their_entry_and_file(tmp_path: Path) 
         entry("message", "r2", "r1", message=result("c2", "bash", 800)),
     )
     built = build.build(session)
-    items = largest_items(built.messages)
+    items = largest_items(context_items(built.messages))
     assert items[:5] == [
         ContextItem("images", 2400, "r1", 2, "read", "src/a.py"),
         ContextItem("results", 2000, "r1", 2, "read", "src/a.py"),
@@ -79,7 +79,7 @@ def test_the_largest_items_come_first_with_their_entry_and_file(tmp_path: Path) 
         ContextItem("user", 100, "u1", 0),
     ]
     assert sum(item.tokens for item in items) == built.tokens
-    assert largest_items(built.messages, 2) == items[:2]
+    assert largest_items(context_items(built.messages), 2) == items[:2]
 
 
 @pytest.mark.parametrize(
