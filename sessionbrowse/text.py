@@ -234,6 +234,11 @@ def _is_zero_width(character: str) -> bool:
 # ---- amounts -----------------------------------------------------------------------------------------------
 
 
+def plural(count: int, word: str, words: str | None = None) -> str:
+    """Return a number with its noun: `1 session`, `2,140 sessions`."""
+    return f"{count:,} {word if count == 1 else words or word + 's'}"
+
+
 def size(byte_count: float) -> str:
     """Return a number of bytes in short form: `786B`, `1.5KB`, `214MB`."""
     if byte_count < 1024:

@@ -63,7 +63,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("sessionbrowse doctor 01a2 --repair-to mended.jsonl", "a mended copy"),
     ),
     "cleanup": (
-        ("sessionbrowse cleanup --dry-run", "sessions that could go, each with its reason"),
+        ("sessionbrowse cleanup --dry-run", "sessions to clean up, each with its reason"),
         ("sessionbrowse cleanup --kind old --kind large", "only those, to the trash after a question"),
     ),
     "redact": (

@@ -25,7 +25,7 @@ _NEWEST_LAST = ("messages", "branch", "entries")
 
 
 def excluded_of(settings: Settings, home: str) -> Excluded | None:
-    """Return the sessions that the settings exclude, None if they exclude none."""
+    """Return the sessions that the user excludes in the settings; None if the settings exclude nothing."""
     chosen = settings.not_for_agents
     if not (chosen.directories or chosen.sessions or chosen.labels):
         return None

@@ -28,14 +28,20 @@ def note_unfinished(arguments: argparse.Namespace) -> None:
         return
     context = ChangeContext.real()
     if changes:
-        for change in finish_notes(context) if arguments.command != "relocate" else ():
-            output.note(sentence_of(change))
+        if arguments.command != "relocate":
+            finish_unfinished(context)
         return
     # Commands such as `undo --list` cannot be limited to directories, so they name every unfinished change.
     scope = scope_of(arguments) if hasattr(arguments, "roots") else None
     roots = ["/"] if scope is None else [place.root for place in places_of(scope)]
     for change in unfinished(context, roots):
         output.note(f"{sentence_of(change)} {_how_to_go_on(change.verb, change.before.get('path'), change.path)}")
+
+
+def finish_unfinished(context: ChangeContext) -> None:
+    """Finish the changes that were cut off, and report them."""
+    for change in finish_notes(context):
+        output.note(sentence_of(change))
 
 
 def _how_to_go_on(verb: str, before: object, path: str) -> str:

@@ -37,7 +37,7 @@ LATER = {
     "export": "export_session",
     "redact": "redact_session",
 }
-"""The modules of `tui/clean` for commands of lists and sessions; importing all would delay the first key by 10 ms."""
+"""For each of these commands, its module in `tui/clean`; importing all of them would delay the first key by 10 ms."""
 
 MODULES = {
     "browse": (*LISTS, *BOTH, *EVERY_SCREEN),

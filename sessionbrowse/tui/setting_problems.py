@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 from textual.notifications import SeverityLevel
 
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.paint import theme
-from sessionbrowse.tui.paint.words import plural
 
 MOST_PROBLEMS = 3
 """Maximum number of toasts about problems in the settings at the start; more would hide the lists."""

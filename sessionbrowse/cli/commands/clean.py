@@ -11,6 +11,7 @@ from sessionbrowse.cli.commands.change import changing_session, each
 from sessionbrowse.cli.interrupts import interrupts_clean_up
 from sessionbrowse.cli.parser import AddCommand, add_force, add_ref, add_refs, scope_of
 from sessionbrowse.cli.references import find_target, find_targets
+from sessionbrowse.cli.unfinished_changes import finish_unfinished
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.clean.cleanup import KINDS, NOTHING_OWN, CleanupRow
@@ -113,7 +114,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
 
 
 def run_cleanup(arguments: argparse.Namespace) -> int:
-    """Run `cleanup`: list the sessions that could go, ask, and move them to the trash; one undo brings all back.
+    """Run `cleanup`: list the sessions to clean up, ask, and move them to the trash; one undo brings all back.
 
     Kinds with content of their own are only moved if `--kind` names them.
     """
@@ -136,6 +137,9 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
         _note_others(rows, chosen)
     undo_id, failed, moved = None, False, set[str]()
     if chosen and not arguments.dry_run and _is_cleanup_wanted(arguments, chosen):
+        if not arguments.yes:
+            # The list only read, so changes that were cut off wait until the user said yes.
+            finish_unfinished(context)
 
         def remove(row: CleanupRow, context: ChangeContext, group: str | None) -> Deleted:
             file, agent = files[row.summary.path], row.summary.agent
@@ -319,7 +323,9 @@ def add_arguments(add: AddCommand) -> None:
         add_force(doctor)
         _add_yes(doctor)
 
-    if cleanup := add("cleanup", "List sessions that could go, with reasons; move them to the trash after a question."):
+    if cleanup := add(
+        "cleanup", "List sessions to clean up, with reasons, and move them to the trash after a question."
+    ):
         cleanup.add_argument(
             "--kind",
             action="append",

@@ -1,4 +1,4 @@
-"""The sessions of a store that could go, each with its reason: values and rules; nothing is read or moved here."""
+"""The sessions to clean up in a store, each with its reason: values and rules. Nothing is read or moved here."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Literal
 from msgspec import Struct
 
 from sessionbrowse.format.json_value import Json
-from sessionbrowse.model.clean.plan import counted
 from sessionbrowse.model.clean.session_content import SessionContent
 from sessionbrowse.model.listing.families import families, is_stub
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.text import iso_ms, size
+from sessionbrowse.text import iso_ms, plural, size
 
 Kind = Literal["empty", "duplicate", "copy", "large", "archived", "old"]
 KINDS: tuple[Kind, ...] = ("empty", "duplicate", "copy", "large", "archived", "old")
@@ -29,12 +28,17 @@ OLD_MS = 365 * DAY_MS
 
 
 class CleanupRow(Struct, frozen=True, kw_only=True):
-    """A session that could go: its kind, the reason as words, and the session that holds the same (`kept`), if any."""
+    """A session to clean up: its kind, the reason as text, and the session that holds the same (`kept`), if any.
+
+    `kept_file` identifies the file of `kept` on the disk, and `kept_bytes` is its size.
+    """
 
     summary: Summary
     kind: Kind
     reason: str
     kept: str | None = None
+    kept_file: tuple[int, int] | None = None
+    kept_bytes: int = 0
 
     def document(self) -> dict[str, Json]:
         """Return the JSON document of this row."""
@@ -73,7 +77,7 @@ def contents_needed(summaries: Sequence[Summary]) -> list[Summary]:
 def cleanup_rows(
     summaries: Sequence[Summary], contents: Mapping[str, SessionContent], now_ms: float
 ) -> list[CleanupRow]:
-    """Return the sessions that could go, by kind, largest first; `contents` are those of `contents_needed`, by path.
+    """Return the sessions to clean up, by kind, largest first; `contents` are those of `contents_needed`, by path.
 
     A session whose content is not given is never taken for a copy, a duplicate or large. Sessions of the last day are
     left out, because a new fork is a copy until its first message.
@@ -95,10 +99,17 @@ def _row(
     if one.path in same:
         kind, kept = same[one.path]
         words = "the same bytes as" if kind == "duplicate" else "every entry is also in"
-        return CleanupRow(summary=one, kind=kind, reason=f"{words} {_short_name(kept)}", kept=kept.path)
+        return CleanupRow(
+            summary=one,
+            kind=kind,
+            reason=f"{words} {_short_name(kept)}",
+            kept=kept.path,
+            kept_file=contents[kept.path].file,
+            kept_bytes=kept.bytes,
+        )
     content = contents.get(one.path)
     if content is not None and content.media_bytes >= LARGE_BYTES:
-        images = counted(content.media, "image")
+        images = plural(content.media, "image")
         return CleanupRow(summary=one, kind="large", reason=f"{images} of {size(content.media_bytes)}")
     if one.archived:
         return CleanupRow(summary=one, kind="archived", reason="archived")

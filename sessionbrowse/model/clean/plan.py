@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.clean.masker import Masker
-from sessionbrowse.text import clean, cost, size
+from sessionbrowse.text import clean, cost, plural, size
 
 
 class CleanPlan(Struct, frozen=True, kw_only=True):
@@ -50,13 +50,13 @@ class Removed(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """The amounts as words; a copy that is larger than its original has a negative size."""
-        parts = [counted(self.entries, "entry", "entries")] * bool(self.entries)
-        parts += [counted(self.images, "image")] * bool(self.images)
+        """The amounts as text, such as `2 entries, 1.5MB`; the size is negative if the copy is the larger file."""
+        parts = [plural(self.entries, "entry", "entries")] * bool(self.entries)
+        parts += [plural(self.images, "image")] * bool(self.images)
         parts += [size(self.bytes) if self.bytes >= 0 else f"-{size(-self.bytes)}"]
         parts += [f"about {self.tokens:,} tokens"] * (self.tokens > 0)
         if self.requests:
-            parts.append(f"{counted(self.requests, 'request')} of {cost(self.cost) or '$0'}")
+            parts.append(f"{plural(self.requests, 'request')} of {cost(self.cost) or '$0'}")
         return ", ".join(parts)
 
 
@@ -91,7 +91,7 @@ class CopyPreview(Struct, frozen=True, kw_only=True):
         """The effects on labels, name, compactions and leaf, as sentences."""
         sentences = []
         if self.labels or self.name_again:
-            what = [counted(len(self.labels), "label")] * bool(self.labels) + ["the name"] * self.name_again
+            what = [plural(len(self.labels), "label")] * bool(self.labels) + ["the name"] * self.name_again
             sentences.append(f"Written again at the end: {' and '.join(what)}.")
         if self.labels_gone:
             sentences.append(f"Labels that go with their entries: {self.labels_gone}.")
@@ -107,8 +107,3 @@ class CopyPreview(Struct, frozen=True, kw_only=True):
 
         document: dict[str, Json] = msgspec.to_builtins(self)
         return document
-
-
-def counted(number: int, word: str, words: str | None = None) -> str:
-    """Return a number with its noun: `1 entry`, `2 entries`."""
-    return f"{number:,} {word if number == 1 else words or word + 's'}"

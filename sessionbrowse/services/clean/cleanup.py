@@ -1,4 +1,4 @@
-"""Find the sessions of a store that could go, and move one of them to the trash; nothing that is in use is named."""
+"""Find the sessions to clean up in a store, except those in use, and move one of them to the trash."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def find_cleanup(
     progress: Progress = lambda done, total, path: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> list[CleanupRow]:
-    """Return the sessions that could go, by kind, largest first; pinned ones and those in use are left out.
+    """Return the sessions to clean up, by kind, largest first; pinned ones and those in use are left out.
 
     Only files that may be copies, or large enough for large images, are read.
     """
@@ -72,16 +72,25 @@ def clean_up(
     """Move a session of the list to the trash, unless the reason may not hold any longer.
 
     Raises:
-        ChangedMeanwhile: the session changed since it was listed, or the one that holds the same is gone.
+        ChangedMeanwhile: the session changed since it was listed, or the one that holds the same is gone or rewritten.
         InUse, NoTrash, RefusedWrite, WriteFailed: as for a deletion.
     """
     one = row.summary
-    try:
-        is_same = os.stat(one.path).st_mtime_ns == one.mtime_ns
-    except OSError:
-        is_same = False
-    if not is_same:
+    if _version(one.path)[1:] != (one.bytes, one.mtime_ns):
         raise ChangedMeanwhile(f"{shown_name(one.path)} changed since it was listed; it was left as it is.")
-    if row.kept is not None and not os.path.isfile(row.kept):
-        raise ChangedMeanwhile(f"{shown_name(one.path)} was left as it is: {shown_name(row.kept)} is gone.")
+    if row.kept is not None:
+        file, size, _ = _version(row.kept)
+        # A file that only grew still holds the same.
+        if file != row.kept_file or size < row.kept_bytes:
+            kept = shown_name(row.kept)
+            raise ChangedMeanwhile(f"{shown_name(one.path)} was left as it is: {kept} changed or is gone.")
     return delete(target, into=into, context=context, group=group)
+
+
+def _version(path: str) -> tuple[tuple[int, int] | None, int, int]:
+    """Return what identifies a file on the disk, its size and its modification time; None for a file that is gone."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None, 0, 0
+    return (status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns

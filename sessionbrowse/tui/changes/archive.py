@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import Archived, archive, unarchive
+from sessionbrowse.text import plural
 from sessionbrowse.tui.changes.session_titles import named, sessions_named
-from sessionbrowse.tui.paint.words import plural
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 

@@ -47,7 +47,7 @@ T = TypeVar("T")
 PROGRESS_DELAY_S = 0.3
 """Seconds that a change runs before a window shows its progress."""
 PROGRESS_STEP_S = 0.05
-"""Time between two reports of progress."""
+"""Seconds between two updates of the progress window."""
 MOST_REASONS = 3
 
 
@@ -171,7 +171,7 @@ class ChangeRunner:
         shown_at = 0.0
 
         def report(finished: int, total: int, name: str) -> None:
-            # Thousands of messages a second would leave the interface no time for keys.
+            # If each of thousands of reports a second drew the window, the interface would answer no key.
             nonlocal shown_at
             if time.monotonic() - shown_at >= PROGRESS_STEP_S:
                 shown_at = time.monotonic()

@@ -11,12 +11,11 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Deleted, DeletePlan, Into, delete, plan_delete
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.write.admission import Target
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import plural
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 

@@ -8,14 +8,14 @@ from functools import partial
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.fork import Forked, fork
-from sessionbrowse.text import clean, shorten_home
+from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.label import entry_parts
 from sessionbrowse.tui.changes.session_titles import named, session_parts
 from sessionbrowse.tui.data.source import place_of
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import folder_name, plural
+from sessionbrowse.tui.paint.words import folder_name
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from sessionbrowse.errors import InUse
 from sessionbrowse.services.change.relocate import Relocated, candidates, relocate
 from sessionbrowse.store.find.roots import Scope
-from sessionbrowse.text import clean, shorten_home
+from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.fork import expanded
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import one_line, plural
+from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 

@@ -11,11 +11,11 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.transaction.trash_directories import items_of
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.store.write.journal import Change
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.changes.reread import Known
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit
-from sessionbrowse.tui.paint.words import GLYPHS, agent_span, folder_name, one_line, plural
+from sessionbrowse.tui.paint.words import GLYPHS, agent_span, folder_name, one_line
 
 MOST_OPENED = 200
 """Maximum number of session files that are opened to read titles for the list of changes."""

@@ -1,1 +1,1 @@
-"""Screens of what could be mended or could go: the doctor, and the clean-up of a store."""
+"""The doctor, the clean-up of a store, and the commands that make clean copies: prune, shrink, export, redact."""

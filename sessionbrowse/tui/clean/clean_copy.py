@@ -1,4 +1,4 @@
-"""Prune and shrink the session whose tree is shown: first a preview, then a copy, in place or beside it."""
+"""Commands that prune or shrink the open session: they show a preview, then write a copy or replace the session."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Sequence
 
 from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, clean_session
 from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
-from sessionbrowse.text import clean, shorten_home, size
+from sessionbrowse.text import clean, plural, shorten_home, size
 from sessionbrowse.tui.changes.session_titles import named, quoted, session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import plural
 from sessionbrowse.tui.session.screen import SessionScreen
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 
@@ -140,7 +139,7 @@ def _make(screen: SessionScreen, verb: str, plan: MakePlan, where: Where, seen: 
     def describe(done: Sequence[Cleaned]) -> str:
         gone = done[0].preview.removed.words
         if done[0].to is not None:
-            return f"Wrote {clean(shorten_home(done[0].to, browser.home))} without {gone}."
+            return f"Wrote a copy without {gone} to {clean(shorten_home(done[0].to, browser.home))}."
         return f"{_DONE[verb]}: {quoted(named(summary))} is without {gone}. The original is in the trash."
 
     def then(done: Sequence[Cleaned]) -> None:

@@ -1,4 +1,4 @@
-"""The screen of the sessions that could go, each with its reason; what is marked goes to the trash with one undo."""
+"""The screen of the sessions to clean up, each with its reason; one undo restores all that were moved to the trash."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sessionbrowse.model.clean.cleanup import KINDS, CleanupRow
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Deleted
 from sessionbrowse.services.clean.cleanup import clean_up
-from sessionbrowse.text import clean, size
+from sessionbrowse.text import clean, plural, size
 from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
 from sessionbrowse.tui.clean.findings_screen import FindingsScreen
 from sessionbrowse.tui.commands.contexts import CLEANUP
@@ -18,11 +18,11 @@ from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import session_title
 from sessionbrowse.tui.paint.spans import Line, fit, pad, right_aligned
-from sessionbrowse.tui.paint.words import agent_span, one_line, plural
+from sessionbrowse.tui.paint.words import agent_span, one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 
 Look = Callable[[Callable[[list[CleanupRow]], None]], None]
-"""A function that finds the sessions that could go in the background, and passes them on."""
+"""A function that finds the sessions to clean up in the background, and passes them to its argument."""
 _WHY = {
     "empty": "Nothing was answered here.",
     "duplicate": "Nothing is lost: another file has the same bytes.",
@@ -31,16 +31,16 @@ _WHY = {
     "archived": "It is out of the agent's list already.",
     "old": "Nobody has written to it for a year.",
 }
-"""The effect of a row's leaving, by its kind."""
+"""For each kind, a sentence on the loss if the session is moved to the trash."""
 _KIND_CELLS = max(map(len, KINDS))
 
 
 class CleanupScreen(FindingsScreen[CleanupRow]):
-    """The sessions that could go, by reason."""
+    """The sessions to clean up, by reason."""
 
     CONTEXTS = (CLEANUP,)
     HEADING = "Clean up"
-    NOTHING = "No session could go: none is empty, a copy, large, archived or a year old."
+    NOTHING = "No session to clean up: none is empty, a copy, large, archived or a year old."
 
     def __init__(self, rows: Sequence[CleanupRow], look: Look) -> None:
         super().__init__(rows, name="cleanup")
@@ -48,7 +48,7 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
         self._gone: set[str] = set()
 
     def key_of(self, finding: CleanupRow) -> str:
-        """Return the path of a row's session."""
+        """Return the key of a row: the path of its session file."""
         return finding.summary.path
 
     def session_of(self, finding: CleanupRow) -> Summary:
@@ -63,7 +63,7 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
         return fit([*line, agent_span(finding.summary.agent), (" ", ""), *session_title(finding.summary)], width)
 
     def parts_of(self, finding: CleanupRow) -> Sequence[Part]:
-        """Return the reason and the files of a row."""
+        """Return the reason of a row, the path of its session, and the path of the session that is kept."""
         parts: list[Part] = [LinePart([(f"{clean(finding.reason)}. ", ""), (_WHY[finding.kind], "dim")])]
         parts.append(self.path_part(finding.summary.path))
         if finding.kept is not None:
@@ -73,15 +73,15 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
     def sessions_changed(self, updates: SessionUpdates) -> None:
         """Take away the sessions that are gone or changed: their reasons may not hold any longer."""
         back = {one.path for one in updates.summaries} & self._gone
-        left = [row for row in self.findings if row.summary.path not in updates.paths]
+        left = [row for row in self.findings if not {row.summary.path, row.kept} & updates.paths]
         self._gone |= {row.summary.path for row in self.findings} & updates.gone
         if back:
             self.do_reload()
         elif len(left) < len(self.findings):
-            self.show_findings([row for row in left if row.kept not in updates.gone])
+            self.show_findings(left)
 
     def do_reload(self) -> None:
-        """Look for sessions that could go again."""
+        """Look again for sessions to clean up."""
         self._look(self.show_findings)
 
     def do_delete(self) -> None:

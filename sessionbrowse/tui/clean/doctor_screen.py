@@ -10,7 +10,7 @@ from sessionbrowse.model.clean.damage import Damage
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.clean.clean import Cleaned, Where
 from sessionbrowse.services.clean.doctor import Examined, examine, repair
-from sessionbrowse.text import clean, shorten_home
+from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.checkout import do_checkout
 from sessionbrowse.tui.changes.delete import do_delete
 from sessionbrowse.tui.changes.relocate import do_relocate
@@ -25,7 +25,7 @@ from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import session_title
 from sessionbrowse.tui.paint.spans import Line, fit, pad
-from sessionbrowse.tui.paint.words import agent_span, one_line, plural
+from sessionbrowse.tui.paint.words import agent_span, one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 
 _KIND_CELLS = 20

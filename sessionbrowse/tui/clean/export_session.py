@@ -45,11 +45,11 @@ def do_export(screen: CommandScreen[None]) -> None:
 
 def _ask_how(screen: CommandScreen[None], summary: Summary, key: str) -> None:
     entry_id = screen.entry_id if screen.name == "session" else None
-    choices = [Choice("plain", "As it is"), Choice("masked", "Masked, after a review …")]
+    choices = [Choice("plain", "As it is"), Choice("masked", "With secrets masked, after a review …")]
     if entry_id is not None:
         choices += [
             Choice("plain at", "Only the path to this entry, as it is"),
-            Choice("masked at", "Only the path to this entry, masked …"),
+            Choice("masked at", "Only the path to this entry, secrets masked …"),
         ]
 
     def answered(how: str | None) -> None:

@@ -10,11 +10,10 @@ from textual import on
 from textual.app import ComposeResult
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.text import clean, shorten_home, size
+from sessionbrowse.text import clean, plural, shorten_home, size
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.layout.parts import FittedPart, Part
 from sessionbrowse.tui.paint.spans import Line, cut_left
-from sessionbrowse.tui.paint.words import plural
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
@@ -54,7 +53,7 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
 
     @abstractmethod
     def session_of(self, finding: F) -> Summary:
-        """Return the session that a finding is about."""
+        """Return the session that has the finding."""
 
     @abstractmethod
     def row_of(self, finding: F, width: int) -> Line:
@@ -65,7 +64,7 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
         """Return everything that is known of a finding, for the pane below the list."""
 
     def amount(self, sessions: Sequence[Summary]) -> str:
-        """Return the words for how much there is in the list."""
+        """Return the total for the header: the number of sessions and their size."""
         return f"{plural(len(sessions), 'session')}, {size(sum(one.bytes for one in sessions))}"
 
     def marked_words(self) -> Line:

@@ -6,17 +6,16 @@ from collections.abc import Callable
 
 from sessionbrowse.model.clean.cleanup import CleanupRow
 from sessionbrowse.services.clean.cleanup import find_cleanup
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.clean.cleanup_screen import CleanupScreen
 from sessionbrowse.tui.clean.doctor_screen import DoctorScreen, Finding, examine_all
 from sessionbrowse.tui.lists.screen import BrowseScreen
-from sessionbrowse.tui.paint.words import plural
 from sessionbrowse.tui.session.screen import SessionScreen
 from sessionbrowse.tui.shell.change_plan import ChangeRun
 
 
 def do_cleanup(screen: BrowseScreen) -> None:
-    """Find the sessions that could go, and list them."""
+    """Find the sessions to clean up, and list them."""
     browser = screen.browser
 
     def work(run: ChangeRun) -> list[CleanupRow]:

@@ -9,12 +9,11 @@ from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.clean.clean import Cleaned, Where
 from sessionbrowse.services.clean.redact import Review, Suspect, redact, review_secrets
-from sessionbrowse.text import clean, shorten_home
+from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.session_titles import named, session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.review_screen import ReviewScreen
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
-from sessionbrowse.tui.paint.words import plural
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 

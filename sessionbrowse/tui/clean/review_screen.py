@@ -1,4 +1,4 @@
-"""The review of what would be masked: one row for each secret, to mask or to keep; nothing is written before."""
+"""The review before masking: one row for each secret, to mask or to keep. Nothing is written until it is accepted."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.clean.redact import Review, Suspect, context_of
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.clean.findings_screen import FindingsScreen
 from sessionbrowse.tui.commands.contexts import REVIEW
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit, pad, right_aligned
-from sessionbrowse.tui.paint.words import one_line, plural
+from sessionbrowse.tui.paint.words import one_line
 
 _MASK_CELLS = 22
 
@@ -77,7 +77,7 @@ class ReviewScreen(FindingsScreen[Suspect]):
         self._accept(lambda suspect: self.key_of(suspect) in masked)
 
     def do_open(self) -> None:
-        """Mask or keep the secret that was clicked."""
+        """Switch the clicked secret between masked and kept."""
         self.sessions_list.toggle_mark()
 
     def do_back(self) -> None:

@@ -12,7 +12,7 @@ from textual.containers import Horizontal
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.remembered_views import ListView
-from sessionbrowse.text import width
+from sessionbrowse.text import plural, width
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import LIST, PREVIEW, PROJECTS, SESSIONS
 from sessionbrowse.tui.commands.table import BY_ID
@@ -26,7 +26,7 @@ from sessionbrowse.tui.lists.scan_updates import ScanUpdates
 from sessionbrowse.tui.lists.state import ListFilter, ListState
 from sessionbrowse.tui.lists.titles import facts_line, no_sessions_sentence, path_line, sessions_title
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import folder_name, plural
+from sessionbrowse.tui.paint.words import folder_name
 from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from textual.content import Content
 
-from sessionbrowse.text import clean, shorten_home
+from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.lists.rows import progress_bar
 from sessionbrowse.tui.lists.state import ListState
 from sessionbrowse.tui.paint.spans import Line, cut_left, line_width
-from sessionbrowse.tui.paint.words import CRUMB, folder_name, one_line, plural
+from sessionbrowse.tui.paint.words import CRUMB, folder_name, one_line
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.commands.keymap import Keys

@@ -24,11 +24,6 @@ def agent_span(agent: str) -> tuple[str, str]:
     return (GLYPHS.get(agent, "·"), agent if agent in GLYPHS else "dim")
 
 
-def plural(count: int, word: str, words: str | None = None) -> str:
-    """Return a number with its noun: `1 session`, `2,140 sessions`."""
-    return f"{count:,} {word if count == 1 else words or word + 's'}"
-
-
 def one_line(foreign: str, characters: int = TITLE_CHARACTERS) -> str:
     """Return the beginning of a foreign text as one clean line, runs of blanks joined."""
     # Blanks are joined before cutting: a message may start with a screenful of them.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sessionbrowse.services.search.ranked_page import RankedSession
+from sessionbrowse.text import plural
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import one_line, plural
+from sessionbrowse.tui.paint.words import one_line
 
 _MEANINGS = {
     "exact": "",

@@ -15,11 +15,11 @@ from sessionbrowse.services.background.search_messages import (
     SearchStatus,
 )
 from sessionbrowse.services.search.hits import Checkpoint
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import CHECKPOINTS, FOUND, RESULTS_VIEW
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import one_line, plural
+from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.resume.resume import resume_from
 from sessionbrowse.tui.search.hit_rows import checkpoint_row
 from sessionbrowse.tui.search.results_screen import FoundEntry, ResultsScreen

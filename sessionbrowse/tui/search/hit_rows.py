@@ -6,12 +6,12 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.search.hits import Checkpoint, Hit
 from sessionbrowse.services.search.ranked_page import RankedSession
 from sessionbrowse.services.search.ranking import READ_OF_ONE
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 from sessionbrowse.text import fit as fit_text
 from sessionbrowse.tui.layout.parts import overlay, slice_line
 from sessionbrowse.tui.lists.rows import ListStyle, moment, session_title
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, pad, right_aligned, sides
-from sessionbrowse.tui.paint.words import agent_span, folder_name, one_line, plural
+from sessionbrowse.tui.paint.words import agent_span, folder_name, one_line
 from sessionbrowse.tui.search.match_spans import apart
 from sessionbrowse.tui.search.result_rows import ResultRow, name_hit
 

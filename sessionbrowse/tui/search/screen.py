@@ -17,11 +17,11 @@ from sessionbrowse.services.background.search_messages import (
     StopSearch,
 )
 from sessionbrowse.services.search.ranked_page import RankedSession
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import FOUND, RESULTS, RESULTS_VIEW, SEARCHING
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import one_line, plural
+from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.search.answer_sentence import answer_sentence, corrected
 from sessionbrowse.tui.search.examples import EXAMPLES, example_row
 from sessionbrowse.tui.search.hit_rows import result_row

@@ -9,8 +9,9 @@ from textual.content import Content
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import Session
+from sessionbrowse.text import plural
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import CRUMB, folder_name, one_line, plural
+from sessionbrowse.tui.paint.words import CRUMB, folder_name, one_line
 from sessionbrowse.tui.session.state import ShownTree, TreeState
 
 

@@ -15,13 +15,12 @@ from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
 from sessionbrowse.services.usage.stats import ABANDONED_FIRST
 from sessionbrowse.services.usage.stats_document import cents, name_of
 from sessionbrowse.services.usage.usage_listing import UsageRow
-from sessionbrowse.text import clean, shorten_home, tokens
+from sessionbrowse.text import clean, plural, shorten_home, tokens
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import STATS
 from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import plural
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.stats.chart import chart, table_head, table_row
 from sessionbrowse.tui.stats.times import ALL, TIMES, span_named

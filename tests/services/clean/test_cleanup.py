@@ -1,4 +1,4 @@
-"""The sessions of a store that could go: each with its reason, none that holds something of its own unnamed."""
+"""The sessions to clean up: each with its reason, none that holds something of its own unnamed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from sessionbrowse.cli import main
 from sessionbrowse.errors import ChangedMeanwhile, InUse
@@ -59,7 +58,7 @@ def rows_of(store: Store, pins: Pins | None = None) -> list[CleanupRow]:
 
 
 def said(store: Store) -> dict[str, tuple[str, str | None]]:
-    """Return kind and kept file of each session that could go."""
+    """Return kind and kept file of each session to clean up."""
     return {Path(row.summary.path).stem: (row.kind, row.kept and Path(row.kept).stem) for row in rows_of(store)}
 
 
@@ -151,11 +150,50 @@ def test_nothing_goes_that_changed_since_it_was_listed(store: Store) -> None:
         file.write(line(user("11111111", "00000006", "go on")))
     with pytest.raises(ChangedMeanwhile, match="changed since it was listed"):
         clean_up(row, target(copy), into="own", context=store.context)
-    row = replace(row, summary=replace(row.summary, mtime_ns=copy.stat().st_mtime_ns))
-    whole.unlink()
-    with pytest.raises(ChangedMeanwhile, match=r"a\.jsonl is gone"):
+    os.utime(copy, ns=(row.summary.mtime_ns, row.summary.mtime_ns))
+    with pytest.raises(ChangedMeanwhile, match="changed since it was listed"):
         clean_up(row, target(copy), into="own", context=store.context)
     assert copy.exists()
+
+
+def test_nothing_goes_if_what_holds_the_same_was_rewritten_or_is_gone(store: Store) -> None:
+    whole = made(store, "a", *CONVERSATION)
+    copy = made(store, "b", *CONVERSATION[:6], parent=str(whole))
+    (row,) = rows_of(store)
+    content = whole.read_bytes()
+    whole.write_bytes(content[:-200])
+    with pytest.raises(ChangedMeanwhile, match=r"b\.jsonl was left as it is: a\.jsonl changed or is gone"):
+        clean_up(row, target(copy), into="own", context=store.context)
+    other = whole.with_name("other")
+    other.write_bytes(content)
+    other.replace(whole)
+    with pytest.raises(ChangedMeanwhile, match="changed or is gone"):
+        clean_up(row, target(copy), into="own", context=store.context)
+    whole.unlink()
+    with pytest.raises(ChangedMeanwhile, match="changed or is gone"):
+        clean_up(row, target(copy), into="own", context=store.context)
+    assert copy.exists()
+
+
+def test_a_copy_goes_if_what_holds_the_same_only_grew(store: Store) -> None:
+    whole = made(store, "a", *CONVERSATION)
+    copy = made(store, "b", *CONVERSATION[:6], parent=str(whole))
+    (row,) = rows_of(store)
+    with whole.open("ab") as file:
+        file.write(line(user("11111111", "00000008", "go on")))
+    clean_up(row, target(copy), into="own", context=store.context)
+    assert not copy.exists()
+
+
+@pytest.mark.parametrize(
+    "odd", [b'{"type":[1]}\n', b'{"type":{"x":1}}\n', b"[]\n", b'{"type":"message","message":[]}\n']
+)
+def test_an_odd_record_is_compared_like_any_other(store: Store, odd: bytes) -> None:
+    for short in ("a", "b"):
+        path = made(store, short, *CONVERSATION)
+        path.write_bytes(path.read_bytes() + odd)
+        os.utime(path, ns=(int((NOW_MS - 20 * DAY_MS) * 1e6),) * 2)
+    assert set(said(store)) <= {"a", "b"}
 
 
 def test_a_session_goes_and_comes_back(store: Store) -> None:

@@ -107,7 +107,7 @@ async def test_a_tidy_store_says_so(store: Store) -> None:
     made(store, "a", *CONVERSATION)
     async with browsed(store) as browser:
         await browser.press("C")
-        assert "No session could go" in browser.toasts()[-1]
+        assert "No session to clean up" in browser.toasts()[-1]
         await browser.press("exclamation_mark")
         assert browser.screen_name == "browse"
         assert "No damage found in 1 session." in browser.toasts()[-1]
