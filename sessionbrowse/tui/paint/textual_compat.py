@@ -23,12 +23,13 @@ from textual._compositor import ChopsUpdate, Compositor
 from textual._compositor import LayoutUpdate as LayoutUpdate
 from textual.app import App
 from textual.geometry import Size
+from textual.message_pump import MessagePump
 from textual.notifications import Notification
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
-from textual.timer import Timer
+from textual.timer import Timer, TimerCallback
 
 from sessionbrowse.errors import shortage_sentence
 from sessionbrowse.tui.paint.signals import ENDING
@@ -83,7 +84,22 @@ def color_system(console: Console) -> ColorSystem:
     return console._color_system or ColorSystem.TRUECOLOR
 
 
-class CompatScreen(Screen[Result], inherit_bindings=False):
+class LateTimers(MessagePump):
+    """Timers that call their function late rather than never.
+
+    Textual leaves out the calls that are late when a timer starts, and a timer of one call has no other.
+    """
+
+    def set_timer(
+        self, delay: float, callback: TimerCallback | None = None, *, name: str | None = None, pause: bool = False
+    ) -> Timer:
+        """Call a function once after a delay in seconds."""
+        timer = super().set_timer(delay, callback, name=name, pause=pause)
+        timer._skip = False
+        return timer
+
+
+class CompatScreen(LateTimers, Screen[Result], inherit_bindings=False):
     """A screen that is painted 120 times a second, or when asked to, and that can be set up before its first frame."""
 
     def __init__(self, compositor: Compositor, *, name: str | None = None) -> None:
@@ -144,7 +160,7 @@ class CompatScrollView(ScrollView):
             self._scroll_update(self.virtual_size)
 
 
-class CompatApp(App[int], inherit_bindings=False):
+class CompatApp(LateTimers, App[int], inherit_bindings=False):
     """An app that knows what its terminal shows, keeps its focus, and can be left while it makes a screen."""
 
     def __init__(self, driver_class: type[Driver] | None = None) -> None:

@@ -18,6 +18,7 @@ from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.screen import Screen
 from textual.scroll_view import ScrollView
+from textual.timer import Timer
 
 import sessionbrowse.tui
 from sessionbrowse.tui.paint import textual_compat
@@ -34,6 +35,7 @@ CANARIES: tuple[tuple[type, str, str], ...] = (
     (Screen, "_post_register", "CompatScreen has styles and classes set in it, before the first frame"),
     (ScrollView, "_vertical_scrollbar", "CompatScrollView puts a scroll bar of its own class there"),
     (ScrollView, "_scroll_update", "set_height() has the scroll bar follow the number of rows with it"),
+    (Timer, "_skip", "LateTimers clears it, so that a timer whose moment passed still calls its function"),
     (App, "_start_widget", "CompatScrollView starts its scroll bar with it, as Widget.vertical_scrollbar does"),
     (App, "_notifications", "remove_notifications() goes through it"),
     (App, "_watch_app_focus", "CompatApp keeps the focus in it, whatever the terminal reports"),

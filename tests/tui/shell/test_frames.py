@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
+import pytest
 from textual._compositor import Compositor
 
 from sessionbrowse.services.background.first_rows import make_first_rows
@@ -68,3 +70,17 @@ def test_the_first_rows_hold_whole_families() -> None:
     rows = make_first_rows([head, *others, fork], "recent")
     assert [row.path for row in rows.summaries][-1] == "/fork"
     assert len(rows.summaries) == 121
+
+
+@pytest.mark.parametrize("owner", ["app", "screen"])
+async def test_a_timer_whose_moment_passed_while_the_process_stood_still_is_late_but_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: str
+) -> None:
+    async with browsing(**demo_options(tmp_path / "demo")) as browser:
+        seconds = itertools.count()
+        monkeypatch.setattr("textual._time.get_time", lambda: float(next(seconds)))
+        called: list[bool] = []
+        pump = browser.app if owner == "app" else browser.app.screen
+        pump.set_timer(0.01, lambda: called.append(True))
+        await browser.until(lambda: called)
+        monkeypatch.undo()
