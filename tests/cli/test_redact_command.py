@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import io
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.cli import main
+from sessionbrowse.services.clean.secret_detector import SecretDetector
 from tests.support.change_helpers import header, line, user
 
 pytest.importorskip("kingfisher_sdk", reason="the optional package is not installed")
@@ -25,6 +27,19 @@ class Terminal(io.StringIO):
 
     def isatty(self) -> bool:
         return True
+
+
+@pytest.fixture(scope="module")
+def compiled_rules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The rules as the package keeps them once it has compiled them, which takes seconds."""
+    cache = tmp_path_factory.mktemp("rules")
+    SecretDetector(str(cache))
+    return cache
+
+
+@pytest.fixture(autouse=True)
+def rules_in_the_cache(compiled_rules: Path, own_home: Path) -> None:
+    shutil.copytree(compiled_rules, own_home / ".cache" / "sessionbrowse" / "secrets")
 
 
 @pytest.fixture

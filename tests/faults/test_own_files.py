@@ -30,7 +30,7 @@ from sessionbrowse.store.own.pins import read_pins, set_pin
 from sessionbrowse.store.own.remembered_views import ListView, SessionView, recall, remember, scope_key
 from tests.support.index_support import answer, entry, folder, header, line_of, scope_of, user
 
-QUICK_CASES, STRESS_CASES = 60, 2000
+QUICK_CASES, STRESS_CASES = 20, 2000
 ASKED = (
     ("list", "--json"),
     ("search", "lantern", "--json"),
