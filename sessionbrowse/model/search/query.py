@@ -34,7 +34,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
-    """Those phrases that were typed without quotes: runs of CJK characters."""
+    """The phrases that were typed without quotes: runs of CJK characters."""
     compounds: tuple[tuple[str, ...], ...] = ()
     """The parts of identifiers such as `fooBar`, `foo_bar` and `foo.bar`, also found in the other spellings."""
     pattern: str | None = None

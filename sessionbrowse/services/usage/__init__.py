@@ -1,1 +1,1 @@
-"""What sessions cost: requests counted once over all files, in rows and as documents."""
+"""The cost of sessions: requests counted once over all files, in rows and as documents."""

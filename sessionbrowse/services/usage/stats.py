@@ -1,4 +1,4 @@
-"""What sessions cost, in rows by session, project, model, day and so on; each request is counted once.
+"""The cost of sessions, in rows by session, project, model, day and so on; each request is counted once.
 
 Rows over all files are kept in the index with the versions of the files; asking again costs little.
 """

@@ -167,8 +167,8 @@ def more_places(
 ) -> list[Place]:
     """Return the further places that the settings of these projects' directories name.
 
-    The directories are the working directories of sessions found so far. Those that are gone, or on a disk that does
-    not answer, are left out.
+    The directories are the working directories of sessions found so far; directories that are gone, or on a disk that
+    does not answer, are left out.
     """
     answers = exists_many((path for path in directories if os.path.isabs(path)), timeout_s)
     projects = tuple(path for path, exists in answers.items() if exists)

@@ -12,7 +12,7 @@ def do_sort(screen: BrowseScreen) -> None:
     orders = SORTS if state.filter.is_empty else ("relevance", *SORTS)
     current = state.effective_sort
     if screen.browser.keys.types:
-        # pi's order of orders; it also offers relevance without a filter.
+        # The orders in the sequence of pi's key, which offers relevance also without a filter.
         orders, current = ("threaded", "recent", "relevance", *SORTS[2:]), state.sort
     at = orders.index(current) if current in orders else -1
     state.sort = orders[(at + 1) % len(orders)]

@@ -32,7 +32,7 @@ _SHORT_GAP = 3
 
 
 class TerminalCells:
-    """What the terminal was sent last, cell by cell."""
+    """The cells as they were sent to the terminal last."""
 
     def __init__(self) -> None:
         self._rows: dict[int, list[Cell]] = {}
@@ -108,7 +108,7 @@ def _paint_row(output: _Output, y: int, before: list[Cell], row: list[Cell]) -> 
                 letter = row[x : x + 2] if x + 1 < len(row) and not row[x + 1][0] else [cell]
                 output.move(x, y)
                 if _is_odd(letter):
-                    # Where it takes one cell only, what was in the other one would stay.
+                    # A terminal that uses only one cell for it would keep the old content of the other one.
                     output.write([(" ", cell[1])] * len(letter))
                     output.move(x, y)
                     output.write(letter)

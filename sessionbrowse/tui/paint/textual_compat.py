@@ -62,7 +62,7 @@ class CompatCompositor(Compositor):
 
     @property
     def terminal_cells(self) -> TerminalCells:
-        """What the terminal shows; one for all screens of the app."""
+        """The cells that the terminal shows, shared by all screens of the app."""
         return cast(CompatApp, cast(Screen[Any], self.root).app).terminal_cells
 
     def take_changed_cells(self) -> Iterable[tuple[int, int, int]]:
