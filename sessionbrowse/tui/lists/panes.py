@@ -13,14 +13,23 @@ def do_open(screen: BrowseScreen) -> None:
         screen.set_focus(screen.sessions_list)
     elif opens_by_resuming(screen):
         screen.give(screen.browser.keys.by_id["resume"])
-    elif screen.subject is not None:
+    elif screen.subject is not None and screen.browser.options.pick is not None:
         screen.browser.show_session(screen.subject)
+    else:
+        do_browse(screen)
 
 
 def do_browse(screen: BrowseScreen) -> None:
-    """Open the tree of the session under the cursor, also where the key for opening chooses it."""
-    if screen.subject is not None:
-        screen.browser.open_tree(screen.subject)
+    """Open the tree of the session under the cursor, also where the key for opening chooses it.
+
+    A session that is listed because of what was said opens at that entry.
+    """
+    summary = screen.subject
+    if summary is None:
+        return
+    hit = screen.said.hit_to_open(summary.path)
+    index, entry_id = (hit.entry_index, hit.entry_id) if hit is not None else (None, None)
+    screen.browser.open_tree(summary, index, entry_id, screen.said.searched_in(summary.path))
 
 
 def do_back(screen: BrowseScreen) -> None:

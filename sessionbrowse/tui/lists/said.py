@@ -34,6 +34,9 @@ class SaidSessions:
         self._stamp = 0
         self._is_asked = False
         self._found: Sequence[RankedSession] = ()
+        self._searched = ""
+        self._all_hits: dict[str, Sequence[Hit]] = {}
+        self._listed: frozenset[str] = frozenset()
 
     @property
     def due(self) -> bool:
@@ -58,25 +61,48 @@ class SaidSessions:
         if text and not self._listens:
             self.prepare()
         self._text, self._found, self._is_asked = text, (), False
+        self._searched, self._all_hits = text, {}
         if self._listens and client.is_running and _is_asked_for(text):
             self._stamp, self._is_asked = client.stamp(), True
             client.send(Find(self._stamp, text, limit=MAX_SESSIONS))
 
     def take(self, answer: SearchAnswer | None) -> None:
         """Take an answer of the search program; None means that the program has ended."""
-        from sessionbrowse.services.background.search_messages import HitPage, SearchProgress
+        from sessionbrowse.services.background.search_messages import HitPage, SearchProgress, SessionHits
+        from sessionbrowse.tui.search.answer_sentence import corrected
 
         match answer:
             case HitPage(stamp=stamp, ranking_follows=False, ranked=True) if stamp == self._stamp:
                 self._found, self._is_asked = answer.sessions, False
+                self._searched = corrected(self._text, answer.instead)
                 self._changed()
+            case SessionHits(stamp=stamp, session=session) if stamp == self._stamp:
+                self._all_hits[session.summary.path] = session.hits
             case SearchProgress(stamp=stamp) if stamp == self._stamp and (answer.finished or answer.stopped):
                 self._is_asked = False
             case None:
                 self._is_asked = False
 
+    def searched_in(self, path: str) -> str:
+        """Return the query whose words were said in a session; "" if they were not, or this is not known."""
+        return self._searched if self.hits(path) else ""
+
+    def hits(self, path: str) -> list[Hit]:
+        """Return the entries of a session in which the words were said, best first."""
+        known = next((found.hits for found in self._found if found.summary.path == path), ())
+        return [hit for hit in self._all_hits.get(path, known) if hit.entry_index is not None]
+
+    def hit_to_open(self, path: str) -> Hit | None:
+        """Return the entry for which a session is listed; None if its name matches. Ask for all hits of the session."""
+        from sessionbrowse.services.background.search_messages import FindInSession
+
+        if any(found.more and found.summary.path == path for found in self._found):
+            self._screen.browser.search_client.send(FindInSession(self._stamp, path))
+        return next(iter(self.hits(path)), None) if path in self._listed else None
+
     def rows(self, above: Sequence[SessionRow]) -> list[SessionRow]:
         """Return the rows of sessions in which the words were said, without those that match by name."""
+        self._listed = frozenset()
         if not self._found or len(above) > MAX_ABOVE or self._state.filter.text != self._text:
             return []
         known = {row.summary.path for row in above}
@@ -85,6 +111,7 @@ class SaidSessions:
             summary = self._state.library.get(found.summary.path)
             if summary is not None and summary.path not in known and self._state.is_in_scope(summary):
                 rows.append(SessionRow(summary, said=_part_of(found.hits[0])))
+        self._listed = frozenset(row.summary.path for row in rows)
         return rows
 
 

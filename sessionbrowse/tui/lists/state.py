@@ -68,6 +68,12 @@ class ListState:
         return self.filters["sessions"]
 
     @property
+    def named_folder(self) -> str | None:
+        """The folder that the titles name: the chosen one; before the first rows, the one that is opened with them."""
+        is_empty = not any(row.sessions for row in self.projects)
+        return self.wanted_folder if self.folder is None and is_empty else self.folder
+
+    @property
     def effective_sort(self) -> str:
         """The sort order in use; newest instead of relevance while there is no filter."""
         return "recent" if self.sort == "relevance" and self.filter.is_empty else self.sort

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
+from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.search.screen import SearchScreen
 from sessionbrowse.tui.session.screen import SessionScreen
 
@@ -53,6 +54,8 @@ def _go_to_result(screen: SessionScreen, step: int) -> None:
     The cursor of the search goes along.
     """
     search = screen.app.screen_stack[-2]
+    if isinstance(search, BrowseScreen):
+        _go_to_said(screen, search, step)
     if not isinstance(search, SearchScreen):
         return
     found = search.step(step)
@@ -63,3 +66,15 @@ def _go_to_result(screen: SessionScreen, step: int) -> None:
     else:
         screen.keep_view()
         screen.app.switch_screen(SessionScreen(found.summary, found.index, found.entry_id, search.searched))
+
+
+def _go_to_said(screen: SessionScreen, lists: BrowseScreen, step: int) -> None:
+    """Go to the next entry with the words of the list's filter, or with -1 to the previous one, around the ends."""
+    hits = {hit.entry_index: hit for hit in lists.said.hits(screen.summary.path) if hit.entry_index is not None}
+    if not hits:
+        screen.browser.say("The filter of the list has no hit in this session.")
+        return
+    indexes = sorted(hits)
+    at = screen.index or 0
+    found = bisect_right(indexes, at) % len(indexes) if step > 0 else bisect_left(indexes, at) - 1
+    screen.show_found(indexes[found], hits[indexes[found]].entry_id)

@@ -9,6 +9,7 @@ from typing import Any
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.tui.data.picking import Picking
+from sessionbrowse.tui.widgets.text_view import TextView
 from tests.support.index_support import answer, entry, folder, header, user, write
 from tests.support.search_support import index_of, searched_source
 from tests.support.tui_support import Driven, browsing
@@ -33,6 +34,16 @@ async def listing(tmp_path: Path, **more: Any) -> AsyncIterator[Driven]:
     options: dict[str, Any] = {"roots": [str(store)], "home": str(tmp_path)}
     async with browsing(source=searched_source(options, store, tmp_path / "cache"), **options, **more) as browser:
         yield browser
+
+
+def marked(pane: TextView) -> set[str]:
+    """Return the words that stand on another ground than the rest."""
+    strips = [pane.render_line(y) for y in range(pane.size.height)]
+    return {segment.text for strip in strips for segment in strip if segment.style and segment.style.bgcolor}
+
+
+def place(browser: Driven) -> object:
+    return browser.row_list("#tree").key
 
 
 def listed(browser: Driven) -> list[str]:
@@ -99,3 +110,42 @@ async def test_pick_with_a_query_lists_the_same(tmp_path: Path) -> None:
         assert len(listed(browser)) == 2
         await browser.press("down", "enter")
     assert [summary.name for summary in chosen] == ["zoo"]
+
+
+async def test_a_session_opened_from_a_filtered_list_stands_at_what_was_said_and_n_goes_on(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    said = ["Hello", "Where does the okapi live?", "In the woods.", "Is an okapi striped?", "Yes."]
+    entries = [
+        (user if number % 2 == 0 else answer)(str(number + 1), str(number) if number else None, text)
+        for number, text in enumerate(said)
+    ]
+    write(folder(store) / "a.jsonl", header("a"), *entries)
+    write(folder(store) / "b.jsonl", header("b"), user("1", None, "okapi pictures"), answer("2", "1", "None."))
+    index_of(store, tmp_path / "cache")
+    options: dict[str, Any] = {"roots": [str(store)], "home": str(tmp_path)}
+    async with browsing(source=searched_source(options, store, tmp_path / "cache"), **options) as browser:
+        await browser.press("slash")
+        await browser.type("okapi")
+        assert len(listed(browser)) == 2
+        await browser.press("enter", "down", "enter")
+        assert browser.screen_name == "session"
+        first = place(browser)
+        assert first in (1, 3)
+        pane = browser.app.screen.query_one("#view", TextView)
+        assert isinstance(pane, TextView)
+        assert "okapi" in marked(pane)
+        await browser.press("n")
+        second = place(browser)
+        assert {first, second} == {1, 3}
+        await browser.press("n")
+        assert place(browser) == first
+        await browser.press("N")
+        assert place(browser) == second
+        await browser.press("escape")
+        assert len(listed(browser)) == 2
+
+
+async def test_without_a_filter_no_words_are_taken_into_the_tree(tmp_path: Path) -> None:
+    async with listing(tmp_path) as browser:
+        await browser.press("enter", "n")
+        assert "No search or filter is active." in browser.toasts()[-1]

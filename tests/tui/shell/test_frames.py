@@ -62,6 +62,16 @@ async def test_the_preview_never_asks_for_a_session_while_one_is_under_the_curso
         assert not [frame for frame in seen if "Choose a session" in frame]
 
 
+async def test_the_first_frames_name_the_folder_that_is_opened(tmp_path: Path) -> None:
+    options = demo_options(tmp_path / "demo", scope="folder")
+    with frames() as seen:
+        async with browsing(**options) as browser:
+            assert "webshop" in browser.screen_text()
+    before_any = [frame for frame in seen if "Sessions · newest" in frame and "Reading sessions" in frame]
+    assert before_any
+    assert all("Sessions · newest · webshop" in frame for frame in before_any)
+
+
 def test_the_first_rows_hold_whole_families() -> None:
     """Else families would fold after the first paint, and all rows below them would move."""
     head = summary("/head", id="h", name="head", modified=NOW_MS - 1.0)
