@@ -180,6 +180,8 @@ class SearchScreen(ResultsScreen):
                 self._show_state()
             case SearchStatus():
                 self._show_state()
+                if not self._found and self.query_text.strip():
+                    self._show_hits(top=False)
             case HitPage(stamp=stamp) if stamp == self._stamp:
                 self._take_page(answer)
             case SessionHits(stamp=stamp, session=session) if stamp == self._stamp:
@@ -262,6 +264,9 @@ class SearchScreen(ResultsScreen):
             if not self.tools
             else ""
         )
+        if status is not None and status.reading:
+            # A file that is read later may have a hit; the search program then sends it by itself.
+            return "Nothing found yet; the disk is still being read."
         if status is not None and not status.sessions:
             return "There are no sessions to search."
         return f"Nothing matches “{asked}”.{more}"
@@ -322,9 +327,9 @@ class SearchScreen(ResultsScreen):
             if status.reading:
                 right.append(("looking at the disk …   " if status.has_index else "reading every file …   ", "accent"))
             elif not status.has_index:
-                right.append(("no index: every file is read   ", "warning"))
+                right.append(("not indexed: reads every file   ", "warning"))
             elif self.tools and not status.has_tools:
-                right.append(("tools are not in the index: files are read   ", "warning"))
+                right.append(("tools are not indexed: reads every file   ", "warning"))
             right.append((plural(status.sessions, "session"), "dim"))
         self.query_one("#header", Bar).show([("Search", "title"), *browser.scope_note()], right)
 

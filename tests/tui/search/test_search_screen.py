@@ -235,7 +235,7 @@ async def test_tools_are_searched_on_request_and_their_absence_from_the_index_is
 async def test_without_an_index_the_screen_says_so_and_finds_the_same(demo: dict[str, Any], tmp_path: Path) -> None:
     source = searched_source({key: demo[key] for key in ("roots", "home")}, Path(demo["roots"][0]), tmp_path / "none")
     async with searching({**demo, "source": source}, "cookie") as browser:
-        assert "no index: every file is read" in browser.screen_text()
+        assert "not indexed: reads every file" in browser.screen_text()
         assert "cookie" in browser.words("#found-rows").lower()
 
 
@@ -399,6 +399,19 @@ async def test_a_search_under_way_says_how_far_it_is(demo: dict[str, Any]) -> No
         assert "looking at the disk" in browser.screen_text()
         screen.take_answer(SearchProgress(screen._stamp, 12, 3_000, finished=True))
         browser.app.search_client._receive(SearchStatus(sessions=7, has_index=True, has_tools=False, reading=False))
+
+
+async def test_nothing_is_said_to_match_before_the_disk_is_read(demo: dict[str, Any]) -> None:
+    async with searching(demo, "qqqq") as browser:
+        screen = browser.app.screen
+        assert isinstance(screen, SearchScreen)
+        client = browser.app.search_client
+        for reading, sentence in ((True, "the disk is still being read"), (False, "Nothing matches “qqqq”")):
+            client._receive(SearchStatus(sessions=7, has_index=True, has_tools=False, reading=reading))
+            for _ in range(20):
+                await asyncio.sleep(0)
+            assert sentence in browser.words("#found-rows")
+            assert ("Nothing matches" in browser.words("#found-rows")) is not reading
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36), (200, 50)])
