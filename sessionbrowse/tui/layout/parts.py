@@ -26,6 +26,8 @@ PIECE_OF_LINE = CHUNK // 2
 SHOWN_FIRST = 24
 """Maximum number of parts that can be visible when a document opens."""
 
+_SEPARATOR = " ·"
+
 Styler = Callable[[str], Line]
 """A function that styles one line: it returns spans for a clean text."""
 
@@ -56,7 +58,8 @@ class LinePart:
 
     def rows(self, width: int) -> list[Line]:
         """Return the wrapped rows."""
-        return wrap_line(self._line, width, indent=self._indent)
+        rows = wrap_line(self._line, width, indent=self._indent)
+        return [*map(_without_separator, rows[:-1]), rows[-1]]
 
     def plain(self) -> str:
         """Return the line's text."""
@@ -250,6 +253,12 @@ def wrap_line(line: Line, width: int, *, indent: int = 0) -> list[Line]:
     if indent:
         rows = [rows[0], *[[(" " * indent, ""), *row] for row in rows[1:]]]
     return rows
+
+
+def _without_separator(row: Line) -> Line:
+    """Return a row without the separator of facts at its end: the end of the row separates them."""
+    text = "".join([piece for piece, _ in row])
+    return slice_line(row, 0, len(text) - len(_SEPARATOR)) if text.endswith(_SEPARATOR) else row
 
 
 def slice_line(line: Line, start: int, end: int) -> Line:

@@ -113,3 +113,9 @@ def test_a_line_without_end_is_cut_where_the_lines_before_it_end() -> None:
     assert cuts[0] == (0, 3_000)
     assert cuts[1][0] == 3_001
     assert "".join([text[start:end] for start, end in cuts]) == text.replace("\n", "")
+
+
+def test_no_row_of_a_line_of_facts_ends_with_a_separator() -> None:
+    part = LinePart([("13.2k tokens of 200k", "bold"), (" · ", "dim"), ("model", ""), (" · last", "dim")])
+    assert ["".join(text for text, _ in row) for row in part.rows(22)] == ["13.2k tokens of 200k", "model · last"]
+    assert part.plain().count("·") == 2
