@@ -142,7 +142,7 @@ def write_slot(file: OpenedFile, new: bytes, context: ChangeContext, origin: Ori
     notes += noted(context, change, after, left)
     if used.in_use:
         notes += (
-            f"It seems to be in use: {'; '.join(used.reasons)}. That omp shows the older name until it is restarted.",
+            f"The session seems to be open: {'; '.join(used.reasons)}. omp shows the older name until it is restarted.",
         )
     return Renamed(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, name=shown)
 

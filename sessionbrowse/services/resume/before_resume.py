@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import left_behind, messages_left_behind
+from sessionbrowse.model.tree.row_text import row_text
 from sessionbrowse.services.change.checkout import safe_place
 from sessionbrowse.services.transaction.change import usage_at
 from sessionbrowse.services.transaction.change_context import ChangeContext
@@ -17,12 +18,14 @@ from sessionbrowse.text import clean
 class LeftBehind(Struct, frozen=True):
     """The messages of the newest branch, if the program would resume on another branch; `messages` is their number.
 
-    `entry_id` is the entry to check out to resume on the newest branch; None if no entry can be checked out.
+    `entry_id` is the entry to check out to resume on the newest branch; None if no entry can be checked out. `text` is
+    that entry's text in the tree.
     """
 
     newest_id: str | None
     messages: int
     entry_id: str | None
+    text: str = ""
 
     @property
     def sentence(self) -> str:
@@ -55,10 +58,10 @@ def before_resume(path: str, agent: str, context: ChangeContext | None = None) -
     context = context or ChangeContext.real()
     session = open_session(path, agent)
     used = usage_at(path, agent, session.cwd, context)
-    return BeforeResume(used, left_behind_of(session))
+    return BeforeResume(used, left_behind_of(session, context.around.home))
 
 
-def left_behind_of(session: Session) -> LeftBehind | None:
+def left_behind_of(session: Session, home: str = "") -> LeftBehind | None:
     """Return the messages that a resuming program would leave behind; None if it resumes at the newest message."""
     newest = left_behind(session)
     if newest is None:
@@ -68,4 +71,5 @@ def left_behind_of(session: Session) -> LeftBehind | None:
         newest_id=session.ids[newest] or None,
         messages=messages_left_behind(session, newest),
         entry_id=session.ids[place] or None if place is not None else None,
+        text=row_text(session, place, home) if place is not None else "",
     )

@@ -186,7 +186,7 @@ def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: boo
             f"{file.name} may be in use: {reasons}. {agent.name} would go on from where it stands, and {what} would be "
             f"without effect. Quit {agent.name} first."
         )
-    return (f"It seems to be in use: {reasons}. The running program shows {what} when it opens the session again.",)
+    return (f"The session seems to be open: {reasons}. {agent.name} shows {what} when it opens the session again.",)
 
 
 # ---- making and noting -------------------------------------------------------------------------------------

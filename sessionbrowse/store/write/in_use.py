@@ -75,8 +75,11 @@ def file_usage(
     found: list[tuple[State, str]] = []
     sees_processes = os.path.isdir(proc)
     processes = [process for process in running(proc) if process.pid != (own_pid or os.getpid())]
-    for pid in holders(path, (process.pid for process in processes), proc):
-        found.append(("held", f"process {pid} has the file open for writing"))
+    names = {process.pid: process.name for process in processes}
+    for pid in holders(path, names, proc):
+        name = names.get(pid)
+        who = f"{name} (process {pid})" if name else f"process {pid}"
+        found.append(("held", f"{who} has the file open for writing"))
     agents = [process for process in processes if is_program(process, agent)]
     found += [("may-be-in-use", reason) for reason in _by_process(path, agent, cwd, around, agents)]
     found += [("may-be-in-use", reason) for reason in _by_traces(path, agent, cwd, around, agents, proc)]

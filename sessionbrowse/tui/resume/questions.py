@@ -11,9 +11,10 @@ from sessionbrowse.services.change.checkout import CheckedOut, checkout
 from sessionbrowse.services.resume.before_resume import BeforeResume, LeftBehind, before_resume
 from sessionbrowse.store.write.in_use import file_usage
 from sessionbrowse.text import clean
-from sessionbrowse.tui.changes.session_titles import named
+from sessionbrowse.tui.changes.session_titles import named, quoted
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -89,7 +90,7 @@ def _check_out(
     plan = ChangePlan(
         title="Checking out",
         items=[ChangeItem(named(summary), make)],
-        describe=lambda done: f"{summary.agent} will resume at {clean(entry_id)[:8]}.",
+        describe=lambda done: f"{summary.agent} will resume at {quoted(one_line(left.text, 60))}.",
         on_success=lambda done: go(),
         force=force,
     )

@@ -140,7 +140,7 @@ def test_a_running_agent_is_asked_about_first(store: Store) -> None:
         checkout(target(path), "00000006", context=store.context)
     assert path.read_bytes() == before
     forced = checkout(target(path), "00000006", force=True, context=store.context)
-    assert "seems to be in use" in forced.notes[0]
+    assert "The session seems to be open: " in forced.notes[0]
 
 
 def test_a_recent_change_alone_stops_only_omp(store: Store) -> None:

@@ -96,8 +96,11 @@ def test_a_running_pi_is_no_hindrance_but_a_running_omp_is(store: Store, tmp_pat
     store.process(7, ["some-editor"], holds=pi)
     store.process(8, ["bun", "live.ts"], holds=omp)
     before = omp.read_bytes()
-    assert "process 7 has the file open" in label(target(pi), "00000003", "x", context=store.context).notes[0]
-    with pytest.raises(InUse, match="process 8 has the file open for writing"):
+    assert (
+        "some-editor (process 7) has the file open"
+        in label(target(pi), "00000003", "x", context=store.context).notes[0]
+    )
+    with pytest.raises(InUse, match=r"bun \(process 8\) has the file open for writing"):
         label(target(omp), "00000003", "x", context=store.context)
     assert omp.read_bytes() == before
 

@@ -327,7 +327,7 @@ def test_omp_is_renamed_in_place_whoever_holds_the_file(store: Store) -> None:
     os.utime(path)
     store.process(88, ["bun", "/x/node_modules/@oh-my-pi/pi-coding-agent/dist/cli.js"], holds=path)
     renamed = rename(target(path), "new", context=store.context)
-    assert "process 88 has the file open for writing" in renamed.notes[0]
+    assert "bun (process 88) has the file open for writing" in renamed.notes[0]
     assert open_session(path).name == "new"
 
 

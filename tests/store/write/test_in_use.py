@@ -41,7 +41,7 @@ def test_a_session_for_which_nothing_speaks_is_free(store: Store, project: Path)
 def test_an_open_descriptor_holds_it_whatever_program_that_is(store: Store, project: Path) -> None:
     path = store.session("omp")
     store.process(12, ["bun", "x.ts"], holds=path)
-    assert asked(store, path, "omp", project) == FileUsage("held", ("process 12 has the file open for writing",))
+    assert asked(store, path, "omp", project) == FileUsage("held", ("bun (process 12) has the file open for writing",))
 
 
 def test_a_reader_holds_nothing(store: Store, project: Path) -> None:
@@ -179,8 +179,10 @@ def test_a_real_process_is_found_by_its_descriptor_and_by_its_place(store: Store
         found = file_usage(str(path), AGENTS["omp"], str(project), around, now_ms=NOW_MS)
         writer.communicate(timeout=60)
     assert found.state == "held"
+    name = found.reasons[0].partition(" ")[0]
+    assert name in sys.executable
     assert found.reasons == (
-        f"process {writer.pid} has the file open for writing",
+        f"{name} (process {writer.pid}) has the file open for writing",
         f"omp (process {writer.pid}) was started with this session",
     )
     assert file_usage(str(path), AGENTS["omp"], str(project), around, now_ms=NOW_MS).state == "free"

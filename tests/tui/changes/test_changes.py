@@ -135,7 +135,7 @@ async def test_a_rename_beside_a_running_pi_goes_ahead_with_a_note(store: Store)
         await browser.type("in flight")
         await browser.press("enter")
         assert names_in(path) == ["in flight"]
-        assert "seems to be in use" in browser.toasts()[-1]
+        assert "seems to be open" in browser.toasts()[-1]
         assert project in browser.toasts()[-1]
 
 
@@ -594,7 +594,7 @@ async def test_a_session_that_would_resume_without_its_newest_message_is_marked_
         assert len(lines_of(path)) == 10
         await browser.press("r", "enter")
         assert lines_of(path)[-1]["parentId"] == "00000008"
-        assert any("pi will resume at" in toast for toast in browser.toasts())
+        assert any('pi will resume at "assistant: second answer".' in toast for toast in browser.toasts())
 
 
 async def test_resume_beside_a_running_agent_warns_first(store: Store) -> None:
