@@ -59,6 +59,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "files, locks, processes and the trash of macOS and Windows": 80,
     "keys, order and columns of pi's own picker and tree": 120,
     "examples, suggestions, filters and completion on the command line": 310,
+    "the words of a list's filter in the tree, and the next of them": 55,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""
 

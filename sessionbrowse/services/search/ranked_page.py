@@ -88,6 +88,12 @@ class MatchingSession(Struct):
         return combined((*groups, self.elsewhere) if self.elsewhere else tuple(groups))
 
 
+def corrected(text: str, instead: Mapping[str, tuple[str, ...]]) -> str:
+    """Return a query with its misspelt words replaced by the words that were searched, to mark them in entries."""
+    words = [" ".join(instead.get(word.lower(), (word,))) for word in text.split()]
+    return " ".join(words) if instead else text
+
+
 @lru_cache(maxsize=4096)
 def combined(groups: tuple[Weights, ...]) -> Weights:
     """Return the best weight of each term."""

@@ -69,7 +69,7 @@ class SaidSessions:
     def take(self, answer: SearchAnswer | None) -> None:
         """Take an answer of the search program; None means that the program has ended."""
         from sessionbrowse.services.background.search_messages import HitPage, SearchProgress, SessionHits
-        from sessionbrowse.tui.search.answer_sentence import corrected
+        from sessionbrowse.services.search.ranked_page import corrected
 
         match answer:
             case HitPage(stamp=stamp, ranking_follows=False, ranked=True) if stamp == self._stamp:

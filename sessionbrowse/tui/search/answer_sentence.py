@@ -41,9 +41,3 @@ def answer_sentence(
     for part in parts:
         line += [(" ", ""), part] if line else [part]
     return line
-
-
-def corrected(text: str, instead: Mapping[str, tuple[str, ...]]) -> str:
-    """Return a query with its misspelt words replaced by the words that were searched, to mark them in entries."""
-    words = [" ".join(instead.get(word.lower(), (word,))) for word in text.split()]
-    return " ".join(words) if instead else text

@@ -16,13 +16,13 @@ from sessionbrowse.services.background.search_messages import (
     SessionHits,
     StopSearch,
 )
-from sessionbrowse.services.search.ranked_page import RankedSession
+from sessionbrowse.services.search.ranked_page import RankedSession, corrected
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import FOUND, RESULTS, RESULTS_VIEW, SEARCHING
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import one_line
-from sessionbrowse.tui.search.answer_sentence import answer_sentence, corrected
+from sessionbrowse.tui.search.answer_sentence import answer_sentence
 from sessionbrowse.tui.search.examples import EXAMPLES, example_row
 from sessionbrowse.tui.search.hit_rows import result_row
 from sessionbrowse.tui.search.result_rows import ResultRow, merged, rows_of, with_hits_kept
