@@ -320,6 +320,7 @@ def _compare_omp_list(oracle: Answer, ours_: Ours) -> _Made:
     yield "list: created", "", theirs["created"], ours["created"]
     yield "list: modified", "", theirs["modified"], ours["modified"]
     yield "list: bytes", "", theirs["size"], ours["bytes"]
+    yield "list: status", "", None if theirs["status"] == "unknown" else theirs["status"], ours["status"]
     # omp's own list reads 4 KiB; our count and first message are of the whole file.
     if oracle["ok"]:
         messages = [kind for kind in oracle["entryTypes"] if kind == "message"]

@@ -180,6 +180,7 @@ def summary_document(summary: Summary) -> dict[str, Any]:
         "problem": summary.problem,
         "problem_count": summary.problem_count,
         "left_behind": summary.left_behind,
+        "status": summary.status,
     }
     if summary.first_message_cut:
         document["first_message_cut"] = True

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
+
+SessionStatus = Literal["complete", "interrupted", "aborted", "error", "pending"]
+"""The names in omp's list; for "complete" it shows "done"."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
     """The facts of one session for a list; times are milliseconds since 1970, None if unknown.
 
     `modified`, `message_count`, `first_message`, `name` and `hidden` follow the program's own list. `left_behind`: the
-    program resumes without the newest message.
+    program resumes without the newest message. `status`: how the last message leaves the work, None if nothing tells.
     """
 
     agent: str
@@ -38,6 +43,7 @@ class Summary(Struct, frozen=True, kw_only=True):
     mtime_ns: int = 0
     is_transcript: bool = False
     left_behind: bool = False
+    status: SessionStatus | None = None
 
     @property
     def label_count(self) -> int:

@@ -27,7 +27,7 @@ from sessionbrowse.model.listing.bulk_lines import (
 )
 from sessionbrowse.model.listing.lineage import Lineage
 from sessionbrowse.model.listing.message_text import cut_to_bytes, joined_text
-from sessionbrowse.model.listing.summary import Summary, SummaryProgress
+from sessionbrowse.model.listing.summary import SessionStatus, Summary, SummaryProgress
 from sessionbrowse.model.session.columns import Columns, Kind
 from sessionbrowse.model.session.records import Reader, Record, is_workflow_stage
 from sessionbrowse.model.session.session import next_name
@@ -188,7 +188,7 @@ class SummaryBuilder:
         for record in self._reader.read(block):
             self.add(record)
 
-    def finish(self, path: str, size: int, mtime_ns: int) -> Summary:
+    def finish(self, path: str, size: int, mtime_ns: int, status: SessionStatus | None) -> Summary:
         """Return the summary of the file at `path`; call it after the reader's own `finish`."""
         reader, rules, lineage = self._reader, self._rules, self._lineage
         header = reader.listed_header or reader.header
@@ -237,6 +237,7 @@ class SummaryBuilder:
             mtime_ns=mtime_ns,
             is_transcript=reader.is_transcript,
             left_behind=lineage.is_left_behind(),
+            status=status,
         )
 
     def _takes_ordinary_lines(self) -> bool:

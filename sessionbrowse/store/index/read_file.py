@@ -30,7 +30,7 @@ from sessionbrowse.store.index.read_state import State
 from sessionbrowse.store.index.rows import FOREIGN, ORDINARY, TRANSCRIPT
 from sessionbrowse.store.read.content import closing, content_status, file_blocks, head_of, open_content, open_regular
 from sessionbrowse.store.read.line_feeder import feed_lines
-from sessionbrowse.store.read.summarise import summarise_transcript, transcript_session, without_content
+from sessionbrowse.store.read.summarise import session_status, summarise_transcript, transcript_session, without_content
 from sessionbrowse.store.system.files import pread
 
 HEAD_HASH_BYTES = 4096
@@ -82,7 +82,7 @@ def read_for_index(
                 reader.finish()
                 if reader.is_transcript:
                     session = transcript_session(descriptor, path)
-                    summary = summarise_transcript(session, path, status)
+                    summary = summarise_transcript(session, path, status, session_status(descriptor))
                     kept, at = _cut_first(summary, collector.progress().first_at)
                     return IndexedFile(
                         status,
@@ -178,7 +178,8 @@ def _finished(
         # No entry was appended, so the last line that the index knows is still the last entry's line.
         last = columns.offsets[-1] if len(columns) else last_before
         state = State(end, last, *_hashes(descriptor, last, end), *collector.resumable)
-    summary, at = _cut_first(collector.finish(path, status.st_size, status.st_mtime_ns), collector.first_at)
+    summary = collector.finish(path, status.st_size, status.st_mtime_ns, session_status(descriptor))
+    summary, at = _cut_first(summary, collector.first_at)
     agents = tuple(sorted(marks.agents))
     usage = collector.usage()
     return IndexedFile(status, summary.agent, agents, ORDINARY, summary, at, state, columns, first, usage)

@@ -19,7 +19,7 @@ from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW
 from sessionbrowse.store.system.locks import take_lock
 
 APPLICATION_ID = 0x5E551085
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 _WAIT_S = 2.0
@@ -45,7 +45,7 @@ _SHARD_SETTINGS = (
     # Pages are written once, in order, so a cache is useless.
     "cache_size = -500",
 )
-STORED_FIELDS = "09e9fa869eecc952"
+STORED_FIELDS = "b69345a1c462c892"
 """Digest of the names of all stored fields, in order: an index with other fields is built anew.
 
 It is a constant because lists do not import the structs with these fields; a test checks that it is right.

@@ -11,7 +11,8 @@ from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.format.other_files import recognise
 from sessionbrowse.model.listing.message_text import joined_text
-from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.listing.status import STATUS_BYTES, status_at_end
+from sessionbrowse.model.listing.summary import SessionStatus, Summary
 from sessionbrowse.model.listing.summary_builder import SummaryBuilder, milliseconds_of
 from sessionbrowse.model.session.build_session import build_session
 from sessionbrowse.model.session.records import Reader
@@ -23,6 +24,7 @@ from sessionbrowse.store.find.parent_links import placed
 from sessionbrowse.store.read.content import closing, content_status, file_blocks, head_of, open_content, read_at
 from sessionbrowse.store.read.line_feeder import feed_lines
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, one_worker
+from sessionbrowse.store.system.files import pread
 
 PREVIEW_CHARACTERS = 72
 
@@ -79,12 +81,13 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
                 feed_lines(descriptor, summariser)
                 reader.finish()
                 if reader.is_transcript:
-                    return summarise_transcript(transcript_session(descriptor, path), path, status)
+                    session = transcript_session(descriptor, path)
+                    return summarise_transcript(session, path, status, session_status(descriptor))
                 # Each round finds the mark of one more agent (content that only it writes), so this loop ends.
                 marks = Marks(marks.agents | reader.marks)
                 decided = agent_of(marks)
                 if decided == agent:
-                    return summariser.finish(path, status.st_size, status.st_mtime_ns)
+                    return summariser.finish(path, status.st_size, status.st_mtime_ns, session_status(descriptor))
                 agent = decided
                 if texts is not None:
                     texts.clear()
@@ -131,7 +134,14 @@ def transcript_session(descriptor: int, path: str) -> Session:
     )
 
 
-def summarise_transcript(session: Session, path: str, status: os.stat_result) -> Summary:
+def session_status(descriptor: int) -> SessionStatus | None:
+    """Return the status of the session in an open file."""
+    return status_at_end(pread(descriptor, STATUS_BYTES, max(0, os.fstat(descriptor).st_size - STATUS_BYTES)))
+
+
+def summarise_transcript(
+    session: Session, path: str, status: os.stat_result, session_status: SessionStatus | None
+) -> Summary:
     """Return the summary of an indusagi transcript: counts and preview of the active branch, the file's time."""
     branch = session.active_branch()
     roles = [session.kind(index).role for index in branch]
@@ -159,6 +169,7 @@ def summarise_transcript(session: Session, path: str, status: os.stat_result) ->
         mtime_ns=status.st_mtime_ns,
         is_transcript=True,
         left_behind=left_behind(session) is not None,
+        status=session_status,
     )
 
 

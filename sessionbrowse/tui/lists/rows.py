@@ -17,7 +17,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.data.library import ProjectRow, SessionRow
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, pad, right_aligned, sides
-from sessionbrowse.tui.paint.words import agent_span, folder_name, one_line
+from sessionbrowse.tui.paint.words import STATUS_SIGNS, agent_span, folder_name, one_line
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.data.picking import Caller
@@ -128,12 +128,12 @@ def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
 
 
 def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
-    """Return the sign of a running session: ● if a program has it open, ○ if it changed in the last minutes."""
+    """Return one cell: ● if a program has the session open, ○ if it changed in the last minutes, else its status."""
     if summary.path in style.in_use:
         return ("●", "good")
     if 0 <= style.now_ms - summary.mtime_ns / 1_000_000 < RECENT_MS:
         return ("○", "good")
-    return (" ", "")
+    return STATUS_SIGNS.get(summary.status or "", (" ", ""))
 
 
 _LEAST_WIDTH: dict[RowField, int] = {

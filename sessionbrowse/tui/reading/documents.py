@@ -37,7 +37,7 @@ from sessionbrowse.tui.layout.json_style import style_json
 from sessionbrowse.tui.layout.markdown import markdown_parts
 from sessionbrowse.tui.layout.parts import FactPart, FittedPart, ItemsPart, LazyPart, LinePart, Part, text_parts, warm
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import GLYPHS, folder_name, one_line
+from sessionbrowse.tui.paint.words import GLYPHS, folder_name, one_line, status_words
 from sessionbrowse.tui.reading.messages import content_parts, message_heading, message_parts, spent_line
 from sessionbrowse.tui.reading.texts import Detail, extra_parts, folded_value, pretty_json, value_parts
 from sessionbrowse.tui.reading.tools import call_parts
@@ -323,7 +323,8 @@ def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | 
     parts: list[Part] = [LinePart([(title, "title")])]
     glyph: Line = [(f"{GLYPHS.get(summary.agent, '·')} ", summary.agent), (summary.agent, "")]
     age = text.age(summary.modified, now_ms)
-    parts.append(ItemsPart([age, *([clean(summary.model)] if summary.model else [])], before=glyph))
+    before = [*glyph, *status_words(summary)]
+    parts.append(ItemsPart([age, *([clean(summary.model)] if summary.model else [])], before=before))
     name, above = folder_name(summary.cwd, home) if summary.cwd else ("(no directory)", "")
     missing = "  missing" if exists is False else ""
     parts.append(LinePart([(f"{above}/" if above else "", "dim"), (name, ""), (missing, "warning")]))

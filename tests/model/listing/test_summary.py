@@ -66,6 +66,7 @@ def test_the_summary_of_an_ordinary_session(tmp_path: Path):
         cost=0.5,
         model="anthropic/opus",
         mtime_ns=MTIME_NS,
+        status="complete",
     )
 
 
