@@ -185,7 +185,7 @@ def _settings_of(kind: type[T], table: Mapping[str, Any], above: str, problems: 
         name = above + key
         field = fields.get(key)
         if field is None:
-            problems.append(f'unknown setting "{name}"{_meant(key, fields, above)}; it is ignored.')
+            problems.append(f'unknown setting "{name}"{_question(key, fields, above)}; it is ignored.')
             continue
         try:
             good[field.name] = _value_of(field.type, value, name, problems)
@@ -235,11 +235,11 @@ def _commands_of(tables: list[Any], name: str, problems: list[str]) -> tuple[Cus
     return tuple(found)
 
 
-def _meant(key: str, fields: Mapping[str, object], above: str) -> str:
-    import difflib
+def _question(key: str, fields: Mapping[str, object], above: str) -> str:
+    from sessionbrowse.text import meant
 
-    near = difflib.get_close_matches(key, fields, n=1)
-    return f', did you mean "{above}{near[0]}"?' if near else ""
+    name = meant(key, fields)
+    return f', did you mean "{above}{name}"?' if name else ""
 
 
 def _wanted(name: str, kind: object) -> str:

@@ -86,6 +86,10 @@ class RefusedWrite(SessionBrowseError):
     """A change was refused because it could lose data; the file is unchanged."""
 
 
+class EmptyText(RefusedWrite):
+    """A name or label is empty after it was cleaned; taking it away is a change of its own."""
+
+
 class NothingStays(RefusedWrite):
     """A copy of a session would have no message."""
 

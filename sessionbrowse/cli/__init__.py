@@ -67,9 +67,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # argparse exits with status 0 for --help, and with status 2 for wrong usage.
         return stopped.code if isinstance(stopped.code, int) else 2
     except SessionBrowseError as error:
+        from sessionbrowse.cli.hints import with_hint
         from sessionbrowse.text import clean_lines
 
-        print("sessionbrowse: " + "\n".join(clean_lines(error.sentence)), file=sys.stderr)
+        print("sessionbrowse: " + "\n".join(clean_lines(with_hint(error))), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         if argv is None:

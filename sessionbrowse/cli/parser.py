@@ -135,7 +135,14 @@ class Parser(argparse.ArgumentParser):
         from sessionbrowse.text import clean
 
         self.print_usage(sys.stderr)
-        sentence = message[:1].upper() + message[1:]
+        # argparse writes "argument --by: 'modle' is not …".
+        missing = message.removeprefix("the following arguments are required: ")
+        sentence = (
+            message.removeprefix("argument ")
+            if missing == message
+            else f"{missing} {'are' if ',' in missing else 'is'} missing"
+        )
+        sentence = sentence[:1].upper() + sentence[1:]
         self.exit(2, f"sessionbrowse: {clean(sentence)}{'' if sentence.endswith(('.', '?')) else '.'}\n")
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
@@ -144,20 +151,37 @@ class Parser(argparse.ArgumentParser):
         option = next((word for word in unknown if word.startswith("-")), None)
         if option is None:
             self.error(f"there is no place for {named}")
-        self.error(f"there is no option {named}.{_meant(option.partition('=')[0], list(self._option_string_actions))}")
+        self.error(
+            f"there is no option {named}.{_question(option.partition('=')[0], list(self._option_string_actions))}"
+        )
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
         names = [str(choice) for choice in action.choices]
         if isinstance(action, argparse._SubParsersAction):
-            self.error(f"there is no command {value!r}.{_meant(str(value), names) or ' --help lists them.'}")
-        raise argparse.ArgumentError(action, f"{value!r} is not one of {', '.join(names)}.{_meant(str(value), names)}")
+            self.error(f"there is no command {value!r}.{_question(str(value), names) or ' --help lists them.'}")
+        raise argparse.ArgumentError(
+            action, f"{value!r} is not one of {', '.join(names)}.{_question(str(value), names)}"
+        )
+
+    def format_usage(self) -> str:
+        """Return the usage in one line: the arguments without which the command cannot run; its help lists the rest."""
+        either = {action: group for group in self._mutually_exclusive_groups for action in group._group_actions}
+        parts: list[str] = []
+        for action in self._actions:
+            group = either.get(action)
+            if group is not None and group.required and action is group._group_actions[0]:
+                parts.append("(" + " | ".join(_written(one).strip("[]") for one in group._group_actions) + ")")
+            elif action.required or (not action.option_strings and group is None):
+                parts.append(_written(action))
+        return f"usage: {' '.join([self.prog, '[OPTIONS]', *parts])}\n"
 
     def format_help(self) -> str:
         """Return the help, with the command's examples at its end."""
         from sessionbrowse.cli.examples import shown
 
+        self.usage = self.format_usage().removeprefix("usage: ").rstrip()
         examples = shown(self.command)
         return super().format_help() + (f"\nexamples:\n{examples}\n" if examples else "")
 
@@ -166,13 +190,21 @@ class Parser(argparse.ArgumentParser):
         (file or sys.stdout).write(self.format_help())
 
 
-def _meant(word: str, names: Sequence[str]) -> str:
-    """Return a question that names what may be meant, or nothing."""
-    from difflib import get_close_matches
+def _written(action: argparse.Action) -> str:
+    """Return an argument as the usage shows it."""
+    name = action.metavar or (f"{{{','.join(map(str, action.choices))}}}" if action.choices else action.dest.upper())
+    many = " ..." if action.nargs in ("+", "*", argparse.PARSER) else ""
+    if action.option_strings:
+        return action.option_strings[-1] if action.nargs == 0 else f"{action.option_strings[-1]} {name}"
+    return f"[{name}{many}]" if action.nargs in ("?", "*") else f"{name}{many}"
 
-    begun = [name for name in names if len(word) > 2 and name.startswith(word)]
-    close = begun or get_close_matches(word, names, 1, 0.7)
-    return f" Did you mean {close[0]}?" if close else ""
+
+def _question(word: str, names: Sequence[str]) -> str:
+    """Return a question that names what may be meant, or nothing."""
+    from sessionbrowse.text import meant
+
+    name = meant(word, names)
+    return f" Did you mean {name}?" if name else ""
 
 
 def _parser_of(parser: argparse.ArgumentParser, command: str | None) -> Parser:
@@ -208,7 +240,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of all commands, or, if the first argument `only` is a command, faster that one's alone."""
     parser = Parser(
         prog="sessionbrowse",
-        description="Browse the sessions of pi, omp, atomic and indusagi. Without a command: the terminal interface.",
+        description="Browse the sessions of pi, omp, atomic and indusagi; without a command in the terminal interface",
         epilog="REF is a session file's path, an id, latest, an exact name, or a unique prefix of an id. "
         "ENTRY is an entry's id, a unique prefix of one, or an exact label.",
         allow_abbrev=False,
@@ -295,6 +327,7 @@ class _Append(argparse.Action):
 
 
 _REF = "path, id, latest, exact name, or a unique prefix of an id"
+_ENTRY = "an entry: id, a unique prefix of one, or an exact label"
 
 
 def add_ref(parser: argparse.ArgumentParser) -> None:
@@ -304,14 +337,12 @@ def add_ref(parser: argparse.ArgumentParser) -> None:
 
 def add_refs(parser: argparse.ArgumentParser) -> None:
     """Add one or more REF."""
-    parser.add_argument(
-        "refs", nargs="+", metavar="REF", help="sessions: path, id, latest, name, or a unique prefix of an id"
-    )
+    parser.add_argument("refs", nargs="+", metavar="REF", help=f"sessions: {_REF}")
 
 
-def add_entry(parser: argparse.ArgumentParser) -> None:
+def add_entry(parser: argparse.ArgumentParser, dest: str = "entry") -> None:
     """Add ENTRY, which names one entry of the session."""
-    parser.add_argument("entry", metavar="ENTRY", help="an entry: id, the beginning of one, or an exact label")
+    parser.add_argument(dest, metavar="ENTRY", help=_ENTRY)
 
 
 def add_text(parser: argparse.ArgumentParser, dest: str, metavar: str, text_help: str, clear_help: str) -> None:

@@ -42,14 +42,50 @@ def asked(capfd, demo: Path, *words: str) -> str:
         (["stats", "--by", "modle"], "sessionbrowse stats", "Did you mean model?"),
         (["list", "--limit", "x"], "sessionbrowse list", "'x' is not a whole number."),
         (["list", "--limit", "-1"], "sessionbrowse list", "-1 is less than 0."),
+        (["list", "--agent", "omq"], "sessionbrowse list", "Did you mean omp?"),
+        (["search", "--fields", "path,entry", "x"], "sessionbrowse search", "Did you mean entry_id?"),
+        (["doctor", "--zzz"], "sessionbrowse doctor", "There is no option --zzz."),
+        (["diff", "latest", "a"], "sessionbrowse diff [OPTIONS] REF ENTRY ENTRY", "ENTRY is missing."),
+        (["rename", "latest"], "sessionbrowse rename [OPTIONS] REF (NAME | --clear)", "NAME --clear is required."),
+        (["redact", "x"], "sessionbrowse redact [OPTIONS] REF --to FILE", "--to is missing."),
         (["list", "--root", ""], "sessionbrowse list", "the directory's name is empty."),
     ],
 )
 def test_a_mistake_gets_the_usage_of_the_command_that_was_meant(typed, usage, sentence, capfd):
     assert main(typed) == 2
     said = capfd.readouterr().err
-    assert said.startswith(f"usage: {usage} [-h]")
-    assert sentence in said.splitlines()[-1]
+    first, last = said.splitlines()
+    assert first.startswith(f"usage: {usage}{'' if '[' in usage else ' [OPTIONS]'}")
+    assert sentence in last
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        (["search", "role:usr", "x"], "Did you mean user?"),
+        (["search", "agent:omq", "x"], "Did you mean omp?"),
+        (["show", "zzzz"], "No session matches 'zzzz'. `sessionbrowse list` shows the sessions."),
+        (["context", "latest", "--at", "zzzz"], "`sessionbrowse tree` shows a session's entries"),
+        (["rename", "latest", ""], "The name is empty. --clear takes it away."),
+    ],
+)
+def test_a_refusal_says_what_to_type_next(typed: list[str], sentence: str, capfd, demo: Path):
+    assert main([*typed, "--root", str(demo / "pi")]) == 1
+    assert sentence in capfd.readouterr().err
+
+
+def test_role_summary_finds_every_kind_of_summary(capfd, demo: Path):
+    found = json.loads(asked(capfd, demo, "search", "role:summary", "--limit", "50", "--json"))
+    assert {hit["role"] for hit in found} == {"compaction", "branch_summary", "session_summary"}
+
+
+def test_the_titles_of_help_begin_with_a_verb_and_end_without_a_full_stop():
+    commands = next(action for action in make_parser()._actions if isinstance(action, argparse._SubParsersAction))
+    for command, parser in commands.choices.items():
+        assert parser.description[:1].isupper(), command
+        assert not parser.description.endswith("."), command
+        for action in parser._actions:
+            assert action.help == argparse.SUPPRESS or not (action.help or "").endswith("."), (command, action.dest)
 
 
 def test_each_command_has_examples_that_are_right(capfd, demo: Path):

@@ -88,7 +88,7 @@ def test_a_directory_that_does_not_exist_and_has_no_session_is_an_expected_failu
 def test_a_role_that_no_searched_entry_has_is_refused(roots, capfd):
     there, _ = roots
     assert main(["search", "role:foo", "quokka", "--root", str(there)]) == 1
-    assert capfd.readouterr().err.startswith("sessionbrowse: role: is one of user, assistant, toolResult, ")
+    assert capfd.readouterr().err.startswith("sessionbrowse: role: takes user, assistant, tool, ")
     for role in ROLES:
         assert parse_search(f"role:{role}").roles == (role.lower(),)
     assert main(["search", "role:u", "quokka", "--root", str(there)]) == 0

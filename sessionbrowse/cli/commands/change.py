@@ -324,28 +324,28 @@ COMMANDS = {
 
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
-    if rename := add("rename", "Give a session another name. For omp its first line changes, else one line is added."):
+    if rename := add("rename", "Give a session another name: adds one line; in omp's files changes the first"):
         add_ref(rename)
         add_text(rename, "name", "NAME", "the new name", "take the name away")
 
-    if label := add("label", "Label an entry, as a checkpoint. Adds one line to the file."):
+    if label := add("label", "Label an entry, as a checkpoint; adds one line to the file"):
         add_ref(label)
         add_entry(label)
         add_text(label, "text", "TEXT", "the label", "take the label away")
 
-    if checkout := add("checkout", "Let the agent resume at an entry, in the same file. Adds one line to the file."):
+    if checkout := add("checkout", "Let the agent resume at an entry, in the same file; adds one line to it"):
         add_ref(checkout)
         add_entry(checkout)
         add_force(checkout)
 
-    if fork := add("fork", "Make a new session file from another; prints its path."):
+    if fork := add("fork", "Make a new session file from another, and print its path"):
         add_ref(fork)
         fork.add_argument("--at", metavar="ENTRY", help="only the path up to this entry; at a user message, before it")
         fork.add_argument(
             "--cwd", type=directory, metavar="DIR", help="the directory of the new session, instead of the source's"
         )
 
-    if delete := add("delete", "Move sessions to the trash, with all that belongs to them."):
+    if delete := add("delete", "Move sessions to the trash, with all that belongs to them"):
         add_refs(delete)
         delete.add_argument("--yes", action="store_true", help="do not ask")
         where_to = delete.add_mutually_exclusive_group()
@@ -358,24 +358,22 @@ def add_arguments(add: AddCommand) -> None:
         add_force(delete)
 
     if restore := add(
-        "restore", "Bring deleted sessions back from the trash; never over an existing file.", reads=False
+        "restore", "Bring deleted sessions back from the trash; never over an existing file", reads=False
     ):
         restore.add_argument(
             "ids", nargs="*", metavar="ID", help="restore these instead of the one deleted last: undo id or path"
         )
         restore.add_argument("--list", action="store_true", help="list what can be restored, newest first")
 
-    if archive := add("archive", "Take sessions out of the agents' lists; they stay readable and searchable here."):
+    if archive := add("archive", "Take sessions out of the agents' lists; they stay readable and searchable here"):
         add_refs(archive)
         add_force(archive)
 
-    if unarchive := add("unarchive", "Bring archived sessions back into the agents' lists."):
+    if unarchive := add("unarchive", "Bring archived sessions back into the agents' lists"):
         add_refs(unarchive)
         add_force(unarchive)
 
-    if relocate := add(
-        "relocate", "Move the sessions of a project whose directory was moved or renamed: all, or none."
-    ):
+    if relocate := add("relocate", "Move the sessions of a project whose directory was moved or renamed: all, or none"):
         relocate.add_argument("old", metavar="OLD", help="the directory that the sessions name now")
         relocate.add_argument(
             "new",
@@ -386,7 +384,7 @@ def add_arguments(add: AddCommand) -> None:
         relocate.add_argument("--dry-run", action="store_true", help="only print the sessions that would be moved")
         add_force(relocate)
 
-    if undo := add("undo", "Undo the last change that sessionbrowse made, or the change ID.", reads=False):
+    if undo := add("undo", "Undo the last change that sessionbrowse made, or the change ID", reads=False):
         undo.add_argument(
             "id", nargs="?", metavar="ID", help="undo this change instead of the last one; --list shows the ids"
         )

@@ -291,7 +291,7 @@ COMMANDS = {"prune": run_prune, "shrink": run_shrink, "doctor": run_doctor, "cle
 
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
-    if prune := add("prune", "Copy a session without some branches, or replace it by such a copy."):
+    if prune := add("prune", "Copy a session without some branches, or replace it by such a copy"):
         add_ref(prune)
         prune.add_argument(
             "--drop", action="append", metavar="ENTRY", help="drop an entry and everything below it (repeatable)"
@@ -303,7 +303,7 @@ def add_arguments(add: AddCommand) -> None:
         _add_where(prune)
         prune.add_argument("--yes", action="store_true", help="do not ask before the active branch is dropped")
 
-    if shrink := add("shrink", "Copy sessions with short texts in place of large content, or replace them."):
+    if shrink := add("shrink", "Copy sessions with short texts in place of large content, or replace them"):
         add_refs(shrink)
         shrink.add_argument("--images", action="store_true", help="replace images and other media")
         shrink.add_argument(
@@ -313,10 +313,8 @@ def add_arguments(add: AddCommand) -> None:
         _add_where(shrink)
         _add_yes(shrink)
 
-    if doctor := add("doctor", "Find damage in sessions and say what can be done; status 1 if there is any."):
-        doctor.add_argument(
-            "refs", nargs="*", metavar="REF", help="sessions: path, id, or the beginning of one; without REF all"
-        )
+    if doctor := add("doctor", "Find damage in sessions and say what can be done; status 1 if there is any"):
+        doctor.add_argument("refs", nargs="*", metavar="REF", help="sessions, as for show; without REF all")
         mend = doctor.add_mutually_exclusive_group()
         mend.add_argument("--repair-to", metavar="FILE", help="write a repaired copy to this new file")
         mend.add_argument("--in-place", action="store_true", help="repair; the original goes to the trash")
@@ -324,7 +322,7 @@ def add_arguments(add: AddCommand) -> None:
         _add_yes(doctor)
 
     if cleanup := add(
-        "cleanup", "List sessions to clean up, with reasons, and move them to the trash after a question."
+        "cleanup", "List sessions to clean up, with reasons, and move them to the trash after a question"
     ):
         cleanup.add_argument(
             "--kind",

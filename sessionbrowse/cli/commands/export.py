@@ -118,7 +118,7 @@ COMMANDS = {"export": run_export, "redact": run_redact}
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
     if export_parser := add(
-        "export", "Print a session, or the branch up to an entry, for people or programs.", json=False
+        "export", "Print a session, or the branch up to an entry, for people or programs", json=False
     ):
         add_ref(export_parser)
         export_parser.add_argument("--format", choices=FORMATS, required=True, help="html is one file without requests")
@@ -131,7 +131,7 @@ def add_arguments(add: AddCommand) -> None:
         )
         export_parser.add_argument("--yes", action="store_true", help="with --redact: mask everything without a review")
 
-    if parser := add("redact", "Copy a session with secrets, home directories and user names masked."):
+    if parser := add("redact", "Copy a session with secrets, home directories and user names masked"):
         add_ref(parser)
         parser.add_argument(
             "--to", required=True, metavar="FILE", help="write the copy to this new file, or into this folder"

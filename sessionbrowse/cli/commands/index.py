@@ -143,7 +143,7 @@ COMMANDS = {"index": run_index}
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
     if index := add(
-        "index", "Read all sessions into the index, so that lists and searches need not. It can be deleted anytime."
+        "index", "Read all sessions into the index, so that lists and searches need not; it can be deleted anytime"
     ):
         how = index.add_mutually_exclusive_group()
         how.add_argument("--rebuild", action="store_true", help="rebuild it completely")

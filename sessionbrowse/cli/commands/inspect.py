@@ -8,7 +8,7 @@ from typing import Any
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.for_agents import print_document
-from sessionbrowse.cli.parser import AddCommand, add_for_agent, add_ref
+from sessionbrowse.cli.parser import AddCommand, add_entry, add_for_agent, add_ref
 from sessionbrowse.cli.references import find
 from sessionbrowse.model.context.left_out import unread_note
 from sessionbrowse.model.session.session import Session
@@ -50,7 +50,7 @@ def run_context(arguments: argparse.Namespace) -> int:
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
-    """Run `diff`: compare two branches of one session below their last common entry."""
+    """Run `diff`: compare two branches of one session below their last common entry"""
     session = _open(arguments)
     left, right = (find_entry(session, reference) for reference in (arguments.left, arguments.right))
     document = compare.compare_document(session, compare.compare(session, left, right), real_surroundings().home)
@@ -86,21 +86,21 @@ COMMANDS = {"show": run_show, "tree": run_tree, "context": run_context, "diff": 
 
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
-    if show := add("show", "Show the contents of a session file."):
+    if show := add("show", "Show the contents of a session file"):
         add_ref(show)
         add_for_agent(show)
 
-    if tree := add("tree", "The branch tree of a session, as its agent shows it."):
+    if tree := add("tree", "Show the branch tree of a session, as its agent does"):
         add_ref(tree)
         tree.add_argument("--filter", choices=FILTERS, default="default", help="which entries to show")
 
-    if context := add("context", "Show the context that the model would receive."):
+    if context := add("context", "Show the context that the model would receive"):
         add_ref(context)
         context.add_argument("--at", metavar="ENTRY", help="from this entry instead of the leaf")
         add_for_agent(context)
 
-    if diff := add("diff", "Compare two branches of a session below their last common entry."):
+    if diff := add("diff", "Compare two branches of a session below their last common entry"):
         add_ref(diff)
-        diff.add_argument("left", metavar="ENTRY", help="an entry: id, the beginning of one, or an exact label")
-        diff.add_argument("right", metavar="ENTRY", help="the other entry")
+        add_entry(diff, "left")
+        add_entry(diff, "right")
         add_for_agent(diff)

@@ -75,7 +75,7 @@ def add_arguments(add: AddCommand) -> None:
     """Add the command, with its arguments."""
     if integrate := add(
         "integrate",
-        "Install /sessions, /recall and a skill in an agent: folders in its directory, no setting. Asks first.",
+        "Install /sessions, /recall and a skill in an agent, after a question; changes no setting of it",
         json=False,
         reads=False,
     ):

@@ -113,7 +113,7 @@ def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
     add(
         "demo",
-        "Open a made-up store in a temporary directory, to try everything without risk.",
+        "Open sample sessions in a temporary directory; nothing real is touched",
         json=False,
         reads=False,
     )

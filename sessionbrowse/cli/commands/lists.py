@@ -296,7 +296,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
-    if listing := add("list", "List sessions, newest first; with a QUERY best first."):
+    if listing := add("list", "List sessions, newest first; with a QUERY best first"):
         listing.add_argument(
             "query", nargs="*", metavar="QUERY", help='words, "phrases" or re:pattern, as in pi\'s picker'
         )
@@ -308,11 +308,11 @@ def add_arguments(add: AddCommand) -> None:
         add_for_agent(listing)
         listing.add_argument("--limit", type=count, metavar="N", help="print at most N sessions")
 
-    if projects := add("projects", "List the directories of sessions: number, last activity, and if they exist."):
+    if projects := add("projects", "List the directories of sessions: number, last activity, and if they exist"):
         projects.add_argument("query", nargs="*", metavar="QUERY", help="words of the directory's path")
         _add_filters(projects, "only sessions that changed", "directories")
 
-    if labels := add("labels", "List every label of every session."):
+    if labels := add("labels", "List every label of every session"):
         labels.add_argument(
             "query",
             nargs="*",

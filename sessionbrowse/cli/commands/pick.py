@@ -116,8 +116,8 @@ def add_arguments(add: AddCommand) -> None:
     """Add the command, with its arguments."""
     if pick := add(
         "pick",
-        "The terminal interface, to choose a session: Enter prints its path. Exit status 0: chosen, 1: left without "
-        "choosing, 3: could not.",
+        "Open the browser to choose a session, and print its path; exit status 0: chosen, 1: left without choosing, "
+        "3: failed",
     ):
         pick.add_argument("--session", metavar="REF", help="open the tree of this session first")
         pick.add_argument("--query", default="", metavar="QUERY", help="filter the sessions; with --entry, search all")

@@ -118,7 +118,7 @@ COMMANDS = {"resume": run_resume}
 
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
-    if resume := add("resume", "Run the agent on a session, in the session's directory."):
+    if resume := add("resume", "Run the agent on a session, in the session's directory"):
         add_ref(resume)
         resume.add_argument(
             "--at", metavar="ENTRY", help="resume at this entry; it is checked out first, which adds one line"

@@ -22,7 +22,7 @@ from sessionbrowse.services.search.ranked_page import PER_SESSION, Ranking, grou
 from sessionbrowse.services.search.ranking import Ranker, can_rank
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.index import open_index
-from sessionbrowse.text import json_exact
+from sessionbrowse.text import json_exact, meant
 
 
 def run_search(arguments: argparse.Namespace) -> int:
@@ -101,7 +101,11 @@ def _fields(text: str) -> tuple[str, ...]:
     names = tuple([name.strip() for name in text.split(",") if name.strip()])
     unknown = [name for name in names if name not in HIT_FIELDS]
     if unknown or not names:
-        raise argparse.ArgumentTypeError(f"{', '.join(unknown) or 'nothing'} is none of {', '.join(HIT_FIELDS)}")
+        name = meant(unknown[0], HIT_FIELDS) if unknown else ""
+        question = f". Did you mean {name}?" if name else ""
+        raise argparse.ArgumentTypeError(
+            f"{unknown[0] if unknown else ''!r} is not one of {', '.join(HIT_FIELDS)}{question}"
+        )
     return names
 
 
@@ -109,7 +113,7 @@ def _characters(text: str) -> int:
     """Return a number of characters that an empty JSON array fits into; raise ArgumentTypeError for anything else."""
     number = count(text)
     if number < len("[]"):
-        raise argparse.ArgumentTypeError("less than 2")
+        raise argparse.ArgumentTypeError(f"{text} is less than 2")
     return number
 
 
@@ -120,19 +124,28 @@ def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
     if search := add(
         "search",
-        'Entries in every branch of every session: words, "phrases", re:pattern, and the filters agent: project: name: '
+        'Search every branch of every session: words, "phrases", re:pattern, and the filters agent: project: name: '
         "label: role: tool: model: before: after: branch:",
     ):
         search.add_argument("query", nargs="+", metavar="QUERY", help="the text to search for")
-        search.add_argument("--limit", type=count, default=20, metavar="N", help="at most N sessions (default 20)")
-        search.add_argument("--per-session", type=count, metavar="N", help="at most N hits of a session (default 3)")
-        search.add_argument("--sort", choices=("best", "newest"), default="best", help="best matches or newest first")
+        search.add_argument(
+            "--limit", type=count, default=20, metavar="N", help="print at most N sessions (default: 20)"
+        )
+        search.add_argument(
+            "--per-session", type=count, metavar="N", help="print at most N hits of a session (default: 3)"
+        )
+        search.add_argument(
+            "--sort",
+            choices=("best", "newest"),
+            default="best",
+            help="the order: best matches or newest sessions first (default: best)",
+        )
         search.add_argument(
             "--fields", type=_fields, default=(), metavar="A,B", help="the fields of each hit to print with --json"
         )
         search.add_argument("--max-chars", type=_characters, metavar="N", help="print at most N characters")
         add_for_agent(search)
-        search.add_argument("--tools", action="store_true", help="in tool calls and results too")
+        search.add_argument("--tools", action="store_true", help="search tool calls and results too")
         search.add_argument(
             "--branch", choices=("active", "abandoned", "any"), default="any", help="the branches to search"
         )

@@ -1,4 +1,4 @@
-"""The commands `config` and `completion`: the settings file, and the completion script for a shell."""
+"""The commands `config` and `completion`: the settings file, and the completion script for a shell"""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ COMMANDS = {"config": run_config, "completion": run_completion}
 
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
-    if config := add("config", "Show the path and the problems of the settings file.", reads=False):
+    if config := add("config", "Show the path and the problems of the settings file", reads=False):
         what = config.add_mutually_exclusive_group()
         what.add_argument("--example", action="store_true", help="print an example of all settings")
         what.add_argument("--keys", action="store_true", help="print the interface's commands with their keys")

@@ -77,7 +77,7 @@ def add_arguments(add: AddCommand) -> None:
     """Add the command, with its arguments."""
     if shell := add(
         "shell",
-        "Print a key binding that opens the browser and leaves the command that resumes on the line.",
+        "Print a key binding that opens the browser and leaves the command that resumes on the line",
         json=False,
         reads=False,
     ):

@@ -138,12 +138,14 @@ COMMANDS = {"stats": run_stats}
 
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
-    if asked := add("stats", "Tokens and cost of all sessions; each request counts once, wherever it was copied."):
+    if asked := add(
+        "stats", "Sum up the tokens and cost of all sessions; each request counts once, wherever it was copied"
+    ):
         add_for_agent(asked)
         asked.add_argument("query", nargs="*", metavar="QUERY", help="only sessions that `list QUERY` would list")
         asked.add_argument("--by", choices=BY, default="project", help="a row for each of these (default: project)")
         add_span(asked, "only requests")
         add_cwd(asked)
-        asked.add_argument("--sort", choices=SORTS, help="cost; days, weeks and months by time")
-        asked.add_argument("--limit", type=count, metavar="N", help="at most N rows")
+        asked.add_argument("--sort", choices=SORTS, help="the order (default: cost; days, weeks and months: time)")
+        asked.add_argument("--limit", type=count, metavar="N", help="print at most N rows")
         asked.add_argument("--csv", action="store_true", help="print comma-separated values")

@@ -11,6 +11,8 @@ ROLES = (
     *("custom_message", *_SAYING_TYPES),
 )
 """The roles of messages, and the types of other entries, that have searched text."""
+SUMMARIES = tuple(_SAYING_TYPES)
+"""The types of entries that are summaries."""
 
 
 def may_have_text(kind: str, raw: bytes) -> bool:

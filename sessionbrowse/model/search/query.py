@@ -17,6 +17,8 @@ from sessionbrowse.model.search.words import find_whole, find_word, is_cjk, lite
 
 AGENTS = ("pi", "omp", "atomic", "indusagi")
 STATES = ("active", "abandoned", "compacted")
+ROLE_WORDS = ("user", "assistant", "tool", "bash", "python", "summary", "developer", "custom", "hook")
+"""The values of a `role:` filter as people type them."""
 SNIPPET_BEFORE, SNIPPET_AFTER = 48, 112
 MAX_QUERY_CHARACTERS = 4000
 
@@ -94,7 +96,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
         BadSearch: a pattern, date or filter is not valid.
     """
     if len(text) > MAX_QUERY_CHARACTERS:
-        raise BadSearch(f"The query has more than {MAX_QUERY_CHARACTERS:,} characters: shorten it")
+        raise BadSearch(f"The query has more than {MAX_QUERY_CHARACTERS:,} characters: shorten it.")
     words: list[str] = []
     phrases: list[str] = []
     runs: list[str] = []
@@ -132,7 +134,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
         projects=_folded(filters["project"]),
         names=_folded(filters["name"]),
         labels=_folded(filters["label"]),
-        roles=tuple(_role(value) for value in filters["role"]),
+        roles=tuple(role for value in filters["role"] for role in _roles(value)),
         tools=tuple(value.lower() for value in filters["tool"]),
         models=tuple(value.lower() for value in filters["model"]),
         states=tuple(_one_of("branch", value, STATES) for value in filters["branch"] if value.lower() != "any"),
@@ -149,7 +151,7 @@ def parse_question(text: str) -> SearchQuery:
     """
     query = parse_search(text)
     if query.is_empty and text.strip():
-        raise BadSearch('Add a search word, or put the text in "quotes"')
+        raise BadSearch('Add a search word, or put the text in "quotes".')
     return query
 
 
@@ -262,18 +264,27 @@ def _pattern(text: str) -> str:
 def _one_of(key: str, value: str, allowed: tuple[str, ...]) -> str:
     found = [word for word in allowed if word.startswith(value.lower())]
     if len(found) != 1:
-        raise BadSearch(f"{key}: is one of {', '.join(allowed)}, not {value}")
+        raise _unknown(key, value, allowed)
     return found[0]
 
 
-def _role(value: str) -> str:
-    """Return the value of a `role:` filter in lower case: the beginning of one or several roles."""
-    from sessionbrowse.model.search.entry_text import ROLES
+def _unknown(key: str, value: str, known: tuple[str, ...]) -> BadSearch:
+    from sessionbrowse.text import meant
+
+    name = meant(value, known)
+    return BadSearch(f"{key}: takes {', '.join(known)}, not '{value}'.{f' Did you mean {name}?' if name else ''}")
+
+
+def _roles(value: str) -> tuple[str, ...]:
+    """Return the beginnings of roles, in lower case, that the value of a `role:` filter stands for."""
+    from sessionbrowse.model.search.entry_text import ROLES, SUMMARIES
 
     wanted = value.lower()
-    if not any(role.lower().startswith(wanted) for role in ROLES):
-        raise BadSearch(f"role: is one of {', '.join(ROLES)}, not {value}")
-    return wanted
+    if any(role.lower().startswith(wanted) for role in ROLES):
+        return (wanted,)
+    if "summary".startswith(wanted):
+        return SUMMARIES
+    raise _unknown("role", value, ROLE_WORDS)
 
 
 def _moment(key: str, value: str, now: datetime | None) -> float:
@@ -291,7 +302,7 @@ def _moment(key: str, value: str, now: datetime | None) -> float:
             begin = begin if begin.tzinfo is not None else begin.replace(tzinfo=UTC)
         return begin.timestamp() * 1000
     except (ValueError, OverflowError):
-        raise BadSearch(f"{key}: needs a date such as 2026-08-13 or 7d, not {value}") from None
+        raise BadSearch(f"{key}: needs a date such as 2026-08-13 or 7d, not '{value}'.") from None
 
 
 def _in_original(text: str, folded: str, places: list[MatchSpan]) -> list[MatchSpan]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sessionbrowse.agents.change_plans import label_entry, label_text
-from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.errors import EmptyText, RefusedWrite
 from sessionbrowse.services.change.rename import refuse_too_long
 from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.services.transaction.change import (
@@ -91,5 +91,5 @@ def _cleaned(text: str) -> str:
     refuse_too_long(text, "label")
     wanted = label_text(text)
     if not wanted:
-        raise RefusedWrite("The label is empty. To take the entry's label away, clear it.")
+        raise EmptyText("The label is empty.")
     return wanted

@@ -11,7 +11,7 @@ from msgspec import structs
 from sessionbrowse.agents import AGENTS, Surroundings
 from sessionbrowse.agents.change_plans import AppendLine, InsertSlot, OverwriteSlot
 from sessionbrowse.agents.file_marks import HEAD_BYTES, marks_of_head
-from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.errors import EmptyText, RefusedWrite
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line
 from sessionbrowse.model.session.records import BYTE_ORDER_MARK
 from sessionbrowse.services.transaction.change import (
@@ -80,12 +80,12 @@ def cleaned(file: OpenedFile, name: str) -> str:
     """Return a typed name in the form in which the program would save it.
 
     Raises:
-        RefusedWrite: the cleaned name is empty or too long.
+        RefusedWrite: the cleaned name is empty (`EmptyText`) or too long.
     """
     refuse_too_long(name, "name")
     wanted = AGENTS[file.session.agent].clean_name(name)
     if not wanted:
-        raise RefusedWrite("The name is empty. To take the session's name away, clear it.")
+        raise EmptyText("The name is empty.")
     return wanted
 
 

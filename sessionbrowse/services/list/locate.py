@@ -61,7 +61,7 @@ def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = la
         left = list(error.candidates)
     left = _without_excluded(left, scope, excluded)
     if not left:
-        raise NoSuchSession(f"No session matches {reference!r}")
+        raise NoSuchSession(f"No session matches {reference!r}.")
     if len(left) > 1:
         raise AmbiguousReference("\n  ".join([f"{reference!r} matches {len(left)} sessions:", *map(clean, left)]), left)
     return _located(left[0], {}, scope)
@@ -156,7 +156,7 @@ def find_entry(session: Session, reference: str) -> int:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise NoSuchEntry(f"No entry or label {reference!r} in {os.path.basename(session.path)}")
+        raise NoSuchEntry(f"No entry or label {reference!r} is in {os.path.basename(session.path)}.")
     ids = [session.ids[index] or "(no id)" for index in found]
     raise AmbiguousReference(f"{reference!r} matches several entries: {', '.join(ids[:10])}", ids)
 
@@ -197,7 +197,7 @@ def find_path(reference: str, files: Iterable[FoundFile], named: Callable[[], li
         return path
     wanted = reference.casefold()
     if not wanted:
-        raise NoSuchSession("Name a session: a path, an id, a name, or the beginning of an id")
+        raise NoSuchSession("Name a session: a path, an id, a name, or the beginning of an id.")
     exact: list[str] = []
     beginning: list[str] = []
     for file in files:
@@ -211,7 +211,7 @@ def find_path(reference: str, files: Iterable[FoundFile], named: Callable[[], li
             beginning.append(file.path)
     found = exact or named() or beginning
     if not found:
-        raise NoSuchSession(f"No session matches {reference!r}")
+        raise NoSuchSession(f"No session matches {reference!r}.")
     if len(found) > 1:
         raise AmbiguousReference(f"{reference!r} matches {len(found)} sessions", found)
     return found[0]

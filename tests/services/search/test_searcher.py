@@ -345,8 +345,8 @@ def test_tool_calls_are_found_on_request_only(tmp_path: Path) -> None:
         ("re:(", "The pattern is not valid"),
         ("re:", "Type a pattern"),
         ("after:soon", "after: needs a date"),
-        ("agent:emacs", "agent: is one of"),
-        ("branch:left", "branch: is one of"),
+        ("agent:emacs", "agent: takes"),
+        ("branch:left", "branch: takes"),
     ],
 )
 def test_what_cannot_be_asked_says_why(query: str, sentence: str) -> None:

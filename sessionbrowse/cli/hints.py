@@ -1,0 +1,17 @@
+"""Hints after an error: the command or option that helps."""
+
+from __future__ import annotations
+
+from sessionbrowse.errors import EmptyText, NoSuchEntry, NoSuchSession, SessionBrowseError
+
+_HINTS: dict[type[SessionBrowseError], str] = {
+    NoSuchSession: "`sessionbrowse list` shows the sessions.",
+    NoSuchEntry: "`sessionbrowse tree` shows a session's entries, `sessionbrowse labels` all labels.",
+    EmptyText: "--clear takes it away.",
+}
+
+
+def with_hint(error: SessionBrowseError) -> str:
+    """Return an error's sentence, and what to type next if there is a hint for it."""
+    hint = _HINTS.get(type(error))
+    return error.sentence if hint is None else f"{error.sentence} {hint}"
