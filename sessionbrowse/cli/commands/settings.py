@@ -59,7 +59,7 @@ def _print_keys(settings: Settings) -> int:
 
 
 def run_completion(arguments: argparse.Namespace) -> int:
-    """Run `completion`: print the completion script for a shell."""
+    """Run `completion`: print the completion script for a shell"""
     from sessionbrowse.cli.commands.completion import SCRIPTS
 
     print(SCRIPTS[arguments.shell], end="")
