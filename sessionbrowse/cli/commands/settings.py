@@ -76,5 +76,5 @@ def add_arguments(add: AddCommand) -> None:
         what.add_argument("--example", action="store_true", help="print an example of all settings")
         what.add_argument("--keys", action="store_true", help="print the interface's commands with their keys")
 
-    if completion := add("completion", "Print a completion script for a shell.", json=False, reads=False):
+    if completion := add("completion", "Print a completion script for a shell", json=False, reads=False):
         completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
