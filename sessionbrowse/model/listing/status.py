@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sessionbrowse.format.entries import TRANSCRIPT_SCHEMA
 from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.ordinary_line import REFUSALS, OrdinaryAnswer, OrdinaryResult, OrdinaryUser, decode_ordinary
 from sessionbrowse.model.listing.summary import SessionStatus
 
 STATUS_BYTES = 32 * 1024
@@ -25,30 +26,47 @@ def status_at_end(end: bytes) -> SessionStatus | None:
         if not line.startswith(b"{"):
             continue
         try:
-            entry = loads(line)
-        except BadJson:
-            continue
-        message = _message_of(entry)
-        if message is not None:
-            return _status_after(message)
+            said = _ordinary(decode_ordinary(line).message)
+        except REFUSALS:
+            said = _odd(line)
+        if said is not None:
+            return _status_after(*said)
     return None
 
 
-def _message_of(entry: Json) -> dict[str, Json] | None:
-    """Return the message of a message entry, empty if it is no object; None for other entries."""
+_Said = tuple[Json, Json, bool]
+"""The role and stop reason of a message, and True if it calls tools."""
+
+
+def _ordinary(message: OrdinaryUser | OrdinaryAnswer | OrdinaryResult | None) -> _Said | None:
+    """Return what an ordinary entry says; this takes half the time of `_odd`."""
+    if message is None:
+        return None
+    blocks = message.content if isinstance(message, OrdinaryAnswer) and isinstance(message.content, list) else []
+    return message.role, message.stopReason, "toolCall" in [block.type for block in blocks]
+
+
+def _odd(line: bytes) -> _Said | None:
+    """Return what a line says, without role if its message is no object; None for lines that hold no message."""
+    try:
+        entry = loads(line)
+    except BadJson:
+        return None
     if not isinstance(entry, dict):
         return None
     is_said = entry.get("kind") == "entry" and entry.get("schema") == TRANSCRIPT_SCHEMA
     message = entry.get("message") if is_said or entry.get("type") == "message" else None
-    if isinstance(message, dict):
-        return message
-    # For JavaScript an empty list is a value, other empty values count as no message.
-    return {} if message or message == [] else None
-
-
-def _status_after(message: dict[str, Json]) -> SessionStatus | None:
+    if not isinstance(message, dict):
+        # For JavaScript an empty list is a value, other empty values count as no message.
+        return (None, None, False) if message or message == [] else None
     content = message.get("content")
-    match message.get("role"), message.get("stopReason"):
+    blocks = content if isinstance(content, list) else []
+    has_calls = any(isinstance(block, dict) and block.get("type") == "toolCall" for block in blocks)
+    return message.get("role"), message.get("stopReason"), has_calls
+
+
+def _status_after(role: Json, stop_reason: Json, has_calls: bool) -> SessionStatus | None:
+    match role, stop_reason:
         case "assistant", "error":
             return "error"
         case "assistant", "aborted":
@@ -56,8 +74,6 @@ def _status_after(message: dict[str, Json]) -> SessionStatus | None:
         case "assistant", "length":
             return "interrupted"
         case "assistant", _:
-            blocks = content if isinstance(content, list) else []
-            has_calls = any(isinstance(block, dict) and block.get("type") == "toolCall" for block in blocks)
             return "interrupted" if has_calls else "complete"
         case "toolResult", _:
             return "interrupted"

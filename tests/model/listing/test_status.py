@@ -15,6 +15,7 @@ from sessionbrowse.model.listing.summary import SessionStatus
 from sessionbrowse.store.read.summarise import summarise_path
 from tests.support.change_helpers import header
 
+ENTRY = {"id": "00000001", "parentId": None, "timestamp": "2026-08-13T08:00:00.000Z"}
 CALL = {"type": "toolCall", "id": "c", "name": "ls", "arguments": {}}
 TEXT = {"type": "text", "text": "done"}
 USER = {"role": "user", "content": "go on"}
@@ -43,7 +44,7 @@ MESSAGES: list[tuple[Any, SessionStatus | None]] = [
 
 
 def line(message: Any, **more: Any) -> bytes:
-    return json.dumps({"type": "message", "id": "00000001", "parentId": None, "message": message, **more}).encode()
+    return json.dumps({"type": "message", **ENTRY, "message": message, **more}).encode()
 
 
 def file_of(*lines: bytes) -> bytes:
@@ -54,6 +55,8 @@ def file_of(*lines: bytes) -> bytes:
 def test_the_last_message_decides(message: Any, status: SessionStatus | None) -> None:
     assert status_at_end(file_of(line(FAILED), line(message))) == status
     assert status_at_end(file_of(line(FAILED), line(message))[:-1]) == status
+    # With a time that is no text the line is not an ordinary one, which is read in another way.
+    assert status_at_end(file_of(line(FAILED), line(message, timestamp=1))) == status
 
 
 @pytest.mark.parametrize(
