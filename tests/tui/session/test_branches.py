@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from tests.support.change_helpers import CONVERSATION, NOW_MS, Store, assistant, user
 from tests.support.tui_support import Driven, browsing, demo_options
 
 
@@ -40,3 +43,22 @@ async def test_one_key_folds_and_unfolds_all_branches(tmp_path: Path) -> None:
         assert "⊞" in "".join(browser.rows("#tree"))
         await browser.press("minus")
         assert sorted(row.lstrip("▌▏ ") for row in browser.rows("#tree")) == sorted(row.lstrip("▌▏ ") for row in before)
+
+
+@pytest.mark.parametrize("agent", ["pi", "omp", "atomic", "indusagi"])
+async def test_the_keys_of_branches_work_for_every_agent(tmp_path: Path, agent: str) -> None:
+    store = Store(tmp_path)
+    other = [user("0000000a", "00000006", "another question"), assistant("0000000b", "0000000a", "another answer")]
+    store.session(agent, [*CONVERSATION, *other])
+    async with browsing(
+        roots=[str(store.home)], home=str(store.home), here="/nowhere", now_ms=lambda: NOW_MS
+    ) as browser:
+        await browser.press("enter")
+        await browser.press("left")
+        assert "second question" in cursor_row(browser)
+        await browser.press("right")
+        assert "another question" in cursor_row(browser)
+        await browser.press("minus")
+        assert "another answer" not in "".join(browser.rows("#tree"))
+        await browser.press("minus")
+        assert "another answer" in "".join(browser.rows("#tree"))
