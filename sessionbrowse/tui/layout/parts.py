@@ -115,6 +115,14 @@ class FittedPart(RowPart):
         return self._plain
 
 
+class EntryLink(FittedPart):
+    """A row that leads to another entry of the session: Enter or a click puts the tree's cursor there."""
+
+    def __init__(self, make: Callable[[int], Line], plain: str, index: int) -> None:
+        super().__init__(make, plain)
+        self.index = index
+
+
 class TextPart:
     """A section of a long text, with a prefix before each row."""
 

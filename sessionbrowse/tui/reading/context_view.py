@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sessionbrowse import text
-from sessionbrowse.format.entries import BranchSummary, Compaction
+from sessionbrowse.format.entries import BranchSummary, Compaction, ToolCallBlock
 from sessionbrowse.model.context.build import Context, ContextMessage, LeftOut
 from sessionbrowse.model.context.model_windows import context_window
+from sessionbrowse.model.context.token_parts import ContextItem, context_items, largest_items, tokens_by_part
 from sessionbrowse.model.context.token_parts import Part as TokenPart
-from sessionbrowse.model.context.token_parts import context_items, tokens_by_part
 from sessionbrowse.model.context.used_tokens import UsedTokens, used_tokens
 from sessionbrowse.text import clean, plural
-from sessionbrowse.tui.layout.parts import FittedPart, LazyPart, LinePart, Part, warm
-from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.layout.folds import Fold
+from sessionbrowse.tui.layout.parts import EntryLink, FittedPart, LazyPart, LinePart, Part, warm
+from sessionbrowse.tui.paint.spans import Line, fit
+from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.reading.messages import message_heading, message_parts
 from sessionbrowse.tui.reading.texts import Detail, said_parts
 
@@ -32,6 +34,8 @@ PART_ROLES: dict[TokenPart, str] = {
 PART_WORDS: dict[TokenPart, str] = {"calls": "tool calls", "results": "tool results"}
 SHADES = "█▓▒"
 FREE = "░"
+LEAST_ITEMS, FIRST_ITEMS, MOST_ITEMS = 3, 5, 30
+"""Numbers of largest items: fewer are not listed, these are shown at once, and more are left out."""
 _UNBROKEN = "\N{NO-BREAK SPACE}"
 
 
@@ -53,9 +57,11 @@ def context_parts(context: Context) -> list[Part]:
     counts = f"{plural(sent, 'message')} sent · {plural(len(context.left_out), 'entry', 'entries')} omitted"
     parts: list[Part] = [LinePart(head), LinePart([(counts, "dim")])]
     if context.tokens:
-        shares = _scaled(tokens_by_part(context_items(context.messages)), used.total)
+        items = context_items(context.messages)
+        shares = _scaled(tokens_by_part(items), used.total)
         parts.append(FittedPart(lambda width: window_bar(shares, window, width)))
         parts.append(LinePart(legend(shares, window)))
+        parts += largest_parts(context, items)
     if context.note is not None:
         parts.append(LinePart([(clean(context.note), "warning")]))
     parts.append(LinePart([]))
@@ -68,6 +74,43 @@ def context_parts(context: Context) -> list[Part]:
             parts += left_out_parts(item)
     warm(parts)
     return parts
+
+
+def largest_parts(context: Context, items: Sequence[ContextItem]) -> list[Part]:
+    """Return the largest items of a context, each a link to its entry; all but the first are folded."""
+    messages = {message.index: message for message in context.messages}
+    links: list[Part] = [
+        _item_link(item, item.index, messages[item.index])
+        for item in largest_items(items, MOST_ITEMS)
+        if item.index is not None
+    ]
+    if len(links) < LEAST_ITEMS:
+        return []
+    first, rest = links[:FIRST_ITEMS], links[FIRST_ITEMS:]
+    more: list[Part] = [Fold([(f"{plural(len(rest), 'smaller item')}", "dim")], lambda: rest)] if rest else []
+    return [LinePart([("largest, estimated by text", "dim")]), *first, *more]
+
+
+def _item_link(item: ContextItem, index: int, message: ContextMessage) -> Part:
+    if item.part == "calls":
+        about = ", ".join([_call_words(block) for block in message.blocks if isinstance(block, ToolCallBlock)])
+    else:
+        about = item.file or f"{item.tool or ''} {message.text[:200]}"
+    size, part = f"{text.tokens(item.tokens):>6} ", PART_WORDS.get(item.part, item.part)
+    line: Line = [
+        ("↗ ", "accent"),
+        (size, ""),
+        (f"{part:<13}", PART_ROLES[item.part]),
+        (one_line(about.strip(), 200), "dim"),
+    ]
+    return EntryLink(lambda width: fit(line, width), "".join([piece for piece, _ in line]), index)
+
+
+def _call_words(call: ToolCallBlock) -> str:
+    """Return the name of a tool, and the path or command that it got."""
+    arguments = call.arguments if isinstance(call.arguments, dict) else {}
+    given = next((value for key in ("path", "command") if isinstance(value := arguments.get(key), str)), "")
+    return f"{call.name} {given[:100]}".strip()
 
 
 def _source(used: UsedTokens) -> str:

@@ -6,6 +6,7 @@ from functools import partial
 
 from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.layout.images import ImagePart
+from sessionbrowse.tui.layout.parts import EntryLink
 from sessionbrowse.tui.outside.viewer import show_image
 from sessionbrowse.tui.session.screen import SessionScreen
 
@@ -21,8 +22,11 @@ def do_previous_view(screen: SessionScreen) -> None:
 
 
 def do_open_marked(screen: SessionScreen) -> None:
-    """Open or close the marked fold, or open the marked image."""
+    """Open or close the marked fold, open the marked image, or go to the entry of the marked link."""
     spot = screen.entry_pane.text.spot
+    if isinstance(spot, EntryLink):
+        screen.go_to_entry(spot.index)
+        return
     if isinstance(spot, ImagePart):
         _open_image(screen, spot)
     else:

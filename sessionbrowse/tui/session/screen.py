@@ -238,6 +238,16 @@ class SessionScreen(PanedScreen):
         self.entry_pane.opened_at = (index, entry_id, self.searched)
         self.tree_pane.show(self.tree_pane.state)
 
+    def go_to_entry(self, index: int) -> None:
+        """Put the cursor on an entry that a link names, and show the entry."""
+        self.entry_pane.view = "entry"
+        self.tree_pane.wanted = (index, self.session.ids[index] if self.session is not None else None)
+        self.tree_pane.show(self.tree_pane.state)
+
+    def on_text_view_link_clicked(self, event: TextView.LinkClicked) -> None:
+        """Go to the entry of a clicked link."""
+        self.go_to_entry(event.index)
+
     def text_changed(self, text: str) -> None:
         """Search the tree while the query is typed."""
         self.tree_pane.search(text)

@@ -17,7 +17,7 @@ from textual.strip import Strip
 from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.heights import DocumentLayout
 from sessionbrowse.tui.layout.images import ImagePart
-from sessionbrowse.tui.layout.parts import FactPart, Part, overlay
+from sessionbrowse.tui.layout.parts import EntryLink, FactPart, Part, overlay
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.widgets.span_view import RowsView
 
@@ -26,8 +26,8 @@ FindMatches = Callable[[str], list[tuple[int, int]]]
 MOST_REVEALED = 300_000
 """Maximum number of characters that are searched for the first match when a document is opened."""
 
-Spot = Fold | ImagePart
-"""A row that the user can open: a fold or an image."""
+Spot = Fold | ImagePart | EntryLink
+"""A row that the user can open: a fold, an image or a link to an entry."""
 
 
 class TextView(RowsView, can_focus=True):
@@ -37,6 +37,13 @@ class TextView(RowsView, can_focus=True):
 
     class Resized(Message):
         """Message: the width of the pane changed."""
+
+    class LinkClicked(Message):
+        """Message: the mouse clicked a link to the entry with this index."""
+
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(empty=empty, id=id, classes=classes)
@@ -224,7 +231,7 @@ class TextView(RowsView, can_focus=True):
 
     @property
     def spot(self) -> Spot | None:
-        """The fold or image that Enter opens: the marked one if it is visible, else the first visible one."""
+        """The row that Enter opens: the marked one if it is visible, else the first visible one."""
         index = self._spot_index()
         part = self._document.parts[index] if index is not None else None
         return part if isinstance(part, Spot) else None
@@ -236,7 +243,7 @@ class TextView(RowsView, can_focus=True):
         )
 
     def _spots(self, top: int, bottom: int) -> list[int]:
-        """Return the part indexes of the folds and images between two rows."""
+        """Return the part indexes of the folds, images and links between two rows."""
         parts, tops = self._document.parts, self._document.tops
         shown = range(bisect_left(tops, top), min(bisect_left(tops, bottom), len(parts)))
         return [index for index in shown if isinstance(parts[index], Spot)]
@@ -278,7 +285,7 @@ class TextView(RowsView, can_focus=True):
         self.refresh()
 
     def go_spot(self, step: int) -> None:
-        """Mark the next fold or image below (1) or above (-1), and scroll to it."""
+        """Mark the next fold, image or link below (1) or above (-1), and scroll to it."""
         document = self._document
         index = self._spot_index()
         if index is None:
@@ -304,12 +311,14 @@ class TextView(RowsView, can_focus=True):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Open or close the clicked fold; a clicked image is only marked."""
+        """Open or close the clicked fold, or follow the clicked link; a clicked image is only marked."""
         offset = event.get_content_offset(self)
         row = self.scroll_offset.y + offset.y if offset is not None else -1
         clicked = self._spots(row, row + 1) if row >= 0 else []
         if clicked and self.text_selection is None:
             self._spot = self._document.parts[clicked[0]]
+            if isinstance(self._spot, EntryLink):
+                self.post_message(self.LinkClicked(self._spot.index))
             self.toggle_spot()
             self.refresh()
 

@@ -94,7 +94,7 @@ async def test_tab_goes_through_entry_context_raw_and_diff(demo: dict) -> None:
         text = browser.words("#view")
         assert re.search(r"[0-9.]+k tokens of 200k \([0-9]+%\) · [0-9.]+k by the last answer", text)
         assert "∑ compaction summary" in text
-        assert "before the compaction" in text
+        assert "largest, estimated by text" in text
         await browser.press("tab")
         assert '"parentId"' in browser.words("#view")
         await browser.press("tab")

@@ -180,3 +180,37 @@ async def test_the_context_says_how_much_of_the_window_is_taken_and_by_what(tmp_
         assert "assistant 5k" in text
         assert "thinking 3k" in text
         assert "░ free 188k" in text
+
+
+async def test_the_largest_items_of_the_context_lead_to_their_entries(tmp_path: Path) -> None:
+    call = {"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "src/login.py"}}
+    lines = [
+        user("u1", None, "Where is the bug?"),
+        answer_of("a1", "u1", {"type": "text", "text": "I read the file."}, call),
+        tool_result("t1", "a1", "c1", "code " * 9000, toolName="read"),
+        answer_of("a2", "t1", {"type": "text", "text": "word " * 900}),
+        user("u2", "a2", "Mend it."),
+    ]
+    async with reading(tmp_path, *lines) as browser:
+        await browser.press("tab")
+        text = browser.words("#view")
+        assert "largest, estimated by text ↗ 11.2k tool results src/login.py ↗ 1.1k assistant word" in text
+        await browser.press("enter", "enter")
+        assert "code code" in browser.words("#view")
+
+
+async def test_a_click_follows_a_link_to_an_entry_that_the_filter_hides(tmp_path: Path) -> None:
+    lines = [
+        user("u1", None, "Where is the bug?"),
+        answer_of("a1", "u1", {"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "a.py"}}),
+        tool_result("t1", "a1", "c1", "code " * 9000, toolName="read"),
+        answer_of("a2", "t1", {"type": "text", "text": "word " * 900}),
+    ]
+    async with reading(tmp_path, *lines) as browser:
+        await browser.press("ctrl+t", "tab")
+        assert "[read" not in browser.words("#tree")
+        row = next(number for number, text in enumerate(browser.rows("#view")) if "↗" in text)
+        await browser.pilot.click("#view", offset=(6, row + 1))
+        await browser.settle()
+        assert "[read: a.py]" in browser.words("#tree")
+        assert "code code" in browser.words("#view")
