@@ -58,6 +58,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "sessions by name and `latest` on the command line": 60,
     "files, locks, processes and the trash of macOS and Windows": 80,
     "keys, order and columns of pi's own picker and tree": 120,
+    "files, commands and labels that a compaction forgot": 130,
     "the status of sessions by omp's rule, in the index, rows and preview": 90,
     "examples, suggestions, filters and completion on the command line": 310,
     "the words of a list's filter in the tree, and the next of them": 55,

@@ -10,8 +10,10 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from sessionbrowse.format.entries import Compaction
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.model.context import build
+from sessionbrowse.model.context.forgotten import forgotten
 from sessionbrowse.model.context.token_parts import context_items, largest_items, tokens_by_part
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows as tree
@@ -90,6 +92,21 @@ def context_document(session: Session, at: int | None = None) -> Document:
         "tokens": built.tokens,
         "parts": dict(sorted(tokens_by_part(items).items(), key=lambda part: -part[1])),
         "largest": [{key: getattr(item, key) for key in _ITEM_KEYS} for item in largest_items(items)],
+        "forgotten": _forgotten(session, built),
+    }
+
+
+def _forgotten(session: Session, built: build.Context) -> Document | None:
+    """Return the losses of the compaction that the context begins with; None without a compaction."""
+    compactions = [one.index for one in built.messages if isinstance(one.message, Compaction) and one.index is not None]
+    found = forgotten(session, compactions[-1]) if compactions else None
+    if found is None:
+        return None
+    return {
+        "entry_id": session.ids[compactions[-1]],
+        "files": [path for path, _ in found.files],
+        "commands": [line for line, _ in found.commands],
+        "labels": [label for label, _ in found.labels],
     }
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sessionbrowse import text
-from sessionbrowse.format.entries import BranchSummary, Compaction, ToolCallBlock
+from sessionbrowse.format.entries import BranchSummary, Compaction, ToolCallBlock, ToolResultMessage
 from sessionbrowse.model.context.build import Context, ContextMessage, LeftOut
 from sessionbrowse.model.context.model_windows import context_window
 from sessionbrowse.model.context.token_parts import ContextItem, context_items, largest_items, tokens_by_part
@@ -79,8 +79,13 @@ def context_parts(context: Context) -> list[Part]:
 def largest_parts(context: Context, items: Sequence[ContextItem]) -> list[Part]:
     """Return the largest items of a context, each a link to its entry; all but the first are folded."""
     messages = {message.index: message for message in context.messages}
+    results = {
+        message.message.tool_call_id: message.index
+        for message in context.messages
+        if isinstance(message.message, ToolResultMessage) and message.index is not None
+    }
     links: list[Part] = [
-        _item_link(item, item.index, messages[item.index])
+        _item_link(item, item.index, messages[item.index], results)
         for item in largest_items(items, MOST_ITEMS)
         if item.index is not None
     ]
@@ -91,9 +96,12 @@ def largest_parts(context: Context, items: Sequence[ContextItem]) -> list[Part]:
     return [LinePart([("largest, estimated by text", "dim")]), *first, *more]
 
 
-def _item_link(item: ContextItem, index: int, message: ContextMessage) -> Part:
+def _item_link(item: ContextItem, index: int, message: ContextMessage, results: Mapping[str | None, int]) -> Part:
     if item.part == "calls":
-        about = ", ".join([_call_words(block) for block in message.blocks if isinstance(block, ToolCallBlock)])
+        calls = [block for block in message.blocks if isinstance(block, ToolCallBlock)]
+        about = ", ".join(map(_call_words, calls))
+        # Trees show a call in the row of its result.
+        index = next((results[call.id] for call in calls if call.id in results), index)
     else:
         about = item.file or f"{item.tool or ''} {message.text[:200]}"
     size, part = f"{text.tokens(item.tokens):>6} ", PART_WORDS.get(item.part, item.part)

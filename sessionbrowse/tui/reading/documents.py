@@ -35,9 +35,19 @@ from sessionbrowse.model.tree.tool_callers import caller_of
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.json_style import style_json
 from sessionbrowse.tui.layout.markdown import markdown_parts
-from sessionbrowse.tui.layout.parts import FactPart, FittedPart, ItemsPart, LazyPart, LinePart, Part, text_parts, warm
+from sessionbrowse.tui.layout.parts import (
+    FactPart,
+    FittedPart,
+    ItemsPart,
+    LazyPart,
+    LinePart,
+    Part,
+    text_parts,
+    warm,
+)
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import GLYPHS, folder_name, one_line, status_words
+from sessionbrowse.tui.reading.forgotten_view import forgotten_parts
 from sessionbrowse.tui.reading.messages import content_parts, message_heading, message_parts, spent_line
 from sessionbrowse.tui.reading.texts import Detail, extra_parts, folded_value, pretty_json, value_parts
 from sessionbrowse.tui.reading.tools import call_parts
@@ -154,7 +164,7 @@ def entry_body(session: Session, index: int, entry: Entry) -> list[Part]:
             body = message_parts(entry.message, detail) if entry.message is not None else []
             return [*body, *extra_parts(unknown_keys(entry))]
         case Compaction():
-            return _compaction_body(entry)
+            return _compaction_body(session, index, entry)
         case BranchSummary():
             head = fact("left at", [(clean(entry.from_id or "?"), "")])
             return [head, LinePart([]), *markdown_parts(entry.summary or ""), *_usage_part(entry.usage), *_rest(entry)]
@@ -203,7 +213,7 @@ def _message_body(session: Session, index: int, entry: MessageEntry, detail: Det
     return [*parts, *extra_parts(unknown_keys(entry))]
 
 
-def _compaction_body(entry: Compaction) -> list[Part]:
+def _compaction_body(session: Session, index: int, entry: Compaction) -> list[Part]:
     parts = []
     if entry.tokens_before is not None:
         parts.append(fact("before", [(f"{text.tokens(entry.tokens_before)} tokens", "")]))
@@ -211,6 +221,7 @@ def _compaction_body(entry: Compaction) -> list[Part]:
     parts.append(fact("keeps", [(f"from {clean(kept)} on" if kept else "nothing before it", "")]))
     return [
         *parts,
+        *forgotten_parts(session, index),
         LinePart([]),
         *markdown_parts(entry.summary or ""),
         *_usage_part(entry.usage),

@@ -214,3 +214,21 @@ async def test_a_click_follows_a_link_to_an_entry_that_the_filter_hides(tmp_path
         await browser.settle()
         assert "[read: a.py]" in browser.words("#tree")
         assert "code code" in browser.words("#view")
+
+
+async def test_a_compaction_shows_what_its_summary_does_not_mention(tmp_path: Path) -> None:
+    call = {"type": "toolCall", "id": "c1", "name": "read", "arguments": {"path": "src/login.py"}}
+    lines = [
+        user("u1", None, "Where is the bug?"),
+        answer_of("a1", "u1", call),
+        tool_result("t1", "a1", "c1", "def login(): ...", toolName="read"),
+        user("u2", "t1", "Go on."),
+        entry("compaction", "k1", "u2", summary="Looked around.", firstKeptEntryId="u2", tokensBefore=900),
+    ]
+    async with reading(tmp_path, *lines) as browser:
+        assert "▸ 1 file not in the summary" in browser.words("#view")
+        await browser.press("o")
+        assert "↗ src/login.py" in browser.words("#view")
+        await browser.press("enter", "right_square_bracket", "enter")
+        assert "[read: src/login.py]" in browser.words("#tree")
+        assert "not in the summary" not in browser.words("#view")

@@ -1,0 +1,33 @@
+"""The folds of a compaction's document that list what its summary does not mention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from sessionbrowse.model.context.forgotten import forgotten
+from sessionbrowse.model.session.session import Session
+from sessionbrowse.text import plural
+from sessionbrowse.tui.layout.folds import Fold
+from sessionbrowse.tui.layout.parts import EntryLink, Part
+from sessionbrowse.tui.paint.spans import fit
+from sessionbrowse.tui.paint.words import one_line
+
+
+def forgotten_parts(session: Session, index: int) -> list[Part]:
+    """Return a fold for the files, commands and labels that a summary does not mention, with links to their entries."""
+    lost = forgotten(session, index)
+    kinds = () if lost is None else (("file", lost.files), ("command", lost.commands), ("label", lost.labels))
+    return [
+        Fold([(f"{plural(len(found), kind)} not in the summary", "warning")], partial(_links, found))
+        for kind, found in kinds
+        if found
+    ]
+
+
+def _links(found: Sequence[tuple[str, int]]) -> list[Part]:
+    def link(name: str, index: int) -> Part:
+        shown = one_line(name, 300)
+        return EntryLink(lambda width: fit([("  ↗ ", "accent"), (shown, "")], width), shown, index)
+
+    return [link(name, index) for name, index in found]
