@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -110,3 +113,20 @@ def test_results_that_the_limit_cuts_are_announced(
     assert "More sessions match; a larger --limit shows them." in capfd.readouterr().err
     assert main([*words, "--limit", "3"]) == 0
     assert "More sessions" not in capfd.readouterr().err
+
+
+def test_a_search_by_the_index_imports_no_more_than_it_needs(tmp_path: Path) -> None:
+    write(folder(tmp_path) / "a.jsonl", header("a"), user("1", None, "hello world"))
+    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_STATE_HOME": str(tmp_path / "state")}
+    program = [sys.executable, "-X", "importtime", "-m", "sessionbrowse"]
+    outputs = [
+        subprocess.run(
+            [*program, *words, "--root", str(tmp_path)], capture_output=True, env=env, check=True, timeout=60
+        )
+        for words in (["index"], ["search", "hello"])
+    ]
+    imported = {line.split("|")[-1].strip() for line in outputs[1].stderr.decode().splitlines()}
+    assert b"hello world" in outputs[1].stdout
+    assert "sessionbrowse.services.search.ranking" in imported
+    for name in ("inspect", "sessionbrowse.model.context.build", "sessionbrowse.store.read.session_file", "textual"):
+        assert name not in imported, name

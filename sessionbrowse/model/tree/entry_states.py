@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from sessionbrowse.model.context.build import first_place_sent
-from sessionbrowse.model.context.message import last_of_type
 from sessionbrowse.model.session.session import Session
 
 _BOUNDARIES = ("compaction", "reset_boundary")
@@ -36,6 +34,8 @@ class EntryStates:
         """The position on the active branch of the last compaction or reset, 0 if there is none."""
         if not any(kind.type in _BOUNDARIES for kind in self._session.columns.kinds.all):
             return 0
+        from sessionbrowse.model.context.message import last_of_type
+
         return last_of_type(self._session, self._branch, *_BOUNDARIES) or 0
 
     @cached_property
@@ -44,5 +44,8 @@ class EntryStates:
 
     @cached_property
     def _compacted(self) -> frozenset[int]:
+        # Most searches show no session with a compaction, and this import takes a tenth of their start.
+        from sessionbrowse.model.context.build import first_place_sent
+
         kept = first_place_sent(self._session, self._boundary)
         return frozenset(self._branch[: self._boundary if kept is None else kept])

@@ -12,7 +12,6 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree.entry_states import EntryStates
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.indexed_session import session_from_index
-from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.text import parse_time
 
 KEPT_TREES = 4
@@ -89,7 +88,12 @@ class SessionTreeCache:
         if tree is None:
             try:
                 session = session_from_index(self._index, summary.path, summary.agent) if self._index else None
-                tree = SessionTree(session or open_session(summary.path, summary.agent))
+                if session is None:
+                    # The index has most sessions, so most searches need not import this.
+                    from sessionbrowse.store.read.session_file import open_session
+
+                    session = open_session(summary.path, summary.agent)
+                tree = SessionTree(session)
             except SessionBrowseError:
                 return None
             while len(self._trees) >= KEPT_TREES:
