@@ -380,6 +380,20 @@ def _zone_offset(zone: str | None, wall_ms: int) -> int | None:
     return (hours * 60 + minutes) * _MS_PER_MINUTE * (-1 if zone[0] == "-" else 1)
 
 
+def duration(seconds: float) -> str:
+    """Return a length of time as people say it: `45 s`, `12 min`, `3 h 20 min`, `2 d 4 h`."""
+    minutes = round(seconds / 60)
+    if seconds < 60:
+        return f"{round(seconds)} s"
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    days, hours = divmod(hours, 24)
+    return f"{days:,} d {hours} h" if hours else f"{days:,} d"
+
+
 def iso_ms(time_ms: float) -> str:
     """Return milliseconds since 1970 as `2026-08-13T08:00:05.199Z`, as JavaScript's `toISOString` does.
 

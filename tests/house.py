@@ -52,7 +52,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "search by relevance on the command line: groups of hits, bounds, fields": 200,
     "the size of a context by the last answer's usage": 40,
     "the parts of a context and its largest items, in JSON and as links to their entries": 90,
-    "time, errors, prompt and outcome of compared branches": 40,
+    "time, errors, prompt, outcome and changed lines of compared branches": 140,
     "sending the terminal only the cells that changed": 150,
     "sessions in which the words of a filter were said": 90,
     "sessions by name and `latest` on the command line": 60,

@@ -400,3 +400,19 @@ def test_json_is_exact_and_safe_to_print(value: Any) -> None:
     document.encode()
     assert not re.search("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]", document)
     assert json.loads(document) == json.loads(json.dumps(value))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (0.4, "0 s"),
+        (59, "59 s"),
+        (90, "2 min"),
+        (3600, "1 h"),
+        (12_000, "3 h 20 min"),
+        (187_200, "2 d 4 h"),
+        (86_400, "1 d"),
+    ],
+)
+def test_a_length_of_time_reads_as_people_say_it(seconds: float, shown: str) -> None:
+    assert t.duration(seconds) == shown

@@ -8,7 +8,17 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sessionbrowse.text import age, clean, clean_lines, cost, json_exact, shorten_home, tokens, truncate
+from sessionbrowse.text import (
+    age,
+    clean,
+    clean_lines,
+    cost,
+    duration,
+    json_exact,
+    shorten_home,
+    tokens,
+    truncate,
+)
 
 if TYPE_CHECKING:
     from sessionbrowse.model.listing.summary import Summary
@@ -206,6 +216,8 @@ def print_context(document: dict[str, Any]) -> None:
 
 def print_comparison(document: dict[str, Any]) -> None:
     """Print the number of entries that two branches share, then the entries of each branch."""
+    from sessionbrowse.services.inspect.changed_lines import changed_words
+
     ancestor = document["ancestor"]
     if document["shared_entries"]:
         _print(clean(f"{document['shared_entries']:,} entries in common, up to {ancestor or '(no id)'}"))
@@ -220,10 +232,12 @@ def print_comparison(document: dict[str, Any]) -> None:
             _print(clean("  tools: " + ", ".join([f"{name} {count}" for name, count in side["tools"].items()])))
         if side["failed"]:
             _print(f"  errors of tools: {side['failed']}")
+        if side["seconds"]:
+            _print(f"  time: {duration(side['seconds'])}")
         if side["stop_reason"]:
             _print(clean(f"  stopped: {side['stop_reason']}"))
         if side["files"]:
-            _print(clean("  files: " + ", ".join(side["files"])))
+            _print(clean("  files: " + ", ".join([changed_words(**changed) for changed in side["changed"]])))
         for entry in side["entries"]:
             _print(clean(f"  {entry['id'] or '(no id)'}  {entry['text'] or entry['type'] or '(no type)'}"))
 

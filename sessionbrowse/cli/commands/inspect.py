@@ -50,7 +50,7 @@ def run_context(arguments: argparse.Namespace) -> int:
 
 
 def run_diff(arguments: argparse.Namespace) -> int:
-    """Run `diff`: compare two branches of one session below their last common entry"""
+    """Run `diff`: compare two branches of one session below their last common entry."""
     session = _open(arguments)
     left, right = (find_entry(session, reference) for reference in (arguments.left, arguments.right))
     document = compare.compare_document(session, compare.compare(session, left, right), real_surroundings().home)

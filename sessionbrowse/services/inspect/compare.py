@@ -17,25 +17,24 @@ from sessionbrowse.format.envelope import Spending
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
 from sessionbrowse.model.usage.agent_total import totals
+from sessionbrowse.services.inspect.changed_lines import NO_LINES, ChangedLines, changed_files
 from sessionbrowse.text import parse_time
-
-_PATH_KEYS = ("path", "file_path", "filePath")
-_CHANGING_TOOLS = frozenset({"edit", "write", "multi_edit", "multiedit", "notebook_edit", "ast_edit"})
 
 
 class ComparedBranch(Struct, frozen=True, kw_only=True):
     """A branch below the common ancestor. `entries` are its indexes, oldest first; `index` is the last of them.
 
     `messages` counts the user and assistant messages, `tools` the calls of each tool; `files` are the paths that edit
-    and write calls name; `failed` counts the results of tools that are errors. `prompt` and `answer` are the indexes
-    of the first prompt and the last answer. `span_ms` is the time from the first entry to the last one.
+    and write calls name, with the lines that calls without an error changed; `failed` counts the results of tools that
+    are errors. `prompt` and `answer` are the indexes of the first prompt and the last answer. `span_ms` is the time
+    from the first entry to the last one.
     """
 
     index: int
     entries: tuple[int, ...]
     messages: int
     tools: dict[str, int]
-    files: tuple[str, ...]
+    files: dict[str, ChangedLines]
     spent: Spending
     failed: int = 0
     prompt: int | None = None
@@ -94,6 +93,9 @@ def _side_document(session: Session, side: ComparedBranch, home: str) -> dict[st
         "messages": side.messages,
         "tools": side.tools,
         "files": list(side.files),
+        "changed": [
+            {"path": path, "added": lines.added, "removed": lines.removed} for path, lines in side.files.items()
+        ],
         "tokens": side.spent.tokens,
         "cost": side.spent.cost,
         "failed": side.failed,
@@ -116,33 +118,40 @@ def _side_document(session: Session, side: ComparedBranch, home: str) -> dict[st
 def _side(session: Session, index: int, entries: list[int]) -> ComparedBranch:
     envelopes = session.envelopes
     tools: dict[str, int] = {}
-    files: dict[str, None] = {}
+    files: dict[str, ChangedLines] = {}
+    failed = _failed_calls(session, entries)
     for at in entries:
         if session.kind(at).role == "assistant" and envelopes[at].tool_calls:
             for call in _calls(session, at):
                 name = call.name or "(no name)"
                 tools[name] = tools.get(name, 0) + 1
-                if name in _CHANGING_TOOLS and isinstance(call.arguments, dict):
-                    paths = [call.arguments.get(key) for key in _PATH_KEYS]
-                    files.update(dict.fromkeys([path for path in paths if isinstance(path, str)]))
+                for path, lines in changed_files(call).items():
+                    before = files.get(path, NO_LINES)
+                    files[path] = before if call.id in failed else before + lines
     return ComparedBranch(
         index=index,
         entries=tuple(entries),
         messages=sum([session.kind(at).role in ("user", "assistant") for at in entries]),
         tools=dict(sorted(tools.items(), key=lambda counted: (-counted[1], counted[0]))),
-        files=tuple(files),
+        files=files,
         spent=totals(session.rules, [envelopes[at] for at in entries]),
-        failed=sum([_is_error(session, at) for at in entries if session.kind(at).role == "toolResult"]),
+        failed=len(failed),
         prompt=next((at for at in entries if session.kind(at).role == "user"), None),
         answer=next((at for at in reversed(entries) if session.kind(at).role == "assistant"), None),
         span_ms=_span_ms(session, entries),
     )
 
 
-def _is_error(session: Session, index: int) -> bool:
-    entry = session.entry(index)
-    message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
-    return isinstance(message, ToolResultMessage) and message.is_error is True
+def _failed_calls(session: Session, entries: list[int]) -> list[str | None]:
+    """Return the ids of the calls whose results are errors."""
+    failed = []
+    for at in entries:
+        if session.kind(at).role == "toolResult":
+            entry = session.entry(at)
+            message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
+            if isinstance(message, ToolResultMessage) and message.is_error is True:
+                failed.append(message.tool_call_id)
+    return failed
 
 
 def _span_ms(session: Session, entries: list[int]) -> int | None:

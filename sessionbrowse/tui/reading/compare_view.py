@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
 from sessionbrowse import text
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
+from sessionbrowse.services.inspect.changed_lines import changed_words
 from sessionbrowse.services.inspect.compare import ComparedBranch, Comparison
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.parts import SHOWN_FIRST, LazyPart, LinePart, Part, warm
@@ -129,11 +130,18 @@ def _first_prompt(session: Session, side: ComparedBranch, home: str) -> str:
 def _side_head(session: Session, side: ComparedBranch, sign: str, home: str) -> list[Part]:
     """Return the facts about a branch, one line for each."""
     facts = [plural(side.messages, "message"), plural(len(side.entries), "entry", "entries")]
+    facts += [text.duration(side.span_ms / 1000)] if side.span_ms else []
+    errors: Line = [(f"  {plural(side.failed, 'error')}", "error")] if side.failed else []
     spent = side.spent
     money = [f"{text.tokens(spent.tokens)} tokens"] if spent.tokens else []
     money += [text.cost(spent.cost)] if spent.cost else []
     tools = ", ".join([f"{clean(name)} {count}" for name, count in list(side.tools.items())[:8]])
-    files = ", ".join([clean(path).rsplit("/", 1)[-1] for path in side.files[:MOST_FILES]])
+    files = ", ".join(
+        [
+            changed_words(clean(path).rsplit("/", 1)[-1], lines.added, lines.removed)
+            for path, lines in islice(side.files.items(), MOST_FILES)
+        ]
+    )
     more = f" and {len(side.files) - MOST_FILES} more" if len(side.files) > MOST_FILES else ""
     is_leaf = side.index == session.leaf
     mark: Line = [(f"{_name(session, side.index)}  ", "label")] if side.index in session.labels else []
@@ -142,9 +150,20 @@ def _side_head(session: Session, side: ComparedBranch, sign: str, home: str) -> 
         LinePart([(f"{sign} ", "accent"), *mark, (_first_prompt(session, side, home), "title"), *leaf], indent=2),
         LinePart([(" · ".join(facts), "")]),
         LinePart([(" · ".join(money) or "no cost recorded", "dim")]),
-        LinePart([("tools ", "dim"), (tools or "none", "")], indent=6),
+        LinePart([("tools ", "dim"), (tools or "none", ""), *errors], indent=6),
         LinePart([("files ", "dim"), ((files + more) or "none changed", "")], indent=6),
+        LinePart([("ended ", "dim"), *_outcome(session, side, home)], indent=6),
     ]
+
+
+def _outcome(session: Session, side: ComparedBranch, home: str) -> Line:
+    """Return how a branch ended: the reason if the model did not finish, and the beginning of its last answer."""
+    if side.answer is None:
+        return [("without an answer", "warning")]
+    reason = session.envelopes[side.answer].stop_reason
+    why: Line = [(f"{clean(reason)}: ", "warning")] if reason not in (None, "stop", "toolUse") else []
+    said = one_line(rows.row_text(session, side.answer, home), 120).removeprefix("assistant: ")
+    return [*why, (said or "without a text", "" if said else "dim")]
 
 
 def _talk(session: Session, side: ComparedBranch) -> list[Part]:

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.cli import main
+from sessionbrowse.format.entries import ToolCallBlock
+from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.session.session import Session
+from sessionbrowse.services.inspect.changed_lines import ChangedLines, changed_files
 from sessionbrowse.services.inspect.compare import compare, compare_document
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.reading.compare_view import NARROWEST_PAIR, compare_parts
@@ -52,8 +55,8 @@ def test_each_side_holds_what_comes_after_the_last_common_entry(session: Session
     assert (found.left.messages, found.right.messages) == (2, 3)
     assert found.left.tools == {"edit": 1}
     assert found.right.tools == {"bash": 1, "write": 1}
-    assert found.left.files == ("src/jwt.py",)
-    assert found.right.files == ("src/session.py",)
+    assert found.left.files == {"src/jwt.py": ChangedLines(None, None)}, "the arguments do not tell the lines"
+    assert found.right.files == {"src/session.py": ChangedLines(1, 0)}
     assert (found.left.spent.cost, found.right.spent.cost) == (0.25, 0.5)
 
 
@@ -103,6 +106,51 @@ def test_the_command_line_prints_errors_and_the_stop_reason(tmp_path: Path, caps
     printed = capsys.readouterr().out
     assert printed.count("  errors of tools: 1\n") == 1
     assert printed.count("  stopped: length\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        ({"content": "a\nb\n"}, ChangedLines(2, 0)),
+        ({"oldText": "a\nb\nc", "newText": "a\nX\nY\nc"}, ChangedLines(2, 1)),
+        ({"old_string": "a\n", "new_string": ""}, ChangedLines(0, 1)),
+        ({"edits": [{"oldText": "a", "newText": "b"}, {"oldText": "c", "newText": "c\nd"}]}, ChangedLines(2, 1)),
+        ({"edits": [{"oldText": "a", "newText": "b"}, {"patch": "?"}]}, ChangedLines(None, None)),
+        ({"input": "a patch of another form"}, ChangedLines(None, None)),
+        ({"edits": []}, ChangedLines(None, None)),
+    ],
+)
+def test_the_lines_that_a_call_changes(arguments: dict[str, Json], lines: ChangedLines) -> None:
+    asked = ToolCallBlock(id="c", name="edit", arguments={"path": "a.py", **arguments})
+    assert changed_files(asked) == {"a.py": lines}
+    assert changed_files(ToolCallBlock(id="c", name="read", arguments={"path": "a.py"})) == {}
+
+
+def test_lines_of_calls_without_an_error_are_counted_and_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = ({"type": "toolCall", "id": key, "name": "edit"} for key in ("c1", "c2"))
+    change = {"path": "src/a.py", "oldText": "x", "newText": "y\nz"}
+    lines = (
+        header(),
+        user("u1", None, "Go"),
+        answer("a1", "u1", content=[first | {"arguments": change}, second | {"arguments": change}], stopReason="error"),
+        entry("message", "r1", "a1", message={"role": "toolResult", "toolCallId": "c1", "content": []}),
+        entry(
+            "message", "r2", "r1", message={"role": "toolResult", "toolCallId": "c2", "content": [], "isError": True}
+        ),
+        user("u2", "u1", "Go elsewhere"),
+    )
+    session = opened(tmp_path, *lines)
+    found = compare(session, session.index_by_id["r2"], session.index_by_id["u2"])
+    assert found.left.files == {"src/a.py": ChangedLines(2, 1)}
+    shown = " ".join(part.plain() for part in compare_parts(session, found, "", 60))
+    assert "files a.py +2 -1" in shown
+    assert "edit 2  1 error" in shown
+    assert "ended error: " in shown
+    assert "ended without an answer" in shown
+    assert main(["diff", str(tmp_path / Path(session.path).name), "r2", "u2"]) == 0
+    assert "files: src/a.py +2 -1" in capsys.readouterr().out
 
 
 def test_two_roots_have_nothing_in_common(tmp_path: Path) -> None:
