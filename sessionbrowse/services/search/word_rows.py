@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -20,6 +21,7 @@ FREQUENT_ROWS = 4000
 """Number of rows of a table above which those of a term are not all read: it is looked up where rarer terms are."""
 NEWEST_FILES = 100
 """Number of files that are searched where all terms are frequent, the newest first."""
+_GAP_ROWS = 1000
 _FORMS_STEP = 0.25
 
 Expressions = dict[float, str]
@@ -116,14 +118,11 @@ class TermRows:
         vocabulary: Vocabulary,
         newest: Newest,
     ) -> None:
-        files = 0
-        for file in newest():
-            runs = rows.runs_of(file)
-            for base, count in runs:
-                self._note(found, number, weight, vocabulary.rows_between(expression, base, count))
-            files += bool(runs)
-            if files >= NEWEST_FILES:
-                return
+        runs = list(chain.from_iterable(islice(filter(None, map(rows.runs_of, newest())), NEWEST_FILES)))
+        wanted = {row for base, count in runs for row in range(base, base + count)}
+        for base, count in _joined(runs):
+            near = vocabulary.rows_between(expression, base, count)
+            self._note(found, number, weight, [row for row in near if row in wanted])
 
     def _note(self, found: dict[int, list[float]], number: int, weight: float, ids: Sequence[int]) -> None:
         for row in ids:
@@ -132,6 +131,17 @@ class TermRows:
                 known = found[row] = self._known.copy()
             if known[number] < weight:
                 known[number] = weight
+
+
+def _joined(runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join runs with few rows between them: asking for such rows takes less time than asking once more."""
+    joined: list[tuple[int, int]] = []
+    for base, count in sorted(runs):
+        if joined and base <= sum(joined[-1]) + _GAP_ROWS:
+            joined[-1] = joined[-1][0], base + count - joined[-1][0]
+        else:
+            joined.append((base, count))
+    return joined
 
 
 def misspelt(index: WordIndex, word: str, tools: bool) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from sessionbrowse.model.search.words import words_of
 from sessionbrowse.services.list.gather import update_index
 from sessionbrowse.services.list.snapshot import take_snapshot
 from sessionbrowse.services.search import ranking as ranking_module
+from sessionbrowse.services.search import word_rows
 from sessionbrowse.services.search.ranked_page import RankedSession, Ranking
 from sessionbrowse.services.search.ranking import Ranker
 from sessionbrowse.services.search.searcher import Searcher
@@ -213,3 +215,17 @@ def test_every_exact_match_is_found_and_no_other(store, indexed):
             lost = expected - exact
             kept = {text for name in exact for text in said[name]}
             assert all(any(wanted <= set(words_of(t)) and t in kept for t in said[name]) for name in lost)
+
+
+@pytest.mark.parametrize("gap", [0, 2, 1000])
+def test_of_a_frequent_word_the_newest_sessions_are_searched(store, monkeypatch, gap):
+    monkeypatch.setattr(word_rows, "FREQUENT_ROWS", 3)
+    monkeypatch.setattr(word_rows, "NEWEST_FILES", 4)
+    monkeypatch.setattr(word_rows, "_GAP_ROWS", gap)
+    ages = [3, 8, 0, 5, 1, 9, 2, 7, 4, 6]
+    for number, age in enumerate(ages):
+        store.add(f"age-{age}", user("1", None, f"lantern {number}"))
+        path = store.here / f"age-{age}.jsonl"
+        os.utime(path, (NOW / 1000 - age * 86400,) * 2)
+    found = store.ask("lantern", True)
+    assert {each.summary.id for each in found.sessions} == {"age-0", "age-1", "age-2", "age-3"}
