@@ -59,6 +59,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "files, locks, processes and the trash of macOS and Windows": 80,
     "keys, order and columns of pi's own picker and tree": 120,
     "files, commands and labels that a compaction forgot": 130,
+    "the cost of each branch, and of each answer, in the tree": 75,
     "the status of sessions by omp's rule, in the index, rows and preview": 90,
     "examples, suggestions, filters and completion on the command line": 310,
     "the words of a list's filter in the tree, and the next of them": 55,

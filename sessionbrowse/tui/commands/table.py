@@ -293,6 +293,7 @@ _ROWS: tuple[Command, ...] = (
         row("next_filter", "ctrl+o", "Next filter", "Switch to the next tree filter", (TREE,)),
         row("previous_filter", "ctrl+shift+o", "Previous filter", "Switch to the previous tree filter", (TREE,)),
         row("mark_branch", "x", "Mark branch", "Mark the entry and all below it to prune", (TREE,), needs_entry),
+        row("answer_costs", "C", "Answer costs", "Show or hide the cost of each answer", (TREE,)),
         row("label_times", "T", "Label times", "Show or hide the times of labels", (TREE,), needs_labels),
     ),
     *in_group(

@@ -44,6 +44,11 @@ def do_previous_filter(screen: SessionScreen) -> None:
     _step(screen.tree_pane, -1)
 
 
+def do_answer_costs(screen: SessionScreen) -> None:
+    """Show or hide the cost of each answer in the tree."""
+    screen.tree_pane.toggle_answer_costs()
+
+
 def do_label_times(screen: SessionScreen) -> None:
     """Show or hide the times at which labels were set."""
     screen.tree_pane.toggle_label_times()

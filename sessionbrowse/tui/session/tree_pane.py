@@ -7,6 +7,7 @@ from typing import Any
 
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree.lazy_rows import Row, Rows
+from sessionbrowse.model.usage.branch_costs import BranchCosts, branch_costs
 from sessionbrowse.store.own.remembered_views import SessionView
 from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.paint.spans import Line
@@ -38,6 +39,9 @@ class TreePane:
         """Index and id of the entry to which the cursor moves when the next rows are shown."""
         self._stood: int | None = None
         self._shows_label_times = False
+        self._shows_answer_costs = False
+        self._costs: BranchCosts | None = None
+        self._counted: Session | None = None
         self._style = TreeStyle(now_ms=0, home="")
         self._painted_shift = 0
         self._texts: RowTexts | None = None
@@ -107,7 +111,7 @@ class TreePane:
             self.wanted = (None, session.leaf_id if at_end else before.ids[index])
         if before is not None and len(session.ids) < len(before.ids):
             # The file was rewritten: the current rows belong to the old file, so the list is emptied.
-            self.shown, self._stood = NOTHING_SHOWN, None
+            self.shown, self._stood, self._costs = NOTHING_SHOWN, None, None
             self.row_list.set_rows([])
         # A program may have rewritten the file, with other entries at the same places.
         ids = before.ids if before is not None else ()
@@ -171,6 +175,7 @@ class TreePane:
         self.row_list.border_title = tree_title(self.state)
         self.show_count()
         self._changed()
+        self._count_costs()
         if self.filter_line.display:
             self.show_found()
 
@@ -270,7 +275,30 @@ class TreePane:
             marked=self.marked,
             leaf=self.shown.nearest(self.session.parents, self.session.leaf) if self.session is not None else None,
             words=tuple(self.state.query.lower().split()),
+            costs=self._costs,
+            answer_costs=self._shows_answer_costs,
         )
+
+    def toggle_answer_costs(self) -> None:
+        """Show or hide the cost of each answer."""
+        self._shows_answer_costs = not self._shows_answer_costs
+        self._count_costs()
+        self.restyle()
+        self.row_list.refresh()
+
+    def _count_costs(self) -> None:
+        """Count the costs of a session in the background, if rows show any."""
+        session = self.session
+        if session is None or session is self._counted or not (self._shows_answer_costs or self.shown.branch_points):
+            return
+        self._counted = session
+        self._screen.lane("costs", self._take_costs).ask(lambda job: branch_costs(session))
+
+    def _take_costs(self, outcome: Outcome) -> None:
+        # A file that can no longer be read has no costs; the other panes say so.
+        self._costs = outcome.value if outcome.error is None else None
+        self.restyle()
+        self.row_list.refresh()
 
 
 def _cursor_entry(session: Session, shown: ShownTree, wanted: int | None) -> int | None:

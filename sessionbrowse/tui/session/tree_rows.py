@@ -8,7 +8,8 @@ from msgspec import Struct
 
 from sessionbrowse.model.session.session import LabelMark, Session
 from sessionbrowse.model.tree.rows import Row
-from sessionbrowse.text import clean, parse_time
+from sessionbrowse.model.usage.branch_costs import BranchCosts
+from sessionbrowse.text import clean, cost, parse_time
 from sessionbrowse.tui.layout.parts import overlay
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
 
@@ -18,6 +19,8 @@ COLUMNS = 3
 TEXT_CHARACTERS = 400
 _LABEL_CELLS = 28
 _LEAST_TEXT = 34
+_COST_CELLS = 7
+_LEAST_WIDTH_FOR_COSTS = 30
 
 _ROLE_LOOKS = {"user": "user", "assistant": "assistant", "developer": "note", "system": "note"}
 
@@ -25,7 +28,8 @@ _ROLE_LOOKS = {"user": "user", "assistant": "assistant", "developer": "note", "s
 class TreeStyle(Struct, frozen=True, kw_only=True):
     """Settings of all rows: `words` are the lower-case words of the search, `marked` is the entry to compare with.
 
-    `leaf` is the entry that carries the leaf's mark: the leaf, or its nearest ancestor that has a row.
+    `leaf` is the entry that carries the leaf's mark: the leaf, or its nearest ancestor that has a row. `costs` is None
+    until they are counted; with `answer_costs` each answer shows its own.
     """
 
     now_ms: float
@@ -34,6 +38,8 @@ class TreeStyle(Struct, frozen=True, kw_only=True):
     marked: int | None = None
     leaf: int | None = None
     words: tuple[str, ...] = ()
+    costs: BranchCosts | None = None
+    answer_costs: bool = False
 
 
 def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle, shift: int = 0) -> Line:
@@ -51,9 +57,25 @@ def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle
         right.append((" ◆ marked", "accent strong"))
     if row.index == style.leaf:
         right.append((" ← leaf", "accent"))
+    right += cost_spans(session, row, width, style)
     room = width - line_width(left) - line_width(right) - 1
     shown = fit(text_spans(session, row, text, style), max(8, room))
     return sides([*left, *shown], right, width, least=8)
+
+
+def cost_spans(session: Session, row: Row, width: int, style: TreeStyle) -> Line:
+    """Return the cost of the branch that begins at a row, in wide panes, or of its answer if the column is shown."""
+    costs = style.costs
+    # Lines that were added since are counted a moment later.
+    if costs is None or row.index >= len(costs.own):
+        return []
+    if style.answer_costs:
+        own = costs.own[row.index]
+        return [(f" {cost(own) if own else '':>{_COST_CELLS}}", "good")]
+    if row.connector is None or width < _LEAST_WIDTH_FOR_COSTS:
+        return []
+    spent = costs.branch(session, row.index)
+    return [(f" {cost(spent)}", "dim")] if spent else []
 
 
 def lines_before(row: Row, shift: int = 0) -> Line:

@@ -232,3 +232,26 @@ async def test_a_compaction_shows_what_its_summary_does_not_mention(tmp_path: Pa
         await browser.press("enter", "right_square_bracket", "enter")
         assert "[read: src/login.py]" in browser.words("#tree")
         assert "not in the summary" not in browser.words("#view")
+
+
+async def test_branches_show_their_cost_and_answers_theirs_after_a_key(tmp_path: Path) -> None:
+    usage = {"input": 9, "output": 9, "cost": {"total": 1.25}}
+    lines = [
+        user("u1", None, "Two ways?"),
+        answer("a1", "u1", "Two.", usage=usage),
+        user("u2", "a1", "Try one"),
+        answer("a2", "u2", "Done.", usage=usage),
+        answer("a3", "a2", "Done again.", usage=usage),
+        user("u3", "a1", "Try two"),
+        answer("a4", "u3", "Free of charge."),
+    ]
+    async with reading(tmp_path, *lines) as browser:
+        tree = browser.words("#tree")
+        assert "Try one $2.50" in tree
+        assert "$1.25" not in tree
+        await browser.press("C")
+        tree = browser.words("#tree")
+        assert "assistant: Done. $1.25" in tree
+        assert "$2.50" not in tree
+        await browser.press("C")
+        assert "$1.25" not in browser.words("#tree")

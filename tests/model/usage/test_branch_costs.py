@@ -1,0 +1,57 @@
+"""The cost of each branch, counted once over the tree."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.model.usage.branch_costs import branch_costs
+from tests.support.session_files import answer, header, opened, user
+
+
+def priced(entry_id: str, parent: str | None, dollars: float) -> bytes:
+    return answer(entry_id, parent, usage={"input": 1, "output": 1, "cost": {"total": dollars}})
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_branch_costs_what_its_entries_cost(seed: int, tmp_path: Path) -> None:
+    dice = random.Random(seed)
+    lines, price = [header(), user("e0", None, "Begin")], {"e0": 0.0}
+    parent: dict[str, str | None] = {"e0": None}
+    for number in range(1, 40):
+        name, below = f"e{number}", f"e{dice.randrange(number)}"
+        parent[name] = below
+        price[name] = dice.choice([0.0, 0.25, 0.5, 8.0])
+        lines.append(priced(name, below, price[name]) if price[name] else user(name, below, "Go on"))
+    session = opened(tmp_path, *lines)
+    costs = branch_costs(session)
+    for name, index in session.index_by_id.items():
+        here = {name}
+        while more := {one for one, above in parent.items() if above in here} - here:
+            here |= more
+        assert costs.below[index] == sum(price[one] for one in here)
+        assert costs.own[index] == price[name]
+
+
+def test_a_branch_begins_after_the_branch_point(tmp_path: Path) -> None:
+    lines = [user("u1", None, "x"), priced("a1", "u1", 1), priced("a2", "a1", 2), priced("a3", "a2", 4)]
+    session = opened(tmp_path, header(), *lines, priced("b1", "a1", 8))
+    costs, at = branch_costs(session), session.index_by_id
+    assert costs.branch(session, at["a3"]) == 6, "a3 is on the branch that begins with a2"
+    assert costs.branch(session, at["b1"]) == 8
+    assert costs.branch(session, at["a1"]) == 15
+
+
+def test_ten_thousand_entries_below_each_other_are_no_recursion(tmp_path: Path) -> None:
+    lines = [user("e0", None, "x"), *[priced(f"e{n}", f"e{n - 1}", 0.5) for n in range(1, 10_000)]]
+    costs = branch_costs(opened(tmp_path, header(), *lines))
+    assert costs.below[0] == 9_999 * 0.5
+
+
+def test_absurd_prices_cost_nothing(tmp_path: Path) -> None:
+    costs = branch_costs(
+        opened(tmp_path, header(), user("u1", None, "x"), priced("a1", "u1", -3), priced("a2", "a1", 1e300))
+    )
+    assert list(costs.below) == [0, 0, 0]
