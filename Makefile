@@ -3,7 +3,7 @@
 # Both make .venv and install what they need; make setup does only that.
 
 .DELETE_ON_ERROR:
-.PHONY: remake run setup test check format lint types stress package interop bench docs screenshots recording clean
+.PHONY: remake run setup test check format lint types stress package release interop bench docs screenshots recording clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -47,6 +47,9 @@ stress: $(VENV)/.dev
 
 package: $(VENV)/.dev
 	@$(PY) -m pytest -q -m package $(ARGS)
+
+release: $(VENV)/.dev
+	@$(PY) -m tests.release $(VERSION)
 
 interop: $(VENV)/.dev
 	@$(PY) -m tests.interop $(ARGS)

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.package
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT_S = 300
+BUILD_TIME = {"SOURCE_DATE_EPOCH": "1767323045"}
 
 
 def run(*command: str | Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -42,8 +43,9 @@ def built(tmp_path_factory) -> tuple[Path, Path]:
     place = tmp_path_factory.mktemp("package")
     python = environment(place / "tools")
     install(python, "build", "twine")
-    done = run(python, "-m", "build", "--outdir", place / "dist", ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr
+    for out in ("dist", "again"):
+        done = run(python, "-m", "build", "--outdir", place / out, ROOT, env={**os.environ, **BUILD_TIME})
+        assert done.returncode == 0, done.stdout + done.stderr
     (wheel,) = (place / "dist").glob("*.whl")
     (archive,) = (place / "dist").glob("*.tar.gz")
     checked = run(python, "-m", "twine", "check", "--strict", wheel, archive)
@@ -61,10 +63,17 @@ def test_the_wheel_holds_the_program_and_no_tests(built):
     assert inside
     assert own | inside | {"sessionbrowse/py.typed"} <= names
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
-    assert {name.split("/")[0] for name in names} == {"sessionbrowse", path.split("/")[0]}
+    data = path.split("/")[0].replace(".dist-info", ".data")
+    assert {name.split("/")[0] for name in names} == {"sessionbrowse", path.split("/")[0], data}
+    assert {name for name in names if name.startswith(data)} == {f"{data}/data/share/man/man1/sessionbrowse.1"}
     needs = [need for need in metadata.get_all("Requires-Dist", []) if "extra ==" not in need]
     assert metadata["License-Expression"] == "MIT"
     assert not any(need.startswith(("pytest", "hypothesis", "mypy", "ruff", "pyte", "trash-cli")) for need in needs)
+
+
+def test_a_second_build_has_the_same_bytes(built):
+    for file in built:
+        assert (file.parent.with_name("again") / file.name).read_bytes() == file.read_bytes()
 
 
 def test_the_source_archive_holds_what_the_tests_need(built):
