@@ -19,6 +19,8 @@ pytestmark = pytest.mark.package
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT_S = 300
+TEST_TOOLS = ("hypothesis", "pytest", "pytest-asyncio", "pytest-xdist", "pyte", "trash-cli")
+SMOKE = ("tests/tui/lists/test_browse.py", "tests/cli/test_cli.py")
 BUILD_TIME = {"SOURCE_DATE_EPOCH": "1767323045"}
 
 
@@ -95,3 +97,18 @@ def test_the_wheel_runs_in_an_empty_environment(built, tmp_path):
     listed = run(program, "list", "--json", env=env)
     assert (listed.returncode, json.loads(listed.stdout)) == (0, []), listed.stderr
     assert run(python, "-c", "import pytest").returncode != 0
+
+
+@pytest.mark.parametrize("resolution", ["lowest-direct", "highest"])
+def test_the_bounds_of_the_dependencies_hold(built, tmp_path, resolution: str):
+    tools = environment(tmp_path / "tools")
+    install(tools, "uv")
+    python = environment(tmp_path / "bounds")
+    uv = (tools.with_name("uv"), "pip", "install", "--quiet", "--python", python)
+    done = run(*uv, "--resolution", resolution, built[0])
+    assert done.returncode == 0, done.stderr
+    lines = run(python, "-m", "pip", "freeze").stdout
+    install(python, *(line for line in lines.splitlines() if "==" in line), *TEST_TOOLS)
+    # From the checkout, for the wheel has no tests: the versions of the dependencies are what is tried.
+    done = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(ROOT / path for path in SMOKE))
+    assert done.returncode == 0, lines + done.stdout + done.stderr
