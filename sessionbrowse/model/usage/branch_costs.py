@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Container
 
 from msgspec import Struct
 
@@ -24,6 +25,16 @@ class BranchCosts(Struct, frozen=True, eq=False):
         while parent != ROOT and len(session.children(parent)) == 1:
             index, parent = parent, session.parents[parent]
         return self.below[index]
+
+    def since(self, session: Session, index: int, rows: Container[int]) -> float:
+        """Return the dollars of an entry and of the entries before it that have no row, such as answers of only calls.
+
+        `rows` are the entries that have rows.
+        """
+        spent, parent = self.own[index], session.parents[index]
+        while parent != ROOT and parent not in rows and len(session.children(parent)) == 1:
+            spent, parent = spent + self.own[parent], session.parents[parent]
+        return spent
 
 
 def branch_costs(session: Session) -> BranchCosts:

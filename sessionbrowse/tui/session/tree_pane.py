@@ -277,6 +277,7 @@ class TreePane:
             words=tuple(self.state.query.lower().split()),
             costs=self._costs,
             answer_costs=self._shows_answer_costs,
+            rows=self.shown.position_of,
         )
 
     def toggle_answer_costs(self) -> None:

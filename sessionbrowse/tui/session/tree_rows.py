@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from datetime import datetime
 
 from msgspec import Struct
@@ -29,7 +30,8 @@ class TreeStyle(Struct, frozen=True, kw_only=True):
     """Settings of all rows: `words` are the lower-case words of the search, `marked` is the entry to compare with.
 
     `leaf` is the entry that carries the leaf's mark: the leaf, or its nearest ancestor that has a row. `costs` is None
-    until they are counted; with `answer_costs` each answer shows its own.
+    until they are counted; with `answer_costs` each row shows what its answers cost. `rows` are the entries that have
+    a row.
     """
 
     now_ms: float
@@ -40,6 +42,7 @@ class TreeStyle(Struct, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()
     costs: BranchCosts | None = None
     answer_costs: bool = False
+    rows: Container[int] = ()
 
 
 def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle, shift: int = 0) -> Line:
@@ -70,7 +73,7 @@ def cost_spans(session: Session, row: Row, width: int, style: TreeStyle) -> Line
     if costs is None or row.index >= len(costs.own):
         return []
     if style.answer_costs:
-        own = costs.own[row.index]
+        own = costs.since(session, row.index, style.rows)
         return [(f" {cost(own) if own else '':>{_COST_CELLS}}", "good")]
     if row.connector is None or width < _LEAST_WIDTH_FOR_COSTS:
         return []

@@ -44,6 +44,16 @@ def test_a_branch_begins_after_the_branch_point(tmp_path: Path) -> None:
     assert costs.branch(session, at["a1"]) == 15
 
 
+def test_a_row_costs_what_came_since_the_row_before_it(tmp_path: Path) -> None:
+    lines = [user("u1", None, "x"), priced("a1", "u1", 1), priced("a2", "a1", 2), priced("a3", "a2", 4)]
+    session = opened(tmp_path, header(), *lines, priced("b1", "a1", 8))
+    costs, at = branch_costs(session), session.index_by_id
+    rows = {at["u1"], at["a3"], at["b1"]}
+    assert costs.since(session, at["a3"], rows) == 6, "a2 has no row; a1 belongs to two branches"
+    assert costs.since(session, at["b1"], rows) == 8
+    assert costs.since(session, at["a3"], {*rows, at["a2"]}) == 4
+
+
 def test_ten_thousand_entries_below_each_other_are_no_recursion(tmp_path: Path) -> None:
     lines = [user("e0", None, "x"), *[priced(f"e{n}", f"e{n - 1}", 0.5) for n in range(1, 10_000)]]
     costs = branch_costs(opened(tmp_path, header(), *lines))

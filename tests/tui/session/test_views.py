@@ -241,7 +241,8 @@ async def test_branches_show_their_cost_and_answers_theirs_after_a_key(tmp_path:
         answer("a1", "u1", "Two.", usage=usage),
         user("u2", "a1", "Try one"),
         answer("a2", "u2", "Done.", usage=usage),
-        answer("a3", "a2", "Done again.", usage=usage),
+        answer("a3", "a2", content=[{"type": "toolCall", "id": "c1", "name": "bash", "arguments": {}}], usage=usage),
+        tool_result("t3", "a3", "c1", "Done again.", toolName="bash"),
         user("u3", "a1", "Try two"),
         answer("a4", "u3", "Free of charge."),
     ]
@@ -252,6 +253,7 @@ async def test_branches_show_their_cost_and_answers_theirs_after_a_key(tmp_path:
         await browser.press("C")
         tree = browser.words("#tree")
         assert "assistant: Done. $1.25" in tree
+        assert "[bash: ] $1.25" in tree, "its answer has no row of its own"
         assert "$2.50" not in tree
         await browser.press("C")
         assert "$1.25" not in browser.words("#tree")
