@@ -33,6 +33,8 @@ _MOST_COLUMNS, _LEAST_COLUMNS = 40, 8
 _TEXT_COLUMNS = 24
 """Width that the column of texts keeps, if its texts are that long."""
 _GAP_COLUMNS = 2
+_SAID_CHARACTERS = 200
+"""Maximum number of characters of a prompt or an answer in a line."""
 MOST_INDENTATION = 120
 """Maximum width of the tree lines before a row, in columns."""
 
@@ -228,6 +230,9 @@ def print_comparison(document: dict[str, Any]) -> None:
         spent = f"{tokens(side['tokens'])} tokens" + (f" · {cost(side['cost'])}" if side["cost"] else "")
         _print("")
         _print(clean(f"{sign} {side['entry_id']}{label} · {side['messages']} messages · {spent}"))
+        for key in ("prompt", "answer"):
+            if side[key]:
+                _print(clean(f"  {key}: {' '.join(side[key].split())[:_SAID_CHARACTERS]}"))
         if side["tools"]:
             _print(clean("  tools: " + ", ".join([f"{name} {count}" for name, count in side["tools"].items()])))
         if side["failed"]:

@@ -79,10 +79,14 @@ def forgotten(session: Session, index: int) -> Forgotten | None:
     summary = compaction.summary or ""
     folded = " ".join(summary.split()).casefold()
     names = {_name(word.rstrip(".:!?")) for word in _WORD.findall(summary)}
+
+    def is_lost(text: str) -> bool:
+        return not _stands_in(" ".join(text.split()).casefold(), folded)
+
     return Forgotten(
-        files=_newest((path, at) for path, at in files.items() if _name(path) not in names and path not in summary),
-        commands=_newest((line, at) for line, at in commands.items() if line.casefold() not in folded),
-        labels=_newest((label, at) for label, at in labels.items() if label.casefold() not in folded),
+        files=_newest((path, at) for path, at in files.items() if _name(path) not in names and is_lost(path)),
+        commands=_newest((line, at) for line, at in commands.items() if is_lost(line)),
+        labels=_newest((label, at) for label, at in labels.items() if is_lost(label)),
     )
 
 
@@ -99,6 +103,17 @@ def _used(message: Message | None) -> list[_Use]:
             path = next((value for value in paths if isinstance(value, str)), "")
             used.append((block.id, path, _first_line(next((value for value in lines if isinstance(value, str)), ""))))
     return used
+
+
+def _stands_in(text: str, summary: str) -> bool:
+    """Tell whether a text stands in a summary as whole words."""
+    at = summary.find(text)
+    while at >= 0:
+        end = at + len(text)
+        if not (summary[at - 1 : at].isalnum() and text[:1].isalnum()) and not summary[end : end + 1].isalnum():
+            return True
+        at = summary.find(text, at + 1)
+    return False
 
 
 def _name(path: str) -> str:

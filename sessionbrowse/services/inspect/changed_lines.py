@@ -40,9 +40,12 @@ def changed_files(call: ToolCallBlock) -> dict[str, ChangedLines]:
 
 
 def changed_words(path: str, added: int | None, removed: int | None) -> str:
-    """Return a path with the numbers of lines added and removed, as far as they are known."""
-    plus = f" +{added:,}" if added is not None else ""
-    return f"{path}{plus}{f' -{removed:,}' if removed else ''}"
+    """Return a path with the numbers of lines added and removed, or with the reason why there are none."""
+    if added is None or removed is None:
+        return f"{path} (lines not known)"
+    if not added and not removed:
+        return f"{path} (unchanged)"
+    return path + (f" +{added:,}" if added else "") + (f" -{removed:,}" if removed else "")
 
 
 def _lines_of(arguments: dict[str, Json]) -> ChangedLines:

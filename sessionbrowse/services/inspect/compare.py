@@ -120,6 +120,7 @@ def _side(session: Session, index: int, entries: list[int]) -> ComparedBranch:
     tools: dict[str, int] = {}
     files: dict[str, ChangedLines] = {}
     failed = _failed_calls(session, entries)
+    without_effect = {call_id for call_id in failed if call_id is not None}
     for at in entries:
         if session.kind(at).role == "assistant" and envelopes[at].tool_calls:
             for call in _calls(session, at):
@@ -127,7 +128,7 @@ def _side(session: Session, index: int, entries: list[int]) -> ComparedBranch:
                 tools[name] = tools.get(name, 0) + 1
                 for path, lines in changed_files(call).items():
                     before = files.get(path, NO_LINES)
-                    files[path] = before if call.id in failed else before + lines
+                    files[path] = before if call.id in without_effect else before + lines
     return ComparedBranch(
         index=index,
         entries=tuple(entries),

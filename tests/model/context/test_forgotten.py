@@ -54,9 +54,12 @@ def test_a_file_is_mentioned_by_path_or_name_and_a_command_by_its_first_line(tmp
 
 
 def test_a_name_within_another_word_is_no_mention(tmp_path: Path) -> None:
-    lost = losses(tmp_path, "See mylogin.py and login.pyc.")
+    summary = "See mylogin.py, login.pyc, src/login.pyc and libsrc/login.pyx; git stashes; networks nowhere."
+    lost = losses(tmp_path, summary)
     assert lost is not None
     assert "src/login.py" in names(lost.files)
+    assert "git stash" in names(lost.commands)
+    assert names(lost.labels) == ["Works Now"]
 
 
 def test_what_the_context_keeps_is_not_forgotten(tmp_path: Path) -> None:
