@@ -3,7 +3,7 @@
 # Both make .venv and install what they need; make setup does only that.
 
 .DELETE_ON_ERROR:
-.PHONY: remake run setup test check format lint types stress package release interop bench docs screenshots recording clean
+.PHONY: remake run setup test check format lint types stress package release interop bench docs screenshots recording fuzz clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -57,6 +57,12 @@ interop: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	@$(PY) -m tests.bench $(ARGS)
+
+# Coverage-guided; FUZZ_SECONDS are shared by four targets. Not on Windows, where the fuzzer does not run.
+FUZZ_SECONDS ?= 1800
+fuzz: $(VENV)/.dev
+	@$(PIP) install 'atheris>=3'
+	@$(PY) -m tests.fuzz $(FUZZ_SECONDS)
 
 docs: $(VENV)/.dev
 	@$(PY) -m tests.documentation.make_docs
