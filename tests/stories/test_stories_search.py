@@ -35,7 +35,7 @@ def test_from_a_word_to_its_entries_in_two_sessions_and_back(story: StoryHome, c
         browser.wait(lambda screen: any("Where do okapis" in line and "3 hits" in line for line in screen.lines()))
         browser.wait(lambda screen: any("user" in line and "An okapi came by" in line for line in screen.lines()))
         browser.press(DOWN, ENTER)
-        browser.wait("“okapi”")
+        browser.wait('"okapi"')
         browser.press("n", "n", "n")
         browser.wait("The barn needs")
         browser.press("n")

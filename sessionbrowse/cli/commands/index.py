@@ -21,6 +21,7 @@ from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_dam
 from sessionbrowse.text import clean, size
 
 PROGRESS_SECONDS = 0.5
+REBUILD = "`sessionbrowse index --rebuild` makes a new one."
 CLEAR_WAIT_S = 10.0
 """Number of seconds for which deleting the index waits for another process that writes it."""
 
@@ -73,8 +74,9 @@ def run_index(arguments: argparse.Namespace) -> int:
                 raise
             status = update(again)
     except sqlite3.Error as error:
-        why = "another program has locked it" if is_locked(error) else str(error)
-        raise Unreadable(f"The index could not be read ({why}).") from error
+        if is_locked(error):
+            raise Unreadable("The index could not be read (another program has locked it).") from error
+        raise Unreadable(f"The index could not be read ({error}). {REBUILD}") from error
     finally:
         shown.clear()
     return _print_status(status, arguments.json)

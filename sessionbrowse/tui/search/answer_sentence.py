@@ -30,7 +30,7 @@ def answer_sentence(
     parts: list[tuple[str, str]] = []
     for wrong, right in instead.items():
         words = ", ".join(right[:MAX_WORDS]) + (" …" if len(right) > MAX_WORDS else "")
-        parts.append((f"“{one_line(wrong, 40)}” was not found; searched {one_line(words, 80)}.", "warning"))
+        parts.append((f'"{one_line(wrong, 40)}" was not found; searched {one_line(words, 80)}.', "warning"))
     if sessions and not instead and ranked and _MEANINGS.get(sessions[0].match):
         parts.append((_MEANINGS[sessions[0].match], "warning"))
     if unread:

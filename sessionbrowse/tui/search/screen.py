@@ -269,7 +269,7 @@ class SearchScreen(ResultsScreen):
             return "Nothing found yet; the disk is still being read."
         if status is not None and not status.sessions:
             return "There are no sessions to search."
-        return f"Nothing matches “{asked}”.{more}"
+        return f'Nothing matches "{asked}".{more}'
 
     def _say_found(self) -> None:
         status: Line = []

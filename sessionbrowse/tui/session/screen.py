@@ -158,7 +158,7 @@ class SessionScreen(PanedScreen):
         if self.moving() is not self.tree_pane.row_list:
             return position
         if self.searched and not self.tree_pane.state.query:
-            return f"“{one_line(self.searched, 24)}” · {position}"
+            return f'"{one_line(self.searched, 24)}" · {position}'
         if not hits:
             return position
         return f"{hit_position(hits, self.tree_pane.row_list.cursor)} · {position}"

@@ -181,7 +181,7 @@ class StatsScreen(CommandScreen[None]):
         words = [] if self._times == ALL else [self._times]
         words.append(shorten_home(cwds[0], self.browser.home) or "(no directory)" if cwds else "all sessions")
         if question.paths is not None:
-            words.append(f"“{self._filter_text}”")
+            words.append(f'"{self._filter_text}"')
         if question.agent is not None:
             words.append(question.agent)
         if question.only is not None:

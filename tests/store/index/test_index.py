@@ -832,6 +832,18 @@ def test_the_status_of_an_index_that_cannot_be_used_says_so(
     assert "cannot be used" in capfd.readouterr().err
 
 
+def test_an_index_that_cannot_be_read_names_the_command_that_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise sqlite3.OperationalError("no such table: files")
+
+    monkeypatch.setattr("sessionbrowse.cli.commands.index.cache_dir", lambda: tmp_path / "cache")
+    monkeypatch.setattr("sessionbrowse.cli.commands.index.update_index", fail)
+    assert main(["index", "--root", str(tmp_path)]) == 1
+    assert "(no such table: files). `sessionbrowse index --rebuild` makes a new one." in capfd.readouterr().err
+
+
 def test_a_sound_index_in_a_directory_without_write_permission_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -268,7 +268,7 @@ def told(browser: Driven) -> str:
 async def test_a_misspelt_word_is_forgiven_and_the_sentence_says_so(demo: dict[str, Any]) -> None:
     async with searching(demo, "cokie") as browser:
         assert "cookie" in browser.words("#found-rows")
-        assert "“cokie” was not found; searched cookie" in told(browser)
+        assert '"cokie" was not found; searched cookie' in told(browser)
         assert "Without tool output: ^t adds it." in told(browser)
         await browser.press("enter")
         marked = [segment.text.lower() for segment in marked_in(browser, "#view")]
@@ -365,7 +365,7 @@ async def test_n_goes_to_the_next_result_in_this_session_then_to_the_next_sessio
         assert "zebra" in [segment.text for segment in marked_in(browser, "#view")]
         await browser.press("n")
         assert "Here a zebra stands" in browser.words("#view")
-        assert "“zebra”" in browser.footer()
+        assert '"zebra"' in browser.footer()
         await browser.press("n")
         assert browser.toasts()[-1] == "This is the last result."
         await browser.press("N")
@@ -406,7 +406,7 @@ async def test_nothing_is_said_to_match_before_the_disk_is_read(demo: dict[str, 
         screen = browser.app.screen
         assert isinstance(screen, SearchScreen)
         client = browser.app.search_client
-        for reading, sentence in ((True, "the disk is still being read"), (False, "Nothing matches “qqqq”")):
+        for reading, sentence in ((True, "the disk is still being read"), (False, 'Nothing matches "qqqq"')):
             client._receive(SearchStatus(sessions=7, has_index=True, has_tools=False, reading=reading))
             for _ in range(20):
                 await asyncio.sleep(0)

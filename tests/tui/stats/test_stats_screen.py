@@ -145,7 +145,7 @@ async def test_a_filter_of_the_list_counts_here_too(demo: dict[str, Any]) -> Non
         await browser.type("refactor")
         await browser.press("enter", "dollar_sign", "tab")
         assert 0 < browser.row_list("#stats-rows").count < 4
-        assert "“refactor”" in browser.screen_text()
+        assert '"refactor"' in browser.screen_text()
 
 
 async def test_a_changed_session_is_counted_again(demo: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
