@@ -1,4 +1,4 @@
-"""Make the pages of `docs/` that the program itself can tell: commands, settings, library, man page (`make docs`)."""
+"""Make the pages of `docs/` that the program itself can tell: commands, screens, settings, library, man page."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import sessionbrowse
 from sessionbrowse.config import example
 from sessionbrowse.model.clean.damage import KINDS
 from tests.documentation.command_pages import man_page, markdown, read_commands
+from tests.documentation.screen_pages import screens
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -23,6 +24,7 @@ def pages() -> dict[Path, str]:
         DOCS / "settings.md": _settings(),
         DOCS / "library.md": _library(),
         DOCS / "damage.md": _damage(),
+        DOCS / "screens.md": screens(),
     }
 
 

@@ -15,7 +15,9 @@ import pytest
 from sessionbrowse.cli import main
 from sessionbrowse.cli.parser import AGENT_NAMES
 from sessionbrowse.demo import make_demo
+from sessionbrowse.tui.commands.contexts import CONTEXT_NAMES, EVERYWHERE
 from tests.documentation.make_docs import DOCS, pages
+from tests.documentation.screen_pages import SCREENS
 
 MADE = pages()
 
@@ -88,3 +90,34 @@ def _keys(value: object, prefix: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from _keys(inner, prefix)
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
+def test_every_link_of_a_page_leads_to_a_file(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_page_of_formats_names_variables_and_versions_that_the_program_knows() -> None:
+    known = "".join(path.read_text() for path in (DOCS.parent / "sessionbrowse").rglob("*.py"))
+    named = set(
+        re.findall(r"`([A-Z]+_[A-Z_]+|sessionDir|firstKeptEntryId|[a-z]+_[a-z_]+)`", (DOCS / "formats.md").read_text())
+    )
+    assert len(named) > 15
+    assert [name for name in sorted(named) if name not in known] == []
+
+
+def test_the_page_of_platforms_names_what_the_program_uses() -> None:
+    known = "".join(path.read_text() for path in (DOCS.parent / "sessionbrowse").rglob("*.py"))
+    calls = (
+        "renameat2 renamex_np F_FULLFSYNC lsof msvcrt.locking fcntl.flock wl-copy xclip xsel pbcopy xdg-open wslview"
+    )
+    page = (DOCS / "platforms.md").read_text()
+    for call in calls.split():
+        assert call in known, call
+        assert call.removeprefix("fcntl.") in page, call
+
+
+def test_every_screen_of_the_program_is_on_its_page() -> None:
+    places = {place for _, _, _, contexts in SCREENS for place in contexts}
+    assert places == set(CONTEXT_NAMES) - {EVERYWHERE}
