@@ -43,8 +43,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             from sessionbrowse.cli.commands.completion import complete
 
             return complete(words[1:])
-        if is_program and not words[0].startswith("-"):
-            _import_msgspec()
         from sessionbrowse.cli.parser import INTERFACES, parse
 
         try:
@@ -112,20 +110,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.flush()
         os._exit(status)
     return status
-
-
-def _import_msgspec() -> None:
-    """Import msgspec without typing_extensions: Python 3.11 has all that msgspec wants of it.
-
-    With it, ten modules more are imported, in a tenth of the run time of `list --limit 50`.
-    """
-    if "typing_extensions" in sys.modules:
-        return
-    sys.modules["typing_extensions"] = None  # type: ignore[assignment]
-    try:
-        import_module("msgspec")
-    finally:
-        del sys.modules["typing_extensions"]
 
 
 def _has_said_shortage(error: Exception, *, ends: bool) -> bool:

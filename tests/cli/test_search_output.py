@@ -128,5 +128,5 @@ def test_a_search_by_the_index_imports_no_more_than_it_needs(tmp_path: Path) -> 
     imported = {line.split("|")[-1].strip() for line in outputs[1].stderr.decode().splitlines()}
     assert b"hello world" in outputs[1].stdout
     assert "sessionbrowse.services.search.ranking" in imported
-    for name in ("inspect", "sessionbrowse.model.context.build", "sessionbrowse.store.read.session_file", "textual"):
+    for name in ("sessionbrowse.model.context.build", "sessionbrowse.store.read.session_file", "textual"):
         assert name not in imported, name
