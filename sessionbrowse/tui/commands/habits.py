@@ -41,6 +41,7 @@ _OWN = {
     "checkpoints": "f3",
     "stats": "f4",
     "cleanup": "f6",
+    "answer_costs": "f8",
     "damage": "f9",
     "doctor": "f9",
     "filter": "",
