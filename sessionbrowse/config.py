@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
-from sessionbrowse.errors import NotFound
+from sessionbrowse.errors import NotFound, meant
 
 APP = "sessionbrowse"
 T = TypeVar("T", bound=msgspec.Struct)
@@ -236,8 +236,6 @@ def _commands_of(tables: list[Any], name: str, problems: list[str]) -> tuple[Cus
 
 
 def _question(key: str, fields: Mapping[str, object], above: str) -> str:
-    from sessionbrowse.text import meant
-
     name = meant(key, fields)
     return f', did you mean "{above}{name}"?' if name else ""
 

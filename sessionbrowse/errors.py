@@ -87,7 +87,7 @@ class RefusedWrite(SessionBrowseError):
 
 
 class EmptyText(RefusedWrite):
-    """A name or label is empty after it was cleaned; taking it away is a change of its own."""
+    """A name or label is empty after cleaning; the change that takes it away must be asked for."""
 
 
 class NothingStays(RefusedWrite):
@@ -152,3 +152,24 @@ def shortage_sentence(error: BaseException) -> str | None:
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         return "Too many files are open; close other programs, or raise the limit of open files (ulimit -n)."
     return None
+
+
+# ---- mistyped words ----------------------------------------------------------------------------------------
+
+
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Return a question that names the one of `names` that a mistyped word may mean, after a blank; else nothing."""
+    name = meant(word, names)
+    return f" Did you mean {name}?" if name else ""
+
+
+def meant(word: str, names: Iterable[str]) -> str:
+    """Return the one of `names` that a mistyped word may mean, or an empty text."""
+    from difflib import get_close_matches
+
+    # The dashes that all options have make no two of them alike.
+    bare = {name.lstrip("-").lower(): name for name in names}
+    typed = word.lstrip("-").lower()
+    begun = [name for name in bare if len(typed) > 1 and name.startswith(typed)]
+    close = begun or get_close_matches(typed, bare, 1, 0.6)
+    return bare[close[0]] if close else ""

@@ -7,7 +7,7 @@ sessions.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from functools import cached_property, lru_cache
 
@@ -237,18 +237,6 @@ def _is_zero_width(character: str) -> bool:
 def plural(count: int, word: str, words: str | None = None) -> str:
     """Return a number with its noun: `1 session`, `2,140 sessions`."""
     return f"{count:,} {word if count == 1 else words or word + 's'}"
-
-
-def meant(word: str, names: Iterable[str]) -> str:
-    """Return the one of `names` that a mistyped word may mean, or an empty text."""
-    from difflib import get_close_matches
-
-    # The dashes that all options have make no two of them alike.
-    bare = {name.lstrip("-").lower(): name for name in names}
-    typed = word.lstrip("-").lower()
-    begun = [name for name in bare if len(typed) > 1 and name.startswith(typed)]
-    close = begun or get_close_matches(typed, bare, 1, 0.6)
-    return bare[close[0]] if close else ""
 
 
 def size(byte_count: float) -> str:

@@ -12,6 +12,6 @@ _HINTS: dict[type[SessionBrowseError], str] = {
 
 
 def with_hint(error: SessionBrowseError) -> str:
-    """Return an error's sentence, and what to type next if there is a hint for it."""
+    """Return an error's sentence, followed by a hint if there is one for this kind of error."""
     hint = _HINTS.get(type(error))
     return error.sentence if hint is None else f"{error.sentence} {hint}"

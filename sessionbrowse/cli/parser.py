@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from sessionbrowse.errors import did_you_mean
 from sessionbrowse.version import __version__
 
 if TYPE_CHECKING:
@@ -151,18 +152,16 @@ class Parser(argparse.ArgumentParser):
         option = next((word for word in unknown if word.startswith("-")), None)
         if option is None:
             self.error(f"there is no place for {named}")
-        self.error(
-            f"there is no option {named}.{_question(option.partition('=')[0], list(self._option_string_actions))}"
-        )
+        self.error(f"there is no option {named}.{did_you_mean(option.partition('=')[0], self._option_string_actions)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
         names = [str(choice) for choice in action.choices]
         if isinstance(action, argparse._SubParsersAction):
-            self.error(f"there is no command {value!r}.{_question(str(value), names) or ' --help lists them.'}")
+            self.error(f"there is no command {value!r}.{did_you_mean(str(value), names) or ' --help lists them.'}")
         raise argparse.ArgumentError(
-            action, f"{value!r} is not one of {', '.join(names)}.{_question(str(value), names)}"
+            action, f"{value!r} is not one of {', '.join(names)}.{did_you_mean(str(value), names)}"
         )
 
     def format_usage(self) -> str:
@@ -197,14 +196,6 @@ def _written(action: argparse.Action) -> str:
     if action.option_strings:
         return action.option_strings[-1] if action.nargs == 0 else f"{action.option_strings[-1]} {name}"
     return f"[{name}{many}]" if action.nargs in ("?", "*") else f"{name}{many}"
-
-
-def _question(word: str, names: Sequence[str]) -> str:
-    """Return a question that names what may be meant, or nothing."""
-    from sessionbrowse.text import meant
-
-    name = meant(word, names)
-    return f" Did you mean {name}?" if name else ""
 
 
 def _parser_of(parser: argparse.ArgumentParser, command: str | None) -> Parser:

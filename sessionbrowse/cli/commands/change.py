@@ -324,16 +324,18 @@ COMMANDS = {
 
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
-    if rename := add("rename", "Give a session another name: adds one line; in omp's files changes the first"):
+    if rename := add(
+        "rename", "Rename a session, by one line added to the file; in omp's files the first line is changed"
+    ):
         add_ref(rename)
         add_text(rename, "name", "NAME", "the new name", "take the name away")
 
-    if label := add("label", "Label an entry, as a checkpoint; adds one line to the file"):
+    if label := add("label", "Label an entry as a checkpoint, by one line added to the file"):
         add_ref(label)
         add_entry(label)
         add_text(label, "text", "TEXT", "the label", "take the label away")
 
-    if checkout := add("checkout", "Let the agent resume at an entry, in the same file; adds one line to it"):
+    if checkout := add("checkout", "Let the agent resume at an entry of the same file, by one line added to it"):
         add_ref(checkout)
         add_entry(checkout)
         add_force(checkout)

@@ -303,7 +303,7 @@ def add_arguments(add: AddCommand) -> None:
         _add_where(prune)
         prune.add_argument("--yes", action="store_true", help="do not ask before the active branch is dropped")
 
-    if shrink := add("shrink", "Copy sessions with short texts in place of large content, or replace them"):
+    if shrink := add("shrink", "Copy sessions with notes in place of large content, or replace them by such copies"):
         add_refs(shrink)
         shrink.add_argument("--images", action="store_true", help="replace images and other media")
         shrink.add_argument(
@@ -313,7 +313,9 @@ def add_arguments(add: AddCommand) -> None:
         _add_where(shrink)
         _add_yes(shrink)
 
-    if doctor := add("doctor", "Find damage in sessions and say what can be done; status 1 if there is any"):
+    if doctor := add(
+        "doctor", "Find damage in sessions and say how to repair it; the exit status is 1 if there is any"
+    ):
         doctor.add_argument("refs", nargs="*", metavar="REF", help="sessions, as for show; without REF all")
         mend = doctor.add_mutually_exclusive_group()
         mend.add_argument("--repair-to", metavar="FILE", help="write a repaired copy to this new file")

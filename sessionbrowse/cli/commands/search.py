@@ -13,7 +13,7 @@ from sessionbrowse.cli.for_agents import MOST_CHARACTERS, short_document
 from sessionbrowse.cli.found import documents_of, fitted_json, fitted_lines, text_of, write_fitted
 from sessionbrowse.cli.parser import AddCommand, add_for_agent, count, scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
-from sessionbrowse.errors import NotFound
+from sessionbrowse.errors import NotFound, did_you_mean
 from sessionbrowse.model.search.patterns import FindFirst, first_spans
 from sessionbrowse.model.search.query import SearchQuery, parse_question
 from sessionbrowse.services.list.snapshot import take_snapshot
@@ -22,7 +22,7 @@ from sessionbrowse.services.search.ranked_page import PER_SESSION, Ranking, grou
 from sessionbrowse.services.search.ranking import Ranker, can_rank
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.index import open_index
-from sessionbrowse.text import json_exact, meant
+from sessionbrowse.text import json_exact
 
 
 def run_search(arguments: argparse.Namespace) -> int:
@@ -101,10 +101,9 @@ def _fields(text: str) -> tuple[str, ...]:
     names = tuple([name.strip() for name in text.split(",") if name.strip()])
     unknown = [name for name in names if name not in HIT_FIELDS]
     if unknown or not names:
-        name = meant(unknown[0], HIT_FIELDS) if unknown else ""
-        question = f". Did you mean {name}?" if name else ""
+        wrong = unknown[0] if unknown else ""
         raise argparse.ArgumentTypeError(
-            f"{unknown[0] if unknown else ''!r} is not one of {', '.join(HIT_FIELDS)}{question}"
+            f"{wrong!r} is not one of {', '.join(HIT_FIELDS)}.{did_you_mean(wrong, HIT_FIELDS)}"
         )
     return names
 

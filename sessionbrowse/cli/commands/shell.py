@@ -61,7 +61,7 @@ def keys(text: str) -> tuple[tuple[str, str], ...]:
     presses = [re.fullmatch(r"(?:(ctrl|alt)\+)?([a-z0-9])", word) for word in text.lower().split()]
     found = [(press[1] or "", press[2]) for press in presses if press is not None]
     if not found or len(found) < len(presses) or not found[0][0]:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a key such as “ctrl+x s”, “alt+s” or “ctrl+o”")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a key such as 'ctrl+x s', 'alt+s' or 'ctrl+o'")
     return tuple(found)
 
 

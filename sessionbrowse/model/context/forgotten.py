@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 
 from msgspec import Struct
 
@@ -17,18 +18,19 @@ from sessionbrowse.format.entries import (
     ToolResultMessage,
     TranscriptNode,
 )
-from sessionbrowse.model.context.build import build
+from sessionbrowse.model.edits import path_of
 from sessionbrowse.model.session.session import Session
 
-_PATH_KEYS = ("path", "file_path", "filePath")
 _COMMAND_KEYS = ("command", "cmd")
 _WORD = re.compile(r"[^\s`'\"<>()\[\]{},;|*]+")
 _SLASH = re.compile(r"[/\\]")
 _SHORTEST_COMMAND = 4
 """Minimum number of characters of a command: shorter ones, such as `ls`, say nothing."""
-
+MOST_JUDGED = 500
+"""Maximum number of texts of each kind that are looked for in a summary, which may be a megabyte."""
 
 _Use = tuple[str | None, str, str]
+"""Id of a call, path, and first line of the command; an empty text stands for none."""
 
 
 class Forgotten(Struct, frozen=True):
@@ -39,23 +41,20 @@ class Forgotten(Struct, frozen=True):
     labels: tuple[tuple[str, int], ...] = ()
 
 
-def forgotten(session: Session, index: int) -> Forgotten | None:
-    """Return what the compaction at `index` forgot; None if the entry is no compaction.
+def forgotten(session: Session, index: int, left_out: Iterable[int]) -> Forgotten:
+    """Return what the compaction at `index` forgot of the entries `left_out`, which are not in the context after it.
 
-    Entries that the context at the compaction still has are not forgotten. A file is mentioned by its path or its name,
-    a command by its first line, blanks joined; case counts only for files.
+    A file is mentioned by its path or its name, a command by its first line, blanks joined; case counts only for names
+    of files. Of each kind the newest `MOST_JUDGED` are judged.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
     """
-    compaction = session.entry(index)
-    if not isinstance(compaction, Compaction):
-        return None
     files: dict[str, int] = {}
     commands: dict[str, int] = {}
     labels: dict[str, int] = {}
-    calls: dict[str | None, list[_Use]] = {}
-    for at in sorted([left.index for left in build(session, index).left_out]):
+    calls: dict[str | None, _Use] = {}
+    for at in sorted([place for place in left_out if place < index]):
         mark = session.labels.get(at)
         if mark is not None:
             _put(labels, mark.text, at)
@@ -66,54 +65,49 @@ def forgotten(session: Session, index: int) -> Forgotten | None:
         entry = session.entry(at)
         message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
         used = _used(message)
-        if isinstance(message, ToolResultMessage):
+        if isinstance(message, ToolResultMessage) and (answered := calls.pop(message.tool_call_id, None)):
             # Trees show a call in the row of its result.
-            used = calls.pop(message.tool_call_id, [])
+            used = [answered]
         for call_id, path, command in used:
             if call_id is not None:
-                calls[call_id] = [(None, path, command)]
+                calls[call_id] = (None, path, command)
             if path:
                 _put(files, path, at)
             if len(command) >= _SHORTEST_COMMAND:
                 _put(commands, command, at)
-    summary = compaction.summary or ""
+    compaction = session.entry(index)
+    summary = (compaction.summary if isinstance(compaction, Compaction) else None) or ""
     folded = " ".join(summary.split()).casefold()
     names = {_name(word.rstrip(".:!?")) for word in _WORD.findall(summary)}
-
-    def is_lost(text: str) -> bool:
-        return not _stands_in(" ".join(text.split()).casefold(), folded)
-
     return Forgotten(
-        files=_newest((path, at) for path, at in files.items() if _name(path) not in names and is_lost(path)),
-        commands=_newest((line, at) for line, at in commands.items() if is_lost(line)),
-        labels=_newest((label, at) for label, at in labels.items() if is_lost(label)),
+        files=_lost({path: at for path, at in files.items() if _name(path) not in names}, folded),
+        commands=_lost(commands, folded),
+        labels=_lost(labels, folded),
     )
 
 
 def _used(message: Message | None) -> list[_Use]:
-    """Return id, path and first line of the command of each call in a message; an empty text stands for none."""
+    """Return the calls in a message."""
     if isinstance(message, BashExecutionMessage):
         return [(None, "", _first_line(message.command))]
     content = message.content if isinstance(message, AssistantMessage) else None
     used: list[_Use] = []
     for block in content if isinstance(content, tuple | list) else ():
         if isinstance(block, ToolCallBlock) and isinstance(block.arguments, dict):
-            paths = (block.arguments.get(key) for key in _PATH_KEYS)
             lines = (block.arguments.get(key) for key in _COMMAND_KEYS)
-            path = next((value for value in paths if isinstance(value, str)), "")
-            used.append((block.id, path, _first_line(next((value for value in lines if isinstance(value, str)), ""))))
+            command = next((value for value in lines if isinstance(value, str)), "")
+            used.append((block.id, path_of(block.arguments), _first_line(command)))
     return used
 
 
-def _stands_in(text: str, summary: str) -> bool:
-    """Tell whether a text stands in a summary as whole words."""
-    at = summary.find(text)
-    while at >= 0:
-        end = at + len(text)
-        if not (summary[at - 1 : at].isalnum() and text[:1].isalnum()) and not summary[end : end + 1].isalnum():
-            return True
-        at = summary.find(text, at + 1)
-    return False
+def _lost(places: dict[str, int], summary: str) -> tuple[tuple[str, int], ...]:
+    """Return the newest texts that stand nowhere in a summary as whole words, newest first."""
+    found = []
+    for text, at in islice(reversed(places.items()), MOST_JUDGED):
+        wanted = re.escape(" ".join(text.split()).casefold())
+        if re.search(rf"(?<!\w){wanted}(?!\w)" if text[:1].isalnum() else rf"{wanted}(?!\w)", summary) is None:
+            found.append((text, at))
+    return tuple(found)
 
 
 def _name(path: str) -> str:
@@ -129,7 +123,3 @@ def _put(places: dict[str, int], text: str, index: int) -> None:
     """Note the last place of a text, as the newest of all."""
     places.pop(text, None)
     places[text] = index
-
-
-def _newest(items: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    return tuple(reversed(list(items)))

@@ -23,6 +23,7 @@ from sessionbrowse.format.entries import (
 )
 from sessionbrowse.model.context.message import SUMMARY_ROLES, ContextMessage
 from sessionbrowse.model.context.token_estimate import estimate
+from sessionbrowse.model.edits import path_of
 
 Part = Literal["system", "summary", "user", "assistant", "thinking", "calls", "results", "images", "other"]
 
@@ -100,8 +101,8 @@ def _files_read(messages: Iterable[ContextMessage]) -> dict[str | None, str]:
     for message in messages:
         for block in message.blocks:
             if isinstance(block, ToolCallBlock) and block.id is not None and block.name == _READ:
-                path = block.arguments.get("path") if isinstance(block.arguments, dict) else None
-                if isinstance(path, str):
+                path = path_of(block.arguments)
+                if path:
                     files[block.id] = path
     return files
 

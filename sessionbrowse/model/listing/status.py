@@ -57,7 +57,7 @@ def _odd(line: bytes) -> _Said | None:
     is_said = entry.get("kind") == "entry" and entry.get("schema") == TRANSCRIPT_SCHEMA
     message = entry.get("message") if is_said or entry.get("type") == "message" else None
     if not isinstance(message, dict):
-        # For JavaScript an empty list is a value, other empty values count as no message.
+        # omp asks whether the message is true: in JavaScript an empty list is, while null, 0 and "" are not.
         return (None, None, False) if message or message == [] else None
     content = message.get("content")
     blocks = content if isinstance(content, list) else []

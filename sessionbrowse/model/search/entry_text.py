@@ -12,7 +12,7 @@ ROLES = (
 )
 """The roles of messages, and the types of other entries, that have searched text."""
 SUMMARIES = tuple(_SAYING_TYPES)
-"""The types of entries that are summaries."""
+"""The entry types whose text is a summary."""
 
 
 def may_have_text(kind: str, raw: bytes) -> bool:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
 
-from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.errors import SessionBrowseError, did_you_mean
 from sessionbrowse.model.search.patterns import BadPattern, MatchSpan, compiled
 from sessionbrowse.model.search.words import find_whole, find_word, is_cjk, literal, original_offsets, words_of
 
@@ -269,10 +269,7 @@ def _one_of(key: str, value: str, allowed: tuple[str, ...]) -> str:
 
 
 def _unknown(key: str, value: str, known: tuple[str, ...]) -> BadSearch:
-    from sessionbrowse.text import meant
-
-    name = meant(value, known)
-    return BadSearch(f"{key}: takes {', '.join(known)}, not '{value}'.{f' Did you mean {name}?' if name else ''}")
+    return BadSearch(f"{key}: takes {', '.join(known)}, not '{value}'.{did_you_mean(value, known)}")
 
 
 def _roles(value: str) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ def _answered_call(session: Session, index: int) -> Call | None:
 
 
 def _calls_of(session: Session, caller: int) -> dict[str, Call]:
-    """Return the calls of one answer by id. The last answer's are cached: the results of its calls follow it."""
+    """Return the calls of an answer by id; the answer asked for last is cached, because its results come in a row."""
     kept = _LAST_CALLS.get(session)
     if kept is not None and kept[0] == caller:
         return kept[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
 from msgspec import Struct
 
@@ -14,43 +14,48 @@ from sessionbrowse.model.usage.identity import MAX_DOLLARS
 
 
 class BranchCosts(Struct, frozen=True, eq=False):
-    """US dollars by entry index: of the entry alone, and of the entry with all below it. Without a price they are 0."""
+    """US dollars by entry index: of the entry alone, and of its branch from the branch point on; 0 without a price."""
 
     own: array[float]
-    below: array[float]
-
-    def branch(self, session: Session, index: int) -> float:
-        """Return the dollars of the branch that an entry is on, from the entry after the branch point on."""
-        parent = session.parents[index]
-        while parent != ROOT and len(session.children(parent)) == 1:
-            index, parent = parent, session.parents[parent]
-        return self.below[index]
-
-    def since(self, session: Session, index: int, rows: Container[int]) -> float:
-        """Return the dollars of an entry and of the entries before it that have no row, such as answers of only calls.
-
-        `rows` are the entries that have rows.
-        """
-        spent, parent = self.own[index], session.parents[index]
-        while parent != ROOT and parent not in rows and len(session.children(parent)) == 1:
-            spent, parent = spent + self.own[parent], session.parents[parent]
-        return spent
+    branch: array[float]
 
 
-def branch_costs(session: Session) -> BranchCosts:
-    """Return the costs in a session, in one pass over its entries.
+def branch_costs(session: Session, before: BranchCosts | None = None) -> BranchCosts:
+    """Return the costs in a session, in one pass; `before` has those of its first entries, which are read no more.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
     """
-    rules, parents = session.rules, session.parents
-    own = array("d", bytes(8 * len(parents)))
-    for index, envelope in enumerate(session.envelopes):
-        spent = counted(rules, envelope)
-        if spent is not None and 0 < spent.cost <= MAX_DOLLARS:
-            own[index] = spent.cost
-    below = array("d", own)
-    for index in reversed(display_order(session, None)):
+    count = len(session.parents)
+    if before is not None and len(before.own) == count:
+        return before
+    own = array("d", before.own if before is not None else ())
+    for index in range(len(own), count):
+        spent = counted(session.rules, session.envelopes[index])
+        own.append(spent.cost if spent is not None and 0 < spent.cost <= MAX_DOLLARS else 0)
+    parents, order = session.parents, display_order(session, None)
+    branch = array("d", own)
+    for index in reversed(order):
         if parents[index] != ROOT:
-            below[parents[index]] += below[index]
-    return BranchCosts(own, below)
+            branch[parents[index]] += branch[index]
+    for index in order:
+        if _continues(session, index):
+            branch[index] = branch[parents[index]]
+    return BranchCosts(own, branch)
+
+
+def row_costs(session: Session, costs: BranchCosts, rows: Container[int]) -> Mapping[int, float]:
+    """Return for each of `rows` the dollars of its entry and of those before it without a row, such as mere calls."""
+    spent: dict[int, float] = {}
+    hidden: dict[int, float] = {}
+    for index in display_order(session, None):
+        parent = session.parents[index]
+        since = costs.own[index] + (hidden.pop(parent, 0) if _continues(session, index) else 0)
+        (spent if index in rows else hidden)[index] = since
+    return spent
+
+
+def _continues(session: Session, index: int) -> bool:
+    """Tell whether an entry goes on with the branch of its parent."""
+    parent = session.parents[index]
+    return parent != ROOT and len(session.children(parent)) == 1

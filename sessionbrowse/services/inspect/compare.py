@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sessionbrowse.format.entries import (
     AssistantMessage,
@@ -17,7 +18,7 @@ from sessionbrowse.format.envelope import Spending
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
 from sessionbrowse.model.usage.agent_total import totals
-from sessionbrowse.services.inspect.changed_lines import NO_LINES, ChangedLines, changed_files
+from sessionbrowse.services.inspect.changed_lines import NO_LINES, ChangedLines, changed_file, changed_lines
 from sessionbrowse.text import parse_time
 
 
@@ -25,7 +26,7 @@ class ComparedBranch(Struct, frozen=True, kw_only=True):
     """A branch below the common ancestor. `entries` are its indexes, oldest first; `index` is the last of them.
 
     `messages` counts the user and assistant messages, `tools` the calls of each tool; `files` are the paths that edit
-    and write calls name, with the lines that calls without an error changed; `failed` counts the results of tools that
+    and write calls name, with the lines that they changed; `failed` counts the results of tools that
     are errors. `prompt` and `answer` are the indexes of the first prompt and the last answer. `span_ms` is the time
     from the first entry to the last one.
     """
@@ -119,16 +120,16 @@ def _side(session: Session, index: int, entries: list[int]) -> ComparedBranch:
     envelopes = session.envelopes
     tools: dict[str, int] = {}
     files: dict[str, ChangedLines] = {}
-    failed = _failed_calls(session, entries)
-    without_effect = {call_id for call_id in failed if call_id is not None}
+    results = _results(session, entries)
+    by_call = {result.tool_call_id: result for result in results if result.tool_call_id is not None}
     for at in entries:
         if session.kind(at).role == "assistant" and envelopes[at].tool_calls:
             for call in _calls(session, at):
                 name = call.name or "(no name)"
                 tools[name] = tools.get(name, 0) + 1
-                for path, lines in changed_files(call).items():
-                    before = files.get(path, NO_LINES)
-                    files[path] = before if call.id in without_effect else before + lines
+                if path := changed_file(call):
+                    result = by_call.get(call.id) if call.id is not None else None
+                    files[path] = files.get(path, NO_LINES) + changed_lines(call, result)
     return ComparedBranch(
         index=index,
         entries=tuple(entries),
@@ -136,23 +137,23 @@ def _side(session: Session, index: int, entries: list[int]) -> ComparedBranch:
         tools=dict(sorted(tools.items(), key=lambda counted: (-counted[1], counted[0]))),
         files=files,
         spent=totals(session.rules, [envelopes[at] for at in entries]),
-        failed=len(failed),
+        failed=sum([result.is_error is True for result in results]),
         prompt=next((at for at in entries if session.kind(at).role == "user"), None),
         answer=next((at for at in reversed(entries) if session.kind(at).role == "assistant"), None),
         span_ms=_span_ms(session, entries),
     )
 
 
-def _failed_calls(session: Session, entries: list[int]) -> list[str | None]:
-    """Return the ids of the calls whose results are errors."""
-    failed = []
+def _results(session: Session, entries: list[int]) -> list[ToolResultMessage]:
+    """Return the results of tools, without the contents, which may be large."""
+    found = []
     for at in entries:
         if session.kind(at).role == "toolResult":
             entry = session.entry(at)
             message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
-            if isinstance(message, ToolResultMessage) and message.is_error is True:
-                failed.append(message.tool_call_id)
-    return failed
+            if isinstance(message, ToolResultMessage):
+                found.append(replace(message, content=None))
+    return found
 
 
 def _span_ms(session: Session, entries: list[int]) -> int | None:

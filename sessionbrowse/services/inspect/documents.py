@@ -99,9 +99,9 @@ def context_document(session: Session, at: int | None = None) -> Document:
 def _forgotten(session: Session, built: build.Context) -> Document | None:
     """Return the losses of the compaction that the context begins with; None without a compaction."""
     compactions = [one.index for one in built.messages if isinstance(one.message, Compaction) and one.index is not None]
-    found = forgotten(session, compactions[-1]) if compactions else None
-    if found is None:
+    if not compactions:
         return None
+    found = forgotten(session, compactions[-1], [left.index for left in built.left_out])
     return {
         "entry_id": session.ids[compactions[-1]],
         "files": [path for path, _ in found.files],

@@ -197,7 +197,7 @@ def find_path(reference: str, files: Iterable[FoundFile], named: Callable[[], li
         return path
     wanted = reference.casefold()
     if not wanted:
-        raise NoSuchSession("Name a session: a path, an id, a name, or the beginning of an id.")
+        raise NoSuchSession("No session is named: give a path, an id, a name, or the beginning of an id.")
     exact: list[str] = []
     beginning: list[str] = []
     for file in files:

@@ -11,6 +11,7 @@ from sessionbrowse.model.context.model_windows import context_window
 from sessionbrowse.model.context.token_parts import ContextItem, context_items, largest_items, tokens_by_part
 from sessionbrowse.model.context.token_parts import Part as TokenPart
 from sessionbrowse.model.context.used_tokens import UsedTokens, used_tokens
+from sessionbrowse.model.edits import path_of
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.parts import EntryLink, FittedPart, LazyPart, LinePart, Part, warm
@@ -77,7 +78,7 @@ def context_parts(context: Context) -> list[Part]:
 
 
 def largest_parts(context: Context, items: Sequence[ContextItem]) -> list[Part]:
-    """Return the largest items of a context, each a link to its entry; all but the first are folded."""
+    """Return the largest items of a context, each a link to its entry; a fold holds those after the first five."""
     messages = {message.index: message for message in context.messages}
     results = {
         message.message.tool_call_id: message.index
@@ -117,7 +118,8 @@ def _item_link(item: ContextItem, index: int, message: ContextMessage, results: 
 def _call_words(call: ToolCallBlock) -> str:
     """Return the name of a tool, and the path or command that it got."""
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
-    given = next((value for key in ("path", "command") if isinstance(value := arguments.get(key), str)), "")
+    command = arguments.get("command")
+    given = path_of(arguments) or (command if isinstance(command, str) else "")
     return f"{call.name} {given[:100]}".strip()
 
 

@@ -41,14 +41,6 @@ def written_diff_parts(diff: str, *, prefix: Line | None = None) -> list[Part]:
     return text_parts(diff, prefix=prefix, styler=style_diff, hang=True)
 
 
-def written_diff_counts(diff: str) -> tuple[int, int]:
-    """Return the numbers of lines that the agent's own diff adds and removes."""
-    lines = diff.split("\n")
-    added = sum([line.startswith("+") and not line.startswith("+++") for line in lines])
-    removed = sum([line.startswith("-") and not line.startswith("---") for line in lines])
-    return added, removed
-
-
 def style_diff(line: str) -> Line:
     """Return the spans of one line of a diff."""
     roles = _ROLES.get(line[:1], "dim")

@@ -35,16 +35,7 @@ from sessionbrowse.model.tree.tool_callers import caller_of
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.json_style import style_json
 from sessionbrowse.tui.layout.markdown import markdown_parts
-from sessionbrowse.tui.layout.parts import (
-    FactPart,
-    FittedPart,
-    ItemsPart,
-    LazyPart,
-    LinePart,
-    Part,
-    text_parts,
-    warm,
-)
+from sessionbrowse.tui.layout.parts import FactPart, FittedPart, ItemsPart, LazyPart, LinePart, Part, text_parts, warm
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import GLYPHS, folder_name, one_line, status_words
 from sessionbrowse.tui.reading.forgotten_view import forgotten_parts

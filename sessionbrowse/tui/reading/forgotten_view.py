@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from sessionbrowse.model.context.build import build
 from sessionbrowse.model.context.forgotten import forgotten
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.text import plural
@@ -16,8 +17,8 @@ from sessionbrowse.tui.paint.words import one_line
 
 def forgotten_parts(session: Session, index: int) -> list[Part]:
     """Return a fold for the files, commands and labels that a summary does not mention, with links to their entries."""
-    lost = forgotten(session, index)
-    kinds = () if lost is None else (("file", lost.files), ("command", lost.commands), ("label", lost.labels))
+    lost = forgotten(session, index, [left.index for left in build(session, index).left_out])
+    kinds = (("file", lost.files), ("command", lost.commands), ("label", lost.labels))
     return [
         Fold([(f"{plural(len(found), kind)} not in the summary", "warning")], partial(_links, found))
         for kind, found in kinds

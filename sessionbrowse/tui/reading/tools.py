@@ -10,28 +10,20 @@ import msgspec
 from pygments.lexer import Lexer
 
 from sessionbrowse.format.entries import Block, ImageBlock, TextBlock, ToolCallBlock, ToolResultMessage
+from sessionbrowse.model.edits import EDIT_KEYS, WRITTEN_KEYS, edits_of, path_of, written_diff, written_diff_counts
 from sessionbrowse.text import clean, json_exact
 from sessionbrowse.tui.layout.highlight import lexer_for_path, lexer_named
 from sessionbrowse.tui.layout.images import ImagePart
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.reading.diffs import (
-    count_spans,
-    edit_counts,
-    edit_parts,
-    written_diff_counts,
-    written_diff_parts,
-)
+from sessionbrowse.tui.reading.diffs import count_spans, edit_counts, edit_parts, written_diff_parts
 from sessionbrowse.tui.reading.texts import BAR, Detail, output_parts, parts_and_rest, value_parts
 
 LONGEST_SHORT = 120
 """Maximum length of an argument that is shown beside the tool's name."""
 
-_PATH_KEYS = ("path", "file_path", "filePath")
 _INTENT_KEYS = ("i", "_i", "intent")
-_EDIT_KEYS = (("oldText", "newText"), ("old_string", "new_string"), ("old_text", "new_text"))
-_SHOWN_AS_EDIT = frozenset({"edits", *[key for keys in _EDIT_KEYS for key in keys]})
-_WRITTEN_KEYS = ("content", "file_text")
+_SHOWN_AS_EDIT = frozenset({"edits", *[key for keys in EDIT_KEYS for key in keys]})
 _RESULT_PREFIX: Line = [("  ", "")]
 # `12:text` or `12|text`: lines numbered by a read tool cannot be lexed as code.
 _NUMBERED_LINE = re.compile(r"\s*\d+[:|→\t]")
@@ -100,37 +92,6 @@ def result_parts(
     return parts
 
 
-def edits_of(arguments: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the pairs of old and new text in an edit tool's arguments; an empty result for other tools."""
-    pairs: list[tuple[str, str]] = []
-    listed = arguments.get("edits")
-    for edit in listed if isinstance(listed, list) else [arguments]:
-        if not isinstance(edit, dict):
-            return []
-        for old_key, new_key in _EDIT_KEYS:
-            old, new = edit.get(old_key), edit.get(new_key, "" if old_key in edit else None)
-            if isinstance(old, str) and isinstance(new, str):
-                pairs.append((old, new))
-                break
-        else:
-            return []
-    return pairs
-
-
-def written_diff(result: ToolResultMessage | None) -> str | None:
-    """Return the diff with line numbers that an edit tool stored beside its result."""
-    details = result.details if result is not None else None
-    diff = details.get("diff") if isinstance(details, dict) else None
-    return diff if isinstance(diff, str) and diff.strip() else None
-
-
-def path_of(arguments: Any) -> str:
-    """Return the path among a call's arguments; empty if there is none."""
-    if not isinstance(arguments, dict):
-        return ""
-    return next((value for key in _PATH_KEYS if isinstance(value := arguments.get(key), str)), "")
-
-
 def is_short(value: Any) -> bool:
     """Return True if an argument is short enough to be shown beside the tool's name."""
     if isinstance(value, str):
@@ -145,7 +106,7 @@ def _argument_parts(
     for key, value in arguments.items():
         if is_short(value) or (edits and key in _SHOWN_AS_EDIT):
             continue
-        if key in _WRITTEN_KEYS and isinstance(value, str) and (path := path_of(arguments)):
+        if key in WRITTEN_KEYS and isinstance(value, str) and (path := path_of(arguments)):
             parts += output_parts(
                 value, detail, prefix=[*BAR, ("+ ", "good")], lexer=lexer_for_path(path), roles="good"
             )

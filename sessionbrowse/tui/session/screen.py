@@ -17,6 +17,7 @@ from sessionbrowse.tui.commands.contexts import SESSION, TREE, VIEW
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.paint.words import one_line
+from sessionbrowse.tui.reading.find_entry import ENTRY_IS_GONE
 from sessionbrowse.tui.reading.views import VIEWS, ViewedEntry
 from sessionbrowse.tui.session.entry_pane import EntryPane
 from sessionbrowse.tui.session.titles import facts_line, hit_position, path_line
@@ -240,8 +241,13 @@ class SessionScreen(PanedScreen):
 
     def go_to_entry(self, index: int) -> None:
         """Put the cursor on an entry that a link names, and show the entry."""
+        session = self.session
+        # The file may have been rewritten since the link was shown.
+        if session is None or index >= len(session.ids):
+            self.browser.say(ENTRY_IS_GONE, "warning")
+            return
         self.entry_pane.view = "entry"
-        self.tree_pane.wanted = (index, self.session.ids[index] if self.session is not None else None)
+        self.tree_pane.wanted = (index, session.ids[index])
         self.tree_pane.show(self.tree_pane.state)
 
     def on_text_view_link_clicked(self, event: TextView.LinkClicked) -> None:

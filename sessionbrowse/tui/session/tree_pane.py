@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree.lazy_rows import Row, Rows
-from sessionbrowse.model.usage.branch_costs import BranchCosts, branch_costs
+from sessionbrowse.model.usage.branch_costs import BranchCosts, branch_costs, row_costs
 from sessionbrowse.store.own.remembered_views import SessionView
-from sessionbrowse.tui.data.jobs import Outcome
+from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.find_entry import ENTRY_IS_GONE, find_again
 from sessionbrowse.tui.session.row_texts import RowTexts
@@ -41,7 +41,7 @@ class TreePane:
         self._shows_label_times = False
         self._shows_answer_costs = False
         self._costs: BranchCosts | None = None
-        self._counted: Session | None = None
+        self._row_costs: Mapping[int, float] | None = None
         self._style = TreeStyle(now_ms=0, home="")
         self._painted_shift = 0
         self._texts: RowTexts | None = None
@@ -111,10 +111,12 @@ class TreePane:
             self.wanted = (None, session.leaf_id if at_end else before.ids[index])
         if before is not None and len(session.ids) < len(before.ids):
             # The file was rewritten: the current rows belong to the old file, so the list is emptied.
-            self.shown, self._stood, self._costs = NOTHING_SHOWN, None, None
+            self.shown, self._stood = NOTHING_SHOWN, None
             self.row_list.set_rows([])
         # A program may have rewritten the file, with other entries at the same places.
         ids = before.ids if before is not None else ()
+        if session.ids[: len(ids)] != ids:
+            self._costs = self._row_costs = None
         self.row_list.marks = {
             at for at in self.row_list.marks if isinstance(at, int) and session.ids[at : at + 1] == ids[at : at + 1]
         }
@@ -275,29 +277,36 @@ class TreePane:
             marked=self.marked,
             leaf=self.shown.nearest(self.session.parents, self.session.leaf) if self.session is not None else None,
             words=tuple(self.state.query.lower().split()),
-            costs=self._costs,
-            answer_costs=self._shows_answer_costs,
-            rows=self.shown.position_of,
+            branch_costs=self._costs.branch if self._costs is not None else (),
+            row_costs=self._row_costs,
         )
 
     def toggle_answer_costs(self) -> None:
         """Show or hide the cost of each answer."""
         self._shows_answer_costs = not self._shows_answer_costs
+        self._row_costs = None
         self._count_costs()
         self.restyle()
         self.row_list.refresh()
 
     def _count_costs(self) -> None:
-        """Count the costs of a session in the background, if rows show any."""
-        session = self.session
-        if session is None or session is self._counted or not (self._shows_answer_costs or self.shown.branch_points):
+        """Count the costs that rows show, in the background; entries that were counted before are not read again."""
+        session, before = self.session, self._costs
+        if session is None or not (self._shows_answer_costs or self.shown.branch_points):
             return
-        self._counted = session
-        self._screen.lane("costs", self._take_costs).ask(lambda job: branch_costs(session))
+        rows = self.shown.position_of if self._shows_answer_costs else None
+        if rows is None and before is not None and len(before.own) == len(session.parents):
+            return
+
+        def count(job: Job) -> tuple[BranchCosts, Mapping[int, float] | None]:
+            costs = branch_costs(session, before)
+            return costs, row_costs(session, costs, rows) if rows is not None else None
+
+        self._screen.lane("costs", self._take_costs).ask(count)
 
     def _take_costs(self, outcome: Outcome) -> None:
         # A file that can no longer be read has no costs; the other panes say so.
-        self._costs = outcome.value if outcome.error is None else None
+        self._costs, self._row_costs = outcome.value if outcome.error is None else (None, None)
         self.restyle()
         self.row_list.refresh()
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
 from sessionbrowse.model.session.session import LabelMark, Session
 from sessionbrowse.model.tree.rows import Row
-from sessionbrowse.model.usage.branch_costs import BranchCosts
 from sessionbrowse.text import clean, cost, parse_time
 from sessionbrowse.tui.layout.parts import overlay
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
@@ -29,9 +28,8 @@ _ROLE_LOOKS = {"user": "user", "assistant": "assistant", "developer": "note", "s
 class TreeStyle(Struct, frozen=True, kw_only=True):
     """Settings of all rows: `words` are the lower-case words of the search, `marked` is the entry to compare with.
 
-    `leaf` is the entry that carries the leaf's mark: the leaf, or its nearest ancestor that has a row. `costs` is None
-    until they are counted; with `answer_costs` each row shows what its answers cost. `rows` are the entries that have
-    a row.
+    `leaf` is the entry that carries the leaf's mark: the leaf, or its nearest ancestor that has a row. `branch_costs`
+    are the dollars of each entry's branch; `row_costs` those that the column of costs shows, None if it is hidden.
     """
 
     now_ms: float
@@ -40,9 +38,8 @@ class TreeStyle(Struct, frozen=True, kw_only=True):
     marked: int | None = None
     leaf: int | None = None
     words: tuple[str, ...] = ()
-    costs: BranchCosts | None = None
-    answer_costs: bool = False
-    rows: Container[int] = ()
+    branch_costs: Sequence[float] = ()
+    row_costs: Mapping[int, float] | None = None
 
 
 def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle, shift: int = 0) -> Line:
@@ -60,24 +57,21 @@ def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle
         right.append((" ◆ marked", "accent strong"))
     if row.index == style.leaf:
         right.append((" ← leaf", "accent"))
-    right += cost_spans(session, row, width, style)
+    right += cost_spans(row, width, style)
     room = width - line_width(left) - line_width(right) - 1
     shown = fit(text_spans(session, row, text, style), max(8, room))
     return sides([*left, *shown], right, width, least=8)
 
 
-def cost_spans(session: Session, row: Row, width: int, style: TreeStyle) -> Line:
-    """Return the cost of the branch that begins at a row, in wide panes, or of its answer if the column is shown."""
-    costs = style.costs
-    # Lines that were added since are counted a moment later.
-    if costs is None or row.index >= len(costs.own):
+def cost_spans(row: Row, width: int, style: TreeStyle) -> Line:
+    """Return the cost of the branch that begins at a row; if the column of costs is shown, that of its answers."""
+    if style.row_costs is not None:
+        spent = style.row_costs.get(row.index)
+        return [(f" {cost(spent) if spent else '':>{_COST_CELLS}}", "good")]
+    # Entries that were added since are counted a moment later.
+    if row.connector is None or width < _LEAST_WIDTH_FOR_COSTS or row.index >= len(style.branch_costs):
         return []
-    if style.answer_costs:
-        own = costs.since(session, row.index, style.rows)
-        return [(f" {cost(own) if own else '':>{_COST_CELLS}}", "good")]
-    if row.connector is None or width < _LEAST_WIDTH_FOR_COSTS:
-        return []
-    spent = costs.branch(session, row.index)
+    spent = style.branch_costs[row.index]
     return [(f" {cost(spent)}", "dim")] if spent else []
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
-from sessionbrowse.model.context.forgotten import Forgotten, forgotten
+from sessionbrowse.model.context.build import build
+from sessionbrowse.model.context.forgotten import MOST_JUDGED, Forgotten, forgotten
 from sessionbrowse.store.read.session_file import open_session
 from tests.support.session_files import answer, entry, header, user, written
 
@@ -16,7 +18,7 @@ def call(entry_id: str, parent: str, name: str, **arguments: Any) -> bytes:
     )
 
 
-def losses(tmp_path: Path, summary: str, kept: str = "u2", *more: bytes) -> Forgotten | None:
+def losses(tmp_path: Path, summary: str, kept: str = "u2", *more: bytes) -> Forgotten:
     lines = [
         user("u1", None, "Mend the login."),
         call("a1", "u1", "read", path="src/login.py"),
@@ -27,12 +29,13 @@ def losses(tmp_path: Path, summary: str, kept: str = "u2", *more: bytes) -> Forg
         entry("message", "b1", "t4", message={"role": "bashExecution", "command": "git stash", "output": ""}),
         entry("label", "l1", "b1", targetId="a2", label="Works Now"),
         *more,
-        user("u2", "l1", "Go on."),
+        user("u2", f"x{len(more) - 1}" if more else "l1", "Go on."),
         call("a5", "u2", "read", path="src/kept.py"),
         entry("compaction", "c1", "a5", summary=summary, firstKeptEntryId=kept, tokensBefore=9),
     ]
     session = open_session(str(written(tmp_path, header(), *lines)))
-    return forgotten(session, session.index_by_id["c1"])
+    index = session.index_by_id["c1"]
+    return forgotten(session, index, [left.index for left in build(session, index).left_out])
 
 
 def names(found: tuple[tuple[str, int], ...]) -> list[str]:
@@ -41,7 +44,6 @@ def names(found: tuple[tuple[str, int], ...]) -> list[str]:
 
 def test_what_the_summary_does_not_mention_is_forgotten_newest_first(tmp_path: Path) -> None:
     lost = losses(tmp_path, "Nothing of note.")
-    assert lost is not None
     assert names(lost.files) == ["src/login.py", "src/session store.py"]
     assert names(lost.commands) == ["git stash", "pytest -q tests/login"]
     assert lost.labels == (("Works Now", 2),)
@@ -56,7 +58,6 @@ def test_a_file_is_mentioned_by_path_or_name_and_a_command_by_its_first_line(tmp
 def test_a_name_within_another_word_is_no_mention(tmp_path: Path) -> None:
     summary = "See mylogin.py, login.pyc, src/login.pyc and libsrc/login.pyx; git stashes; networks nowhere."
     lost = losses(tmp_path, summary)
-    assert lost is not None
     assert "src/login.py" in names(lost.files)
     assert "git stash" in names(lost.commands)
     assert names(lost.labels) == ["Works Now"]
@@ -66,6 +67,13 @@ def test_what_the_context_keeps_is_not_forgotten(tmp_path: Path) -> None:
     assert losses(tmp_path, "Nothing.", kept="u1") == Forgotten()
 
 
-def test_only_a_compaction_forgets(tmp_path: Path) -> None:
-    session = open_session(str(written(tmp_path, header(), user("u1", None, "x"))))
-    assert forgotten(session, 0) is None
+def test_thousands_of_texts_in_a_megabyte_of_summary_take_moments(tmp_path: Path) -> None:
+    more = []
+    parent = "l1"
+    for number in range(2 * MOST_JUDGED):
+        more.append(call(f"x{number}", parent, "bash", command=f"make {number} " + "a" * 50))
+        parent = f"x{number}"
+    began = time.monotonic()
+    lost = losses(tmp_path, "make 1 " + "a" * 1_000_000, "u2", *more)
+    assert time.monotonic() - began < 20
+    assert len(lost.commands) == MOST_JUDGED

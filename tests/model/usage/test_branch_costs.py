@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from array import array
 from pathlib import Path
 
 import pytest
 
-from sessionbrowse.model.usage.branch_costs import branch_costs
+from sessionbrowse.model.usage.branch_costs import BranchCosts, branch_costs, row_costs
 from tests.support.session_files import answer, header, opened, user
 
 
@@ -31,17 +32,26 @@ def test_a_branch_costs_what_its_entries_cost(seed: int, tmp_path: Path) -> None
         here = {name}
         while more := {one for one, above in parent.items() if above in here} - here:
             here |= more
-        assert costs.below[index] == sum(price[one] for one in here)
+        above = parent[name]
+        if above is None or sum(other == above for other in parent.values()) > 1:
+            assert costs.branch[index] == sum(price[one] for one in here)
+        else:
+            assert costs.branch[index] == costs.branch[session.index_by_id[above]]
         assert costs.own[index] == price[name]
+    for shown in ({*range(40)}, {index for index in range(40) if dice.random() < 0.5} | {0}):
+        spent = row_costs(session, costs, shown)
+        assert set(spent) == shown
+        if len(shown) == 40:
+            assert sum(spent.values()) == sum(price.values())
 
 
 def test_a_branch_begins_after_the_branch_point(tmp_path: Path) -> None:
     lines = [user("u1", None, "x"), priced("a1", "u1", 1), priced("a2", "a1", 2), priced("a3", "a2", 4)]
     session = opened(tmp_path, header(), *lines, priced("b1", "a1", 8))
     costs, at = branch_costs(session), session.index_by_id
-    assert costs.branch(session, at["a3"]) == 6, "a3 is on the branch that begins with a2"
-    assert costs.branch(session, at["b1"]) == 8
-    assert costs.branch(session, at["a1"]) == 15
+    assert costs.branch[at["a3"]] == 6, "a3 is on the branch that begins with a2"
+    assert costs.branch[at["b1"]] == 8
+    assert costs.branch[at["a1"]] == 15
 
 
 def test_a_row_costs_what_came_since_the_row_before_it(tmp_path: Path) -> None:
@@ -49,19 +59,29 @@ def test_a_row_costs_what_came_since_the_row_before_it(tmp_path: Path) -> None:
     session = opened(tmp_path, header(), *lines, priced("b1", "a1", 8))
     costs, at = branch_costs(session), session.index_by_id
     rows = {at["u1"], at["a3"], at["b1"]}
-    assert costs.since(session, at["a3"], rows) == 6, "a2 has no row; a1 belongs to two branches"
-    assert costs.since(session, at["b1"], rows) == 8
-    assert costs.since(session, at["a3"], {*rows, at["a2"]}) == 4
+    spent = row_costs(session, costs, rows)
+    assert spent == {at["u1"]: 0, at["a3"]: 6, at["b1"]: 8}, "a2 has no row; a1 belongs to two branches"
+    assert row_costs(session, costs, {*rows, at["a2"]})[at["a3"]] == 4
+
+
+def test_only_new_entries_are_read_again(tmp_path: Path) -> None:
+    lines = [header(), user("u1", None, "x"), priced("a1", "u1", 1), priced("a2", "a1", 2)]
+    first = branch_costs(opened(tmp_path, *lines))
+    session = opened(tmp_path, *lines, priced("b1", "a1", 8))
+    again = branch_costs(session, BranchCosts(array("d", [0, 5, 2]), first.branch))
+    assert list(again.own) == [0, 5, 2, 8], "those of before are taken as they are"
+    assert list(again.branch) == [15, 15, 2, 8]
+    assert branch_costs(session, again) is again
 
 
 def test_ten_thousand_entries_below_each_other_are_no_recursion(tmp_path: Path) -> None:
     lines = [user("e0", None, "x"), *[priced(f"e{n}", f"e{n - 1}", 0.5) for n in range(1, 10_000)]]
     costs = branch_costs(opened(tmp_path, header(), *lines))
-    assert costs.below[0] == 9_999 * 0.5
+    assert costs.branch[0] == 9_999 * 0.5
 
 
 def test_absurd_prices_cost_nothing(tmp_path: Path) -> None:
     costs = branch_costs(
         opened(tmp_path, header(), user("u1", None, "x"), priced("a1", "u1", -3), priced("a2", "a1", 1e300))
     )
-    assert list(costs.below) == [0, 0, 0]
+    assert list(costs.branch) == [0, 0, 0]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.cli import main
-from sessionbrowse.format.entries import ToolCallBlock
+from sessionbrowse.format.entries import ToolCallBlock, ToolResultMessage
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.services.inspect.changed_lines import ChangedLines, changed_files
+from sessionbrowse.services.inspect.changed_lines import ChangedLines, changed_file, changed_lines
 from sessionbrowse.services.inspect.compare import compare, compare_document
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.reading.compare_view import NARROWEST_PAIR, compare_parts
@@ -122,8 +122,10 @@ def test_the_command_line_prints_errors_and_the_stop_reason(tmp_path: Path, caps
 )
 def test_the_lines_that_a_call_changes(arguments: dict[str, Json], lines: ChangedLines) -> None:
     asked = ToolCallBlock(id="c", name="edit", arguments={"path": "a.py", **arguments})
-    assert changed_files(asked) == {"a.py": lines}
-    assert changed_files(ToolCallBlock(id="c", name="read", arguments={"path": "a.py"})) == {}
+    assert (changed_file(asked), changed_lines(asked, None)) == ("a.py", lines)
+    assert changed_lines(asked, ToolResultMessage(is_error=True)) == ChangedLines(0, 0)
+    assert changed_lines(asked, ToolResultMessage(details={"diff": "+1 x\n+2 y\n-1 z"})) == ChangedLines(2, 1)
+    assert changed_file(ToolCallBlock(id="c", name="read", arguments={"path": "a.py"})) == ""
 
 
 def test_lines_of_calls_without_an_error_are_counted_and_shown(

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from sessionbrowse.format.entries import AssistantMessage, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
 from sessionbrowse.format.entries import ToolResultMessage as Result
+from sessionbrowse.model.edits import written_diff_counts
 from sessionbrowse.store.read.blobs import read_blob
 from sessionbrowse.text import clean_lines
 from sessionbrowse.tui.layout.folds import Fold, cut_at
@@ -25,7 +26,7 @@ from sessionbrowse.tui.layout.parts import SHOWN_FIRST, LazyPart, LinePart, Part
 from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
 from sessionbrowse.tui.outside.viewer import NoViewer, show_image
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.reading.diffs import edit_counts, edit_parts, style_diff, written_diff_counts
+from sessionbrowse.tui.reading.diffs import edit_counts, edit_parts, style_diff
 from sessionbrowse.tui.reading.messages import message_parts
 from sessionbrowse.tui.reading.texts import Detail, output_parts
 from sessionbrowse.tui.reading.tools import call_parts
