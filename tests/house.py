@@ -47,6 +47,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "exports: a page without requests, Markdown, JSONL, JSON": 330,
     "ranking sessions by relevance": 700,
     "ranking from names as one text, until the page is settled": 30,
+    "ids and states of found entries from the index alone": 75,
     "search by relevance in the browser: sessions with their hits, two orders, from hit to hit": 330,
     "words as people type them, exact matches first, and ranking in large stores": 420,
     "search by relevance on the command line: groups of hits, bounds, fields": 200,

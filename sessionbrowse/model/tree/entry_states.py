@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from sessionbrowse.model.session.session import Session
+if TYPE_CHECKING:
+    from sessionbrowse.model.session.session import Session
 
-_BOUNDARIES = ("compaction", "reset_boundary")
+BOUNDARIES = ("compaction", "reset_boundary")
+"""The types of entries before which others may be compacted."""
 
 
 class EntryStates:
@@ -32,11 +35,11 @@ class EntryStates:
     @cached_property
     def _boundary(self) -> int:
         """The position on the active branch of the last compaction or reset, 0 if there is none."""
-        if not any(kind.type in _BOUNDARIES for kind in self._session.columns.kinds.all):
+        if not any(kind.type in BOUNDARIES for kind in self._session.columns.kinds.all):
             return 0
         from sessionbrowse.model.context.message import last_of_type
 
-        return last_of_type(self._session, self._branch, *_BOUNDARIES) or 0
+        return last_of_type(self._session, self._branch, *BOUNDARIES) or 0
 
     @cached_property
     def _before_boundary(self) -> frozenset[int]:

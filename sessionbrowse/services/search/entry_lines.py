@@ -9,8 +9,6 @@ from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
 from sessionbrowse.format.oversized_line import reduce_line
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.session.records import Reader
-from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.store.read.content import BLOCK_BYTES, closing, file_blocks, open_content
 
 _GAP_BYTES = 4 * 1024
@@ -58,6 +56,10 @@ def _end_of_block(places: Sequence[tuple[int, int, int]], number: int) -> int:
 
 def streamed_lines(summary: Summary) -> Iterator[tuple[int, bytes]]:
     """Yield the index and the line of every entry of a session file."""
+    # As a rule all files are in the index, and a search starts faster without these modules.
+    from sessionbrowse.model.session.records import Reader
+    from sessionbrowse.model.session.rules import RULES
+
     try:
         descriptor = open_content(summary.path)
     except Unreadable:

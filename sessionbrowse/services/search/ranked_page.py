@@ -243,10 +243,10 @@ class Page:
         if candidate.is_placed or not candidate.found:
             return
         candidate.is_placed = True
-        tree = self._searcher.trees.tree(candidate.summary)
-        if tree is not None:
+        outline = self._searcher.trees.outline(candidate.summary, candidate.row)
+        if outline is not None:
             for each in candidate.found:
-                each.state, each.entry_id = tree.state(each.index), tree.entry_id(each.index)
+                each.state, each.entry_id = outline.state(each.index), outline.entry_id(each.index)
 
     def _name_hit(self, candidate: MatchingSession) -> list[Hit]:
         summary = candidate.summary

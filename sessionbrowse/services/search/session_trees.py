@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree.entry_states import EntryStates
+from sessionbrowse.services.search.entry_outline import EntryOutline, outline_of
 from sessionbrowse.store.index.index import Index
-from sessionbrowse.store.index.indexed_session import session_from_index
+from sessionbrowse.store.index.rows import FileRow
 from sessionbrowse.text import parse_time
+
+if TYPE_CHECKING:
+    from sessionbrowse.model.session.session import Session
 
 KEPT_TREES = 4
 """Maximum number of cached trees; few are enough, because hits come session by session."""
@@ -86,6 +90,9 @@ class SessionTreeCache:
         """Return the tree of a session, None if it cannot be read."""
         tree = self._trees.get(summary.path)
         if tree is None:
+            # The page of a search needs no tree as a rule, and starts faster without this module.
+            from sessionbrowse.store.index.indexed_session import session_from_index
+
             try:
                 session = session_from_index(self._index, summary.path, summary.agent) if self._index else None
                 if session is None:
@@ -100,6 +107,12 @@ class SessionTreeCache:
                 self._trees.pop(next(iter(self._trees)))
             self._trees[summary.path] = tree
         return tree
+
+    def outline(self, summary: Summary, row: FileRow | None) -> EntryOutline | SessionTree | None:
+        """Return the ids and states of entries: from a session's row in the index if that tells them, else its tree."""
+        if summary.path in self._trees or row is None or self._index is None:
+            return self.tree(summary)
+        return outline_of(self._index, row) or self.tree(summary)
 
     def knows_labels(self, summary: Summary) -> bool:
         """Return True if the labels of the session are cached and the session has not changed since."""

@@ -25,12 +25,13 @@ class Vocabulary:
         """Return the words that fit `wanted`, without the word itself, with their weights."""
         if len(wanted) < 2:
             return {}
-        found = set(self._with("\n" + key_of(wanted)))
-        if len(wanted) >= LEAST_INSIDE:
-            found.update(self._with(wanted))
+        key = key_of(wanted)
+        if len(key) >= LEAST_INSIDE:
+            # A word that contains `wanted` contains its key too, so the list is searched once.
+            found = set(self._with(key))
         else:
-            for part in (f"_{wanted}_", f"_{wanted}\n"):
-                found.update(self._with(part))
+            pieces = [wanted] if len(wanted) >= LEAST_INSIDE else [f"_{wanted}_", f"_{wanted}\n"]
+            found = {word for piece in ("\n" + key, *pieces) for word in self._with(piece)}
         found.discard(wanted)
         weights = {word: weight for word in found if (weight := fit(wanted, word))}
         best = sorted(weights, key=lambda word: (-weights[word], len(word), word))[:MAX_FORMS]

@@ -41,7 +41,7 @@ from sessionbrowse.store.index.schema import (
 )
 
 if TYPE_CHECKING:
-    from sessionbrowse.store.index.packed_entries import Part, Places
+    from sessionbrowse.store.index.packed_places import Part, Places
 
 BULK_BYTES = 64 * 1024 * 1024
 """Number of bytes from which several processes read the files, each writing a shard of its own."""
@@ -152,12 +152,12 @@ class Index:
         Raises:
             ValueError: the stored positions are damaged.
         """
-        from sessionbrowse.store.index.packed_entries import unpack_places
+        from sessionbrowse.store.index.packed_places import unpack_places
 
         return unpack_places([places for (places,) in self._parts(row, "places")])
 
     def _parts(self, row: FileRow, *columns: str) -> list[list[bytes]]:
-        from sessionbrowse.store.index.packed_entries import opened_parts
+        from sessionbrowse.store.index.packed_places import opened_parts
 
         query = f"SELECT first, count, {', '.join(columns)} FROM entries WHERE file = ?"
         parts = [part for each in self.databases_of(row) for part in each.execute(query, (row.row,)).fetchall()]

@@ -18,32 +18,18 @@ from msgspec import Struct
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES
 from sessionbrowse.model.session.columns import Columns, Kind, Time
-from sessionbrowse.model.session.parents import ROOT
-from sessionbrowse.store.index.rows import damaged, opened, sealed
-
-_COMPRESSION = 1
-_ID_CHARACTERS = 8
-
-Part = tuple[bytes, bytes]
-"""A run of entries in the index: their positions in the file and their facts, both packed as bytes."""
-
-
-class Places(Struct, frozen=True):
-    """Byte offsets and sizes of the lines of consecutive entries."""
-
-    offsets: array[int]
-    sizes: array[int]
-
-
-class _PackedPlaces(Struct, array_like=True):
-    """Packed positions. `offsets` and `lines` map an entry's position to its value; they omit predictable values.
-
-    A predictable offset is the end of the entry before; a predictable line number is the next one.
-    """
-
-    sizes: bytes
-    offsets: dict[int, int]
-    lines: dict[int, int]
+from sessionbrowse.store.index.packed_places import (
+    COMPRESSION,
+    ID_CHARACTERS,
+    PackedPlaces,
+    Part,
+    opened_places,
+    pack_integers,
+    parents_of,
+    unpack_integers,
+    unpacked_ids,
+    unpacked_places,
+)
 
 
 class _PackedFacts(Struct, array_like=True):
@@ -65,15 +51,13 @@ class _PackedFacts(Struct, array_like=True):
 
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode_places = msgspec.msgpack.Decoder(_PackedPlaces).decode
-_decode_row_entries = msgspec.msgpack.Decoder(tuple[bytes, bytes]).decode
 _decode_facts = msgspec.msgpack.Decoder(_PackedFacts).decode
 
 
 class PackedColumns(Columns):
     """Columns from the index; values that take long to unpack are unpacked when they are first used."""
 
-    def __init__(self, parts: Sequence[tuple[_PackedPlaces, _PackedFacts]]) -> None:
+    def __init__(self, parts: Sequence[tuple[PackedPlaces, _PackedFacts]]) -> None:
         super().__init__(parts[0][1].kinds if parts else ())
         self._parts = [facts for _, facts in parts]
         with_calls = [facts for facts in self._parts if facts.has_calls]
@@ -84,10 +68,10 @@ class PackedColumns(Columns):
         del self.ids, self.parent_ids
         for places, facts in parts:
             first = len(self.sizes)
-            sizes, offsets, lines = _unpacked_places(places)
+            sizes, offsets = unpacked_places(places)
             self.sizes.extend(sizes)
             self.offsets.extend(offsets)
-            self.lines.extend(lines)
+            self.lines.extend(_unpacked_lines(places, len(sizes)))
             codes = unpack_integers(facts.codes)
             if len(codes) != len(sizes) or max(codes, default=-1) >= len(facts.kinds):
                 raise ValueError("damaged entries")
@@ -102,7 +86,7 @@ class PackedColumns(Columns):
     @cached_property
     def ids(self) -> list[str | None]:  # type: ignore[override]
         """The ids of all entries."""
-        return list(chain.from_iterable(_unpacked_ids(facts.ids) for facts in self._parts))
+        return list(chain.from_iterable(unpacked_ids(facts.ids) for facts in self._parts))
 
     @cached_property
     def parent_ids(self) -> list[str | None]:  # type: ignore[override]
@@ -123,10 +107,7 @@ class PackedColumns(Columns):
         """The positions of all parents; None if they can only be found by ids."""
         if not self.is_sound:
             return None
-        found = list(range(ROOT, len(self) - 1))
-        for place, parent in self._parts[0].parents.items():
-            found[place] = parent if isinstance(parent, int) else ROOT
-        return found
+        return parents_of(len(self), self._parts[0].parents)
 
 
 def pack(columns: Columns) -> Part:
@@ -135,7 +116,7 @@ def pack(columns: Columns) -> Part:
     Raises:
         UnicodeEncodeError: a text has half a surrogate pair, which cannot be encoded.
     """
-    places = _PackedPlaces(
+    places = PackedPlaces(
         pack_integers(columns.sizes),
         _jumps(columns.offsets, columns.sizes),
         _jumps(columns.lines, None),
@@ -158,7 +139,7 @@ def pack(columns: Columns) -> Part:
         columns.has_calls,
         columns.calls_repeat,
     )
-    return zlib.compress(_encode(places), _COMPRESSION), zlib.compress(_encode(facts), _COMPRESSION)
+    return zlib.compress(_encode(places), COMPRESSION), zlib.compress(_encode(facts), COMPRESSION)
 
 
 def unpack(parts: Iterable[Part]) -> PackedColumns:
@@ -168,36 +149,9 @@ def unpack(parts: Iterable[Part]) -> PackedColumns:
         ValueError: the bytes were not made by `pack`.
     """
     try:
-        return PackedColumns([(_opened_places(places), _opened_facts(facts)) for places, facts in parts])
+        return PackedColumns([(opened_places(places), _opened_facts(facts)) for places, facts in parts])
     except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError, IndexError, OverflowError) as error:
         raise ValueError("damaged entries") from error
-
-
-def sealed_part(file: int, first: int, count: int, part: Part) -> Part:
-    """Return a part with checksums that bind it to its place: the file's id, the first entry and the number of them."""
-    places, packed = part
-    return sealed(places, f"{file} {first} {count}"), sealed(packed, f"{file} {first} {count}")
-
-
-def opened_parts(file: int, parts: Sequence[tuple[int, int, Sequence[bytes]]], begin: int = 0) -> list[list[bytes]]:
-    """Return the values of the parts of a file from entry `begin` on, in order and without their checksums.
-
-    Each part is given as its first entry, the number of its entries, and the values.
-
-    Raises:
-        sqlite3.DatabaseError: a part is damaged, missing, or another file's.
-    """
-    found = []
-    expected = begin
-    try:
-        for first, count, values in sorted(parts):
-            if first != expected:
-                raise ValueError("damaged entries")
-            expected += count
-            found.append([bytes(opened(value, f"{file} {first} {count}")) for value in values])
-    except (TypeError, ValueError) as error:
-        raise damaged("entries are damaged") from error
-    return found
 
 
 def ends_at(entries: Columns, last: int) -> bool:
@@ -205,49 +159,17 @@ def ends_at(entries: Columns, last: int) -> bool:
     return (entries.offsets[-1] if len(entries) else 0) == last
 
 
-def unpack_places(parts: Iterable[bytes]) -> Places:
-    """Return the places of all entries; `parts` are the packed positions (the first value) of every `Part`.
-
-    Raises:
-        ValueError: the bytes were not made by `pack`.
-    """
-    found = Places(array("q"), array("q"))
-    try:
-        for part in parts:
-            sizes, offsets, _ = _unpacked_places(_opened_places(part))
-            found.offsets.extend(offsets)
-            found.sizes.extend(sizes)
-    except (zlib.error, msgspec.MsgspecError, IndexError, OverflowError) as error:
-        raise ValueError("damaged entries") from error
-    return found
-
-
-def _opened_places(packed: bytes) -> _PackedPlaces:
-    return _decode_places(zlib.decompress(packed))
-
-
 def _opened_facts(packed: bytes) -> _PackedFacts:
     return _decode_facts(zlib.decompress(packed))
 
 
-def _unpacked_places(places: _PackedPlaces) -> tuple[array[int], array[int], array[int]]:
-    sizes = array("q", unpack_integers(places.sizes))
-    offsets = _run_on(places.offsets, sizes)
+def _unpacked_lines(places: PackedPlaces, count: int) -> array[int]:
     lines = array("q")
-    starts = [*sorted(places.lines), len(sizes)]
-    for place, behind in pairwise(starts):
+    for place, behind in pairwise([*sorted(places.lines), count]):
         lines.extend(range(places.lines[place], places.lines[place] + behind - place))
-    if not len(sizes) == len(offsets) == len(lines):
+    if len(lines) != count:
         raise ValueError("damaged entries")
-    return sizes, offsets, lines
-
-
-def _run_on(jumps: dict[int, int], sizes: array[int]) -> array[int]:
-    offsets = array("q")
-    starts = [*sorted(jumps), len(sizes)]
-    for place, behind in pairwise(starts):
-        offsets.extend(accumulate([size + 1 for size in sizes[place : behind - 1]], initial=jumps[place]))
-    return offsets
+    return lines
 
 
 def _jumps(values: array[int], sizes: array[int] | None) -> dict[int, int]:
@@ -263,78 +185,18 @@ def _jumps(values: array[int], sizes: array[int] | None) -> dict[int, int]:
     return jumps
 
 
-def pack_row_entries(entries: Sequence[int], ends: Sequence[int]) -> bytes:
-    """Pack the entry numbers of text rows: `entries` ascending, `ends` the positions where each row's entries end."""
-    gaps = [entry - before for before, entry in zip([0, *entries], entries, strict=False)]
-    counts = [end - before for before, end in zip([0, *ends], ends, strict=False)]
-    return zlib.compress(_encode((pack_integers(gaps), pack_integers(counts))), _COMPRESSION)
-
-
-def unpack_row_entries(packed: bytes) -> list[Sequence[int]]:
-    """Return for each text row the numbers of its entries.
-
-    Raises:
-        ValueError: the bytes were not made by `pack_row_entries`.
-    """
-    try:
-        gaps, counts = _decode_row_entries(zlib.decompress(packed))
-    except (zlib.error, msgspec.MsgspecError) as error:
-        raise ValueError("damaged rows") from error
-    entries = list(accumulate(unpack_integers(gaps)))
-    ends = list(accumulate(unpack_integers(counts)))
-    return [entries[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
-
-
-def pack_integers(numbers: Sequence[int]) -> bytes:
-    """Pack non-negative numbers into bytes: their width, then all lowest bytes, all second bytes, and so on.
-
-    Similar bytes are then adjacent, which compresses well.
-    """
-    largest = max(numbers, default=0)
-    width = max(1, (largest.bit_length() + 7) // 8)
-    item = 8 if largest > 0xFFFFFFFF else 4
-    wide = array("Q" if item == 8 else "I", numbers).tobytes()
-    return bytes([width]) + b"".join([wide[plane::item] for plane in range(width)])
-
-
-def unpack_integers(packed: bytes) -> array[int]:
-    """Unpack numbers from bytes.
-
-    Raises:
-        ValueError: the bytes were not made by `pack_integers`.
-    """
-    width = packed[0] if packed else 0
-    if not 1 <= width <= 8 or (len(packed) - 1) % width:
-        raise ValueError("damaged entries")
-    count = (len(packed) - 1) // width
-    item = 4 if width <= 4 else 8
-    wide = bytearray(count * item)
-    for plane in range(width):
-        wide[plane::item] = packed[1 + plane * count : 1 + (plane + 1) * count]
-    numbers = array("I" if item == 4 else "Q")
-    numbers.frombytes(bytes(wide))
-    return numbers
-
-
 def _packed_ids(ids: Sequence[str | None]) -> bytes | list[str | None]:
     """Pack ids; most have eight hex digits, which fit into four bytes."""
     try:
         joined = "".join(ids)  # type: ignore[arg-type]
     except TypeError:
         return list(ids)
-    if set(map(len, ids)) <= {_ID_CHARACTERS}:  # type: ignore[arg-type]
+    if set(map(len, ids)) <= {ID_CHARACTERS}:  # type: ignore[arg-type]
         with suppress(ValueError):
             packed = bytes.fromhex(joined)
             if packed.hex() == joined:
                 return packed
     return list(ids)
-
-
-def _unpacked_ids(packed: bytes | list[str | None]) -> list[str | None]:
-    if isinstance(packed, list):
-        return packed
-    digits = packed.hex()
-    return [digits[at : at + _ID_CHARACTERS] for at in range(0, len(digits), _ID_CHARACTERS)]
 
 
 def _packed_parents(

@@ -14,7 +14,7 @@ from pathlib import Path
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.index.rows import OVERVIEW_TABLES, words_sum
-from sessionbrowse.store.index.usage_layout import SETTLED_TABLES, USAGE_TABLES
+from sessionbrowse.store.index.settled import SETTLED_TABLES, USAGE_TABLES
 from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW
 from sessionbrowse.store.system.locks import take_lock
 

@@ -1,4 +1,4 @@
-"""The index's answers that take all files together, such as what each project cost."""
+"""The layout of the tables of paid requests, and the answers that take all files together, such as projects' costs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,18 @@ import sqlite3
 from collections.abc import Iterable
 
 from sessionbrowse.store.index.rows import opened, sealed
+
+USAGE_TABLES = """
+CREATE TABLE usage (
+    file INTEGER PRIMARY KEY, identities BLOB NOT NULL, sums BLOB NOT NULL, requests BLOB NOT NULL
+);
+"""
+"""The requests of files, a row for each; the main database's row wins over that of a shard, as it is newer."""
+
+SETTLED_TABLES = """
+CREATE TABLE settled (name TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
+"""
+"""Answers that take all files together, all about the same versions of the files."""
 
 
 def read_settled(connection: sqlite3.Connection, name: str) -> bytes | None:

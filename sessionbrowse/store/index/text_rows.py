@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from itertools import chain, islice
 
 from sessionbrowse.model.search.words import fold_foreign, words_in
-from sessionbrowse.store.index.packed_entries import pack_row_entries, unpack_row_entries
+from sessionbrowse.store.index.packed_places import pack_row_entries, unpack_row_entries
 from sessionbrowse.store.index.rows import damaged, opened, sealed, words_sum
 from sessionbrowse.store.index.schema import TEXT_TABLES
 

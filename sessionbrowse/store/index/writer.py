@@ -15,7 +15,8 @@ from sessionbrowse.agents import Marks
 from sessionbrowse.model.session.columns import Columns, joined
 from sessionbrowse.model.usage.request import FileRequests
 from sessionbrowse.store.find.discover import FoundFile, stamp_of
-from sessionbrowse.store.index.packed_entries import Part, ends_at, opened_parts, pack, sealed_part, unpack
+from sessionbrowse.store.index.packed_entries import ends_at, pack, unpack
+from sessionbrowse.store.index.packed_places import Part, opened_parts, sealed_part
 from sessionbrowse.store.index.read_file import IndexedFile, read_for_index, read_growth
 from sessionbrowse.store.index.read_state import State
 from sessionbrowse.store.index.rows import FileRow, opened, pack_summary, sealed

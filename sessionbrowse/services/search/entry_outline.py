@@ -1,0 +1,71 @@
+"""Read the ids and states of a session's entries from the index alone, which takes less time than its tree."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from msgspec import Struct
+
+from sessionbrowse.errors import Unreadable
+from sessionbrowse.format.json_value import BadJson, loads
+from sessionbrowse.model.session.parents import ROOT
+from sessionbrowse.model.tree.entry_states import BOUNDARIES
+from sessionbrowse.store.index.index import Index
+from sessionbrowse.store.index.packed_places import unpack_links, unpack_places
+from sessionbrowse.store.index.rows import ORDINARY, FileRow
+from sessionbrowse.store.read.content import SHORT_HEAD_BYTES, read_at
+
+_LEAST_VERSION = 2
+"""The version of the format since which entries have the ids that are in the file."""
+
+
+class EntryOutline(Struct, frozen=True):
+    """The ids of entries, and the entries on the active branch; none of them is compacted."""
+
+    ids: list[str | None]
+    active: frozenset[int]
+
+    def state(self, index: int) -> str:
+        """Return the state of an entry: `active` or `abandoned`."""
+        return "active" if index in self.active else "abandoned"
+
+    def entry_id(self, index: int) -> str | None:
+        """Return the id of an entry; None if it was written after the session was indexed."""
+        return self.ids[index] if index < len(self.ids) else None
+
+
+def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
+    """Return the outline of a session; None if only its tree tells ids and states."""
+    if row.kind != ORDINARY:
+        return None
+    try:
+        parts = index.entry_parts(row)
+        if len(parts) != 1:
+            return None
+        places, links = unpack_places([parts[0][0]]), unpack_links(parts[0][1])
+    except (ValueError, sqlite3.Error):
+        return None
+    if links is None or not links.ids or not links.ids[-1] or not links.types.isdisjoint(BOUNDARIES):
+        return None
+    # Behind the last entry, there may be another that is not in the index.
+    if places.offsets[-1] + places.sizes[-1] + 1 != row.size or not _has_own_ids(row.path, places.offsets[0]):
+        return None
+    active: set[int] = set()
+    at = len(links.parents) - 1
+    while at != ROOT:
+        active.add(at)
+        at = links.parents[at]
+    return EntryOutline(links.ids, frozenset(active))
+
+
+def _has_own_ids(path: str, size: int) -> bool:
+    """Tell by the header, in the first `size` bytes, whether entries keep the ids that are in the file."""
+    if size > SHORT_HEAD_BYTES:
+        return False
+    try:
+        values = [loads(line) for line in read_at(path, 0, size).splitlines()]
+    except (BadJson, Unreadable):
+        return False
+    headers = [each for each in values if isinstance(each, dict) and each.get("type") == "session"]
+    version = headers[0].get("version") if len(headers) == 1 else None
+    return isinstance(version, int) and version >= _LEAST_VERSION
