@@ -3,7 +3,7 @@
 # Both make .venv and install what they need; make setup does only that.
 
 .DELETE_ON_ERROR:
-.PHONY: remake run setup test check format lint types stress package release interop bench docs screenshots recording fuzz clean
+.PHONY: remake run setup test coverage check format lint types stress package release interop bench docs screenshots recording fuzz clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,11 +24,24 @@ setup: $(VENV)/.dev
 
 # Tests in terminals wait as much as they work: two workers more than there are cores. What Python and pytest compile is
 # kept, also where the environment says otherwise: each worker, and each program that a test starts, would do it again.
-test: $(VENV)/.dev
-	@PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -q -n "$$($(PY) -c 'import os; print((os.cpu_count() or 1) + 2)')" --dist worksteal $(ARGS)
+PYTEST = PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -q -n "$$($(PY) -c 'import os; print((os.cpu_count() or 1) + 2)')" --dist worksteal
 
-check: lint types
-	@$(MAKE) --no-print-directory test
+test: $(VENV)/.dev
+	@$(PYTEST) $(ARGS)
+
+# The floors below the interfaces, by their own tests and those of the command line.
+FLOORS := format model store services manager
+FLOOR_TESTS := tests/agents tests/agreement tests/cli tests/faults tests/test_properties.py $(FLOORS:%=tests/%)
+COVERED_PERCENT := 95
+
+coverage: $(VENV)/.dev
+	@$(PYTEST) $(FLOOR_TESTS) --cov --cov-report=
+	@for floor in $(FLOORS); do echo "coverage of $$floor:" && $(PY) -m coverage report --format=total \
+		--precision=1 --include="sessionbrowse/$$floor/*" --fail-under=$(COVERED_PERCENT) || exit 1; done
+
+# Every test once: those of the floors while they are measured, then the others.
+check: lint types coverage
+	@$(PYTEST) $(FLOOR_TESTS:%=--ignore=%)
 
 format: $(VENV)/.dev
 	@$(BIN)/ruff format --quiet .

@@ -132,9 +132,9 @@ def test_labels_and_projects_are_filtered_by_words_and_time(capfd, demo: Path):
     assert {each["label"] for each in found} >= {"jwt-works"}
     assert len(found) < len(every)
     times = sorted(each["time"] for each in every)
-    day = times[len(times) // 2][:10]
-    late = json.loads(asked(capfd, demo, "labels", "--since", day, "--json"))
-    early = json.loads(asked(capfd, demo, "labels", "--until", day, "--json"))
+    middle = times[len(times) // 2]
+    late = json.loads(asked(capfd, demo, "labels", "--since", middle, "--json"))
+    early = json.loads(asked(capfd, demo, "labels", "--until", middle, "--json"))
     assert 0 < len(late) < len(every)
     assert 0 < len(early) < len(every)
     assert {each["entry_id"] for each in late} | {each["entry_id"] for each in early} == {e["entry_id"] for e in every}

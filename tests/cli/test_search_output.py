@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.cli import main
+from tests.support.file_helpers import unmeasured_environ
 from tests.support.index_support import answer, folder, header, user, write
 from tests.support.story_support import StoryHome
 
@@ -117,7 +117,8 @@ def test_results_that_the_limit_cuts_are_announced(
 
 def test_a_search_by_the_index_imports_no_more_than_it_needs(tmp_path: Path) -> None:
     write(folder(tmp_path) / "a.jsonl", header("a"), user("1", None, "hello world"))
-    env = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_STATE_HOME": str(tmp_path / "state")}
+    own = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "XDG_STATE_HOME": str(tmp_path / "state")}
+    env = {**unmeasured_environ(), **own}
     program = [sys.executable, "-X", "importtime", "-m", "sessionbrowse"]
     outputs = [
         subprocess.run(

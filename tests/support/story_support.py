@@ -72,6 +72,8 @@ class StoryHome:
             "COLORTERM": "truecolor",
             "LANG": "C.UTF-8",
             "PYTHONPATH": str(PROJECT_ROOT),
+            # Under `make coverage` the programs are measured too.
+            **{name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")},
             **more,
         }
 

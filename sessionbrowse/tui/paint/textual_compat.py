@@ -22,6 +22,7 @@ from textual import events, on
 from textual._compositor import ChopsUpdate, Compositor
 from textual._compositor import LayoutUpdate as LayoutUpdate
 from textual.app import App
+from textual.css.errors import StylesheetError
 from textual.geometry import Size
 from textual.message_pump import MessagePump
 from textual.notifications import Notification
@@ -187,7 +188,9 @@ class CompatApp(LateTimers, App[int], inherit_bindings=False):
         """
         if self._exit or self.is_short:
             return
-        sentence = shortage_sentence(error)
+        # Textual reports the error by which a style sheet could not be read only as the context of its own error.
+        hidden = error.__context__ if isinstance(error, StylesheetError) else None
+        sentence = shortage_sentence(hidden or error)
         self.is_short = sentence is not None
         if sentence is not None:
             self._reserve = bytearray()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from sessionbrowse.agents import Place
 from sessionbrowse.cli import main
-from sessionbrowse.errors import NotASession, RefusedWrite
+from sessionbrowse.errors import NotASession, RefusedWrite, WriteFailed
 from sessionbrowse.format.json_value import BadJson
 from sessionbrowse.format.splice import value_of, with_member, without_member
 from sessionbrowse.services.change.fork import Forked, fork
@@ -193,6 +194,66 @@ def test_a_version_1_source_is_forked_in_migrated_form(store: Store, at: str | N
 def test_what_its_program_would_not_open_is_not_forked(store: Store) -> None:
     path = store.session(head=[], entries=[user("00000001", None, "x")])
     with pytest.raises(NotASession, match="nothing to fork"):
+        fork(str(path), context=store.context)
+
+
+def test_a_fork_of_an_archived_session_goes_to_the_listed_ones(store: Store) -> None:
+    path = store.session("omp")
+    archive = path.parent.parent.parent / "archive" / "sessions"
+    archived = archive / path.parent.name / path.name
+    archived.parent.mkdir(parents=True)
+    archived.write_bytes(path.read_bytes())
+    forked, _ = made(store, archived, agent="omp", place=Place("omp", str(archive), "archive", "default"))
+    assert Path(forked.path).parent.parent == path.parent.parent
+    beside, _ = made(store, path, place=Place("omp", str(path.parent), "registry", "x"), cwd="/elsewhere")
+    assert Path(beside.path).parent == path.parent
+
+
+def test_a_fork_for_an_invalid_directory_is_refused(store: Store) -> None:
+    path = store.session()
+    place = Place("pi", str(path.parent.parent), "projects", "default")
+    before = sorted(path.parent.parent.rglob("*"))
+    with pytest.raises(RefusedWrite):
+        fork(str(path), place=place, cwd="/nul\0byte", context=store.context)
+    assert sorted(path.parent.parent.rglob("*")) == before
+
+
+def test_a_fork_whose_folder_or_artifacts_cannot_be_made_leaves_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = store.session("omp")
+    (path.with_suffix("") / "deep").mkdir(parents=True)
+    os.mkfifo(path.with_suffix("") / "pipe")
+    forked, _ = made(store, path)
+    assert os.listdir(Path(forked.path).with_suffix("")) == ["deep"]
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = sorted(path.parent.rglob("*"))
+    monkeypatch.setattr("shutil.copytree", full)
+    with pytest.raises(WriteFailed, match="artifacts could not be copied"):
+        fork(str(path), context=store.context)
+    assert sorted(path.parent.rglob("*")) == before
+    (store.folder / "file").write_text("in the way")
+    with pytest.raises(WriteFailed, match="cannot be made"):
+        fork(str(store.session()), session_dir=str(store.folder / "file" / "below"), context=store.context)
+
+
+def test_a_source_that_gets_shorter_meanwhile_makes_no_fork(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = store.session("omp")
+    path.with_suffix("").mkdir()
+    before = sorted(path.parent.rglob("*"))
+    monkeypatch.setattr("sessionbrowse.services.change.fork.pread", lambda *_: b"")
+    with pytest.raises(WriteFailed, match="got shorter"):
+        fork(str(path), context=store.context)
+    assert sorted(path.parent.rglob("*")) == before
+
+
+def test_a_transcript_is_not_forked(store: Store) -> None:
+    path = store.session("indusagi")
+    path.write_bytes(line({"kind": "header", "version": 1}) + line({"kind": "turn"}))
+    with pytest.raises((RefusedWrite, NotASession)):
         fork(str(path), context=store.context)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.errors import ChangedMeanwhile, InUse, NothingStays, RefusedWrite
+from sessionbrowse.errors import ChangedMeanwhile, InUse, NothingStays, RefusedWrite, WriteFailed
 from sessionbrowse.format.entries import BranchSummary, Compaction
 from sessionbrowse.model.clean.plan import CleanPlan
 from sessionbrowse.model.context.build import build
@@ -247,6 +247,38 @@ def test_a_copy_where_an_agent_lists_sessions_needs_its_own_id(tmp_path: Path):
     assert str(made.id) in str(done.to)
     assert made.header is not None
     assert made.header.parent_session == str(path)
+
+
+def test_a_copy_never_replaces_a_file_or_a_folder(tmp_path: Path):
+    path = written(tmp_path, CONVERSATION, "omp")
+    target, context, plan = Target(str(path), "omp"), context_at(tmp_path), branches_plan(["00000006"])
+    (tmp_path / "taken.jsonl").write_text("mine")
+    with pytest.raises(RefusedWrite, match="never overwritten"):
+        clean_session(target, "prune", plan, Where(to=str(tmp_path / "taken.jsonl")), context=context)
+    with pytest.raises(RefusedWrite, match="not a valid path"):
+        clean_session(target, "prune", plan, Where(to="nul\0byte"), context=context)
+    path.with_suffix("").mkdir()
+    (tmp_path / "copy").mkdir()
+    with pytest.raises(RefusedWrite, match="never overwritten"):
+        clean_session(target, "prune", plan, Where(to=str(tmp_path / "copy.jsonl")), context=context)
+    assert (tmp_path / "taken.jsonl").read_text() == "mine"
+    assert not (tmp_path / "copy.jsonl").exists()
+
+
+def test_a_copy_without_its_artifacts_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = written(tmp_path, CONVERSATION, "omp")
+    path.with_suffix("").mkdir()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shutil.copytree", full)
+    where = Where(to=str(tmp_path / "copy.jsonl"))
+    with pytest.raises(WriteFailed, match="artifacts"):
+        clean_session(
+            Target(str(path), "omp"), "prune", branches_plan(["00000006"]), where, context=context_at(tmp_path)
+        )
+    assert not (tmp_path / "copy.jsonl").exists()
 
 
 def test_no_message_left_is_refused(tmp_path: Path):

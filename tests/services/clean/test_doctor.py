@@ -283,3 +283,35 @@ def test_a_repaired_copy_has_the_artifacts_beside_it(tmp_path: Path):
     (tmp_path / "made").mkdir()
     done = repair(Target(str(path), "omp"), Where(to=str(tmp_path / "made")), context=store.context, force=True)
     assert (Path(str(done.to)).with_suffix("") / "0.bash.log").read_text() == "output"
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b" \n\n", "is empty"),
+        (b"".join(WHOLE), "nothing that can be repaired"),
+        (b"junk\nmore junk\n", "no entry that can be read"),
+    ],
+)
+def test_a_file_in_which_nothing_can_be_mended_stays(tmp_path: Path, content: bytes, reason: str):
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(RefusedWrite, match=reason):
+        repair(Target(str(path), "pi"), Where(), context=Store(tmp_path).context, force=True)
+    assert path.read_bytes() == content
+
+
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path):
+    found = examine(str(tmp_path / "gone.jsonl"), "pi")
+    assert found.damage == ()
+    assert "gone.jsonl" in (found.unreadable or "")
+
+
+def test_a_repair_says_which_ids_are_new_and_how_many_lines_it_left_out(tmp_path: Path):
+    twice = [assistant("00000003", "00000002", f"again {number}") for number in range(9)]
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join([*WHOLE, *map(line, twice), b"junk\n"]))
+    done = repair(Target(str(path), "pi"), Where(), context=Store(tmp_path).context, force=True)
+    assert any("hold no readable entry" in note for note in done.notes)
+    assert sum("The earlier entry 00000003 has the id" in note for note in done.notes) < 9
+    assert any("more earlier entries have new ids" in note for note in done.notes)

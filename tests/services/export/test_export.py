@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -15,9 +16,14 @@ from typing import Any
 import pytest
 
 from sessionbrowse.cli import main
+from sessionbrowse.errors import NotASession
+from sessionbrowse.services.clean.redact import review_secrets
+from sessionbrowse.services.clean.secret_detector import SecretDetector
 from sessionbrowse.services.export.export import export
+from sessionbrowse.services.export.redacted import export_redacted
 from sessionbrowse.store.read.session_file import open_session
-from tests.support.change_helpers import CONVERSATION, assistant, entry, header, line, result, user
+from sessionbrowse.store.write.admission import Target
+from tests.support.change_helpers import CONVERSATION, Store, assistant, entry, header, line, result, user
 from tests.support.random_trees import RandomTree
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -255,3 +261,69 @@ def test_the_command_writes_a_new_file_only(tmp_path: Path, capfd: pytest.Captur
     capfd.readouterr()
     assert main(["export", str(path), "--format", "markdown"]) == 0
     assert "# " in capfd.readouterr().out
+
+
+def test_every_kind_of_content_is_in_the_page_and_in_markdown(tmp_path: Path):
+    path = tmp_path / "session.jsonl"
+    pixel = base64.b64encode(b"GIF89a").decode()
+    shell = {"role": "bashExecution", "command": "make", "output": "built in 3 s"}
+    edited = {
+        "role": "toolResult",
+        "toolName": "edit",
+        "content": [],
+        "details": {"diff": "-old line\n+new line\n same"},
+    }
+    files = {"role": "fileMention", "files": [{"path": "src/a.py", "content": "import a"}, {"path": 7}, None]}
+    blocks = [
+        {"type": "thinking", "thinking": "considered first"},
+        {"type": "image", "mimeType": "image/gif", "data": pixel},
+        {"type": "image", "mimeType": "image/png", "data": "%%%"},
+        {"type": "image", "mimeType": "image/png", "data": "QUJDR"},
+        {"type": "audio"},
+        "no block",
+    ]
+    failed = {"role": "assistant", "content": blocks, "errorMessage": "overloaded"}
+    messages = [shell, edited, files, failed]
+    entries = [entry("message", str(at), str(at - 1) if at else None, message=one) for at, one in enumerate(messages)]
+    note = entry("custom_message", "n", "3", customType="my_note", content="from an extension")
+    change = entry("model_change", "m", "n", provider="anthropic", modelId="opus")
+    path.write_bytes(b"".join(map(line, [header(), *entries, note, change])))
+
+    page = html_of(path)
+    for shown in ("built in 3 s", "import a", "considered first", "from an extension", "opus"):
+        assert shown in page
+    assert '<span class="cut">-old line</span>\n<span class="add">+new line</span>\n same' in page
+    assert f'src="data:image/gif;base64,{pixel}"' in page
+    assert page.count("<img ") == 1
+    assert page.count("an image that cannot be read") == 1
+    assert "error: overloaded" in page
+    assert "audio: " in page
+
+    text = b"".join(export(str(path), "pi", "markdown")).decode()
+    for shown in ("```\nbuilt in 3 s\n```", "```diff\n-old line", "> considered first", "*An image (image/gif).*"):
+        assert shown in text
+    assert "*error: overloaded*" in text
+
+
+def test_a_session_that_its_agent_would_refuse_is_not_exported(tmp_path: Path):
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(line(user("a", None, "no header above")))
+    with pytest.raises(NotASession, match=r"session\.jsonl"):
+        list(export(str(path), "pi", "html"))
+
+
+def test_a_redacted_export_holds_no_masked_secret_also_in_names(tmp_path: Path):
+    pytest.importorskip("kingfisher_sdk", reason="the optional package is not installed")
+    secret = "glpat-Ab3dEf6hIj9kLm2nOp5q"
+    store = Store(tmp_path)
+    path = store.session()
+    path.write_bytes(b"".join(map(line, [header(), user("a", None, f"use {secret}"), assistant("b", "a", "done")])))
+    named = path.rename(path.with_name(f"{secret}.jsonl"))
+    target = Target(str(named), "pi")
+    review = review_secrets(target, SecretDetector(str(tmp_path / "rules"), [], []))
+    pieces = export_redacted(target, "json", review, lambda _: True, at="a", context=store.context)
+    document = b"".join(pieces).decode()
+    assert secret not in document
+    assert [one["id"] for one in json.loads(document)["entries"]] == ["a"]
+    kept = b"".join(export_redacted(target, "markdown", review, lambda _: False, context=store.context))
+    assert secret in kept.decode()

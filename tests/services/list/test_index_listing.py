@@ -17,6 +17,7 @@ from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.store.read import line_feeder, worker_processes
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.store.read.worker_processes import chunked, fork_map
+from tests.support.file_helpers import unmeasured_environ
 from tests.support.full_reading import summary_in_full
 from tests.support.index_support import answer, entry, folder, header, line_of, result, scope_of, user, write
 
@@ -168,6 +169,11 @@ def test_listing_imports_no_interface(tmp_path: Path) -> None:
         " file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env=unmeasured_environ(),
     )
     assert done.stderr.strip() == "[]"

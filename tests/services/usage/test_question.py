@@ -1,0 +1,73 @@
+"""The browser's questions about cost, in this process and in one of their own."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessionbrowse.model.usage.request import PER_DOLLAR
+from sessionbrowse.model.usage.sums import COST
+from sessionbrowse.services.usage import question
+from sessionbrowse.services.usage.question import CountingFailed, UsageQuestion, UsageScope, answer, ask
+from tests.support.index_support import folder
+from tests.support.session_files import answer as paid
+from tests.support.session_files import header, user
+
+
+@pytest.fixture
+def scope(tmp_path: Path) -> UsageScope:
+    shop = folder(tmp_path / "s")
+    shop.joinpath("shop.jsonl").write_bytes(
+        header(id="shop") + user("a", None) + paid("b", "a", second=2) + paid("c", "a", second=3, model="opus")
+    )
+    bank = folder(tmp_path / "s", "--home-dev-bank--")
+    bank.joinpath("bank.jsonl").write_bytes(header(id="bank", cwd="/home/dev/bank") + paid("d", None, second=4))
+    return UsageScope(cache=str(tmp_path / "cache"), home=str(tmp_path), environ={}, roots=(str(tmp_path / "s"),))
+
+
+def dollars(scope: UsageScope, asked: UsageQuestion) -> dict[Any, float]:
+    return {row.key: row.totals.total[COST] / PER_DOLLAR for row in answer(scope, asked).table.rows}
+
+
+def test_a_question_is_about_folders_files_an_agent_a_model_or_a_time(scope: UsageScope) -> None:
+    everything = {"/home/dev/webshop": 0.5, "/home/dev/bank": 0.25}
+    shop = str(next(Path(scope.roots[0]).rglob("shop.jsonl")))
+    assert dollars(scope, UsageQuestion()) == everything
+    assert dollars(scope, UsageQuestion(agent="pi")) == everything
+    assert dollars(scope, UsageQuestion(agent="omp")) == {}
+    assert dollars(scope, UsageQuestion(cwds=("/home/dev/bank",))) == {"/home/dev/bank": 0.25}
+    assert dollars(scope, UsageQuestion(by="model", paths=(shop,))) == {
+        "anthropic/sonnet": 0.25,
+        "anthropic/opus": 0.25,
+    }
+    only = UsageQuestion(only=("model", "anthropic/opus"))
+    assert dollars(scope, only) == {"/home/dev/webshop": 0.25}
+    assert dollars(scope, UsageQuestion(since=1_786_608_003_000)) == dict.fromkeys(everything, 0.25)
+    assert dollars(scope, UsageQuestion(until=1_786_608_003_000)) == {"/home/dev/webshop": 0.25}
+
+
+def test_the_rows_of_a_chart_are_in_the_order_of_time(scope: UsageScope) -> None:
+    later = folder(Path(scope.roots[0])) / "later.jsonl"
+    later.write_bytes(header(id="later") + paid("e", None, timestamp=1_788_000_000_000))
+    chart = answer(scope, UsageQuestion(period="month", sort="requests")).chart
+    assert [row.key for row in chart.rows] == ["2026-08"]
+    days = [str(row.key) for row in answer(scope, UsageQuestion(period="day")).chart.rows]
+    assert len(days) == 2
+    assert days == sorted(days)
+
+
+def test_another_process_gives_the_same_answer(scope: UsageScope) -> None:
+    for asked in (UsageQuestion(), UsageQuestion(by="family", period="week", cwds=("/home/dev/webshop",))):
+        assert ask(scope, asked) == answer(scope, asked)
+
+
+def test_a_process_that_fails_is_reported_in_a_sentence(scope: UsageScope, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(question, "PROGRAM", "sessionbrowse.no_such_program")
+    with pytest.raises(CountingFailed, match="could not be counted"):
+        ask(scope, UsageQuestion())
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with pytest.raises(CountingFailed, match="could not be counted"):
+        ask(scope, UsageQuestion())
