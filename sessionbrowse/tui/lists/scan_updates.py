@@ -133,6 +133,7 @@ class ScanUpdates:
                 screen.browser.say(sentence, "warning")
             case MonitorFailed(sentence):
                 self.failure, self.scanning, self.progress = one_line(sentence, 80), False, None
+                screen.state.awaits_folder = False
                 screen.browser.say(f"{sentence} {screen.browser.keys.key_of('reload')} reads again.", "error")
                 self._refresh_soon()
 
@@ -149,7 +150,7 @@ class ScanUpdates:
             self.throttle.add(changed, ())
         elif not before:
             screen.refresh_rows()
-        elif not library.is_opening or not screen.state.filter.is_empty or screen.state.folder is not None:
+        elif not library.is_opening or not screen.state.filter.is_empty or screen.state.shown_folder is not None:
             self._refresh_soon()
 
     def _advance(self, verb: str, done: int, total: int) -> None:
@@ -158,6 +159,7 @@ class ScanUpdates:
     def _complete(self, skipped: Sequence[tuple[str, str]]) -> None:
         self.progress = None
         self.scanning = False
+        self._screen.state.awaits_folder = False
         self._screen.refresh_rows()
         self._ask_directories()
         self._screen.browser.scanned(len(self._screen.state.library), tuple(skipped))

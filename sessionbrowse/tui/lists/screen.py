@@ -312,7 +312,7 @@ class BrowseScreen(PanedScreen):
         """Update the top bar: chosen folder, number of sessions and folders, progress of the scan."""
         state, updates = self.state, self.updates
         sessions, folders = state.library.counts(hidden=state.hidden, archived=state.archived)
-        left = path_line(state.named_folder, self.browser.home)
+        left = path_line(state.shown_folder, self.browser.home)
         right = facts_line(sessions, folders, updates.progress, updates.failure, self.size.width)
         self.query_one("#header", Bar).show([*left, *self.browser.scope_note()], right)
 
@@ -327,7 +327,7 @@ class BrowseScreen(PanedScreen):
             now_ms=browser.now_ms(),
             home=browser.home,
             show_path=self.state.show_path,
-            show_folder=self.state.folder is None,
+            show_folder=self.state.shown_folder is None,
             dates=settings.date_style,
             in_use=self.updates.in_use,
             sort=self.state.effective_sort,

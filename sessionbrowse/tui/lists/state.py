@@ -37,6 +37,8 @@ class ListState:
         # The rows that had the cursors when the last run ended; None once they are found, or a cursor was moved.
         self.wanted_folder: str | None = None
         self.wanted_session: str | None = None
+        self.awaits_folder = True
+        """True until the first scan has ended, which would have found a session of the wanted folder."""
 
     def restore(self, view: ListView) -> None:
         """Restore the view of the lists that was saved by the last run."""
@@ -68,10 +70,9 @@ class ListState:
         return self.filters["sessions"]
 
     @property
-    def named_folder(self) -> str | None:
-        """The folder that the titles name: the chosen one; before the first rows, the one that is opened with them."""
-        is_empty = not any(row.sessions for row in self.projects)
-        return self.wanted_folder if self.folder is None and is_empty else self.folder
+    def shown_folder(self) -> str | None:
+        """The folder whose sessions are shown: the chosen one; until a session of it is read, the wanted one."""
+        return self.wanted_folder if self.folder is None and self.awaits_folder else self.folder
 
     @property
     def effective_sort(self) -> str:
@@ -103,7 +104,7 @@ class ListState:
     def session_rows(self, filter: Filter) -> Sequence[SessionRow]:
         """Return the rows of the session list that match a filter."""
         return self.library.sessions(
-            cwd=self.folder,
+            cwd=self.shown_folder,
             filter=filter,
             sort=self.effective_sort,
             named=self.named,
@@ -115,7 +116,7 @@ class ListState:
     def is_in_scope(self, summary: Summary) -> bool:
         """Tell whether the session list would show a session if there was no filter."""
         return (
-            (self.folder is None or self.library.project_of(summary.cwd) == self.folder)
+            (self.shown_folder is None or self.library.project_of(summary.cwd) == self.shown_folder)
             and (not self.named or bool((summary.name or "").strip()))
             and summary.archived == self.archived
             and (self.hidden or not summary.hidden)

@@ -70,7 +70,7 @@ def sessions_title(state: ListState, home: str, selected: tuple[int, int]) -> Co
         # The number of selected sessions comes first, because a narrow pane cuts its title at the right.
         not_shown = f", {hidden:,} not shown" if hidden else ""
         title.append((f"✓ {shown:,} selected{not_shown} · ", "$accent"))
-    named = state.named_folder
+    named = state.shown_folder
     folder = folder_title(named, home) if named is not None else "All folders"
     title.append(("Sessions", ""))
     # The order comes before the texts that may be long, because a narrow pane cuts its title at the right.

@@ -10,7 +10,7 @@ from sessionbrowse.tui.stats.screen import StatsScreen
 def do_stats(screen: BrowseScreen) -> None:
     """Open the statistics of the folder that the list shows, or of all sessions; a filter counts here too."""
     state = screen.state
-    folder, library = state.folder, state.library
+    folder, library = state.shown_folder, state.library
     cwds: tuple[str, ...] | None = None
     if folder is not None:
         # A repository has several directories.

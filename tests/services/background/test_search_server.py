@@ -61,7 +61,11 @@ class Asked:
 
     def hits(self, stamp: int) -> list[Any]:
         """All hits of a search, as far as it goes."""
-        found: list[Any] = []
+        return hits_of(self.sessions(stamp))
+
+    def sessions(self, stamp: int) -> list[RankedSession]:
+        """All sessions of a search, as far as it goes."""
+        found: list[RankedSession] = []
         while True:
             answered = self._answers.get(timeout=PATIENCE)
             if isinstance(answered, HitPage) and answered.stamp == stamp:
@@ -72,7 +76,7 @@ class Asked:
                 and answered.stamp == stamp
                 and (answered.finished or answered.paused)
             ):
-                return hits_of(found)
+                return found
 
 
 def hits_of(sessions: list[RankedSession]) -> list[Hit]:
@@ -158,14 +162,13 @@ def test_more_hits_of_one_session_come_on_request_in_either_order(tmp_path: Path
         asked.until(SearchStatus, lambda status: not status.reading)
         for stamp, newest in enumerate((False, True), 1):
             asked.ask(Find(stamp, "zebra", newest=newest))
-            page = asked.until(HitPage, lambda it: not it.ranking_follows)
-            asked.until(SearchProgress, lambda it: it.finished)
-            assert len(page.sessions[0].hits) == 3
-            asked.ask(FindInSession(stamp, page.sessions[0].summary.path))
+            (found,) = asked.sessions(stamp)
+            assert len(found.hits) == 3
+            asked.ask(FindInSession(stamp, found.summary.path))
             more = asked.until(SessionHits).session
             assert len(more.hits) == 40
             assert more.more == 0
-            assert more.hits[:3] == page.sessions[0].hits or newest
+            assert more.hits[:3] == found.hits or newest
 
 
 def test_the_newest_sessions_come_in_order_those_found_by_name_among_them(tmp_path: Path) -> None:

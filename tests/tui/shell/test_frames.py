@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import re
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
@@ -11,7 +13,9 @@ from unittest.mock import patch
 import pytest
 from textual._compositor import Compositor
 
+from sessionbrowse.config import Settings
 from sessionbrowse.services.background.first_rows import make_first_rows
+from sessionbrowse.services.list.scan import Batch
 from sessionbrowse.tui.paint.lean_compositor import LeanCompositor
 from tests.support.tui_support import NOW_MS, browsing, demo_options, fixed_source, summary
 
@@ -94,3 +98,47 @@ async def test_a_timer_whose_moment_passed_while_the_process_stood_still_is_late
         pump.set_timer(0.01, lambda: called.append(True))
         await browser.until(lambda: called)
         monkeypatch.undo()
+
+
+@pytest.mark.parametrize("has_sessions", [True, False])
+async def test_the_sessions_of_other_folders_are_not_shown_before_those_of_the_folder_that_is_opened(
+    has_sessions: bool,
+) -> None:
+    """A first start reads other folders first; their rows would stand there for a moment, then vanish."""
+    others = [summary(f"/other/{number}.jsonl", cwd="/other", name="not wanted") for number in range(3)]
+    wanted = [summary("/here/a.jsonl", cwd="/here", name="wanted")] if has_sessions else []
+    first_read, go_on = threading.Event(), threading.Event()
+
+    def scan(cancelled: Callable[[], bool], hidden: bool) -> Iterator[Batch]:
+        yield Batch(others, 3, 4)
+        first_read.set()
+        assert go_on.wait(10)
+        yield Batch(wanted, 4, 4)
+
+    with frames() as seen:
+        async with browsing(
+            fixed_source(scan=scan), here="/here", settings=Settings(scope="folder"), settle=False
+        ) as browser:
+            await browser.until(lambda: first_read.is_set() and "3 sessions" in browser.screen_text())
+            assert "Reading sessions" in browser.screen_text()
+            assert not [frame for frame in seen if "not wanted" in frame]
+            go_on.set()
+            await browser.until(lambda: "wanted" in seen[-1] and "Reading" not in seen[-1])
+            titles = {re.search(r"Sessions · newest · [\w ]+", frame) for frame in seen}
+    named = {found[0].strip() for found in titles if found}
+    if has_sessions:
+        assert named == {"Sessions · newest · here"}
+        assert not [frame for frame in seen if "not wanted" in frame]
+    else:
+        assert named == {"Sessions · newest · here", "Sessions · newest · All folders"}
+        assert "not wanted" in seen[-1]
+
+
+async def test_a_second_start_shows_the_folder_of_the_last_run_from_its_first_frame(tmp_path: Path) -> None:
+    options, own = demo_options(tmp_path / "demo", scope="folder"), str(tmp_path)
+    for _ in range(2):
+        with frames() as seen:
+            async with browsing(**options, environ={"XDG_STATE_HOME": own, "XDG_CACHE_HOME": own}) as browser:
+                assert "webshop" in browser.screen_text()
+    assert seen
+    assert not [frame for frame in seen if "All folders ·" in frame or "No sessions" in frame]
