@@ -27,6 +27,7 @@ from sessionbrowse.services.background.monitor_messages import (
     SessionsInUse,
 )
 from sessionbrowse.services.list.summary_cache import AT_ONCE_FILES
+from sessionbrowse.store import watch
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.own.remembered_views import ListView, remember, scope_key
 from sessionbrowse.store.read import worker_processes
@@ -311,6 +312,25 @@ def test_polling_finds_a_file_that_grew(tmp_path: Path) -> None:
     assert not watcher.has_appeared()
     (tmp_path / "missing").mkdir()
     assert watcher.has_appeared()
+    watcher.stop()
+
+
+def test_a_disk_without_notifications_is_polled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> Iterator[object]:
+        raise OSError(28, "the limit of watches is reached")
+
+    monkeypatch.setattr(watch, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(watch, "WHOLE_POLL_SECONDS", 0.05)
+    monkeypatch.setattr("watchfiles.watch", refuse)
+    root = store(tmp_path)
+    reported: queue.Queue[frozenset[str]] = queue.Queue()
+    watcher = Watcher(reported.put)
+    watcher.watch([str(root / "sessions")])
+    assert reported.get(timeout=PATIENCE_SECONDS) == {str(root / "sessions")}
+    append(session(root), answer("b", "a", "new"))
+    seen: set[str] = set()
+    while not seen >= {str(session(root)), str(root / "sessions")}:
+        seen |= reported.get(timeout=PATIENCE_SECONDS)
     watcher.stop()
 
 
