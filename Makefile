@@ -35,8 +35,10 @@ FLOOR_TESTS := tests/agents tests/agreement tests/cli tests/faults tests/test_pr
 COVERED_PERCENT := 95
 
 coverage: $(VENV)/.dev
+	@rm -f .coverage.*
 	@$(PYTEST) $(FLOOR_TESTS) --cov --cov-report=
-	@for floor in $(FLOORS); do echo "coverage of $$floor:" && $(PY) -m coverage report --format=total \
+	@rm -f .coverage.*  # A program that a test killed may leave a file that cannot be read.
+	@for floor in $(FLOORS); do printf "coverage of $$floor in %%: " && $(PY) -m coverage report --format=total \
 		--precision=1 --include="sessionbrowse/$$floor/*" --fail-under=$(COVERED_PERCENT) || exit 1; done
 
 # Every test once: those of the floors while they are measured, then the others.
@@ -87,7 +89,7 @@ recording: $(VENV)/.dev
 	@$(PY) -m tests.pictures.recording
 
 clean:
-	@rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache
+	@rm -rf $(VENV) .coverage* .mypy_cache .pytest_cache .ruff_cache
 
 # An environment that is missing, half made, or of a Python that is gone is made anew.
 define need_venv

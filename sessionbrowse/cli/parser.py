@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -135,7 +136,7 @@ class Parser(argparse.ArgumentParser):
         """Print usage and error on stderr, and exit with status 2; the error quotes arguments, such as file names."""
         from sessionbrowse.text import clean
 
-        self.print_usage(sys.stderr)
+        sys.stderr.write(f"{self.format_usage().rstrip()}  (see {self.prog} --help)\n")
         # argparse writes "argument --by: 'modle' is not …".
         missing = message.removeprefix("the following arguments are required: ")
         sentence = (
@@ -143,6 +144,8 @@ class Parser(argparse.ArgumentParser):
             if missing == message
             else f"{missing} {'are' if ',' in missing else 'is'} missing"
         )
+        if (either := re.fullmatch("one of the arguments (.*) is required", sentence)) is not None:
+            sentence = f"{either[1].replace(' ', ' or ')} is missing"
         sentence = sentence[:1].upper() + sentence[1:]
         self.exit(2, f"sessionbrowse: {clean(sentence)}{'' if sentence.endswith(('.', '?')) else '.'}\n")
 

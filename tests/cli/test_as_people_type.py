@@ -46,7 +46,7 @@ def asked(capfd, demo: Path, *words: str) -> str:
         (["search", "--fields", "path,entry", "x"], "sessionbrowse search", "Did you mean entry_id?"),
         (["doctor", "--zzz"], "sessionbrowse doctor", "There is no option --zzz."),
         (["diff", "latest", "a"], "sessionbrowse diff [OPTIONS] REF ENTRY ENTRY", "ENTRY is missing."),
-        (["rename", "latest"], "sessionbrowse rename [OPTIONS] REF (NAME | --clear)", "NAME --clear is required."),
+        (["rename", "latest"], "sessionbrowse rename [OPTIONS] REF (NAME | --clear)", "NAME or --clear is missing."),
         (["redact", "x"], "sessionbrowse redact [OPTIONS] REF --to FILE", "--to is missing."),
         (["list", "--root", ""], "sessionbrowse list", "the directory's name is empty."),
     ],
@@ -56,6 +56,7 @@ def test_a_mistake_gets_the_usage_of_the_command_that_was_meant(typed, usage, se
     said = capfd.readouterr().err
     first, last = said.splitlines()
     assert first.startswith(f"usage: {usage}{'' if '[' in usage else ' [OPTIONS]'}")
+    assert first.endswith(f"(see {' '.join(usage.split()[:2]).removesuffix(' [OPTIONS]')} --help)")
     assert sentence in last
 
 
