@@ -86,7 +86,7 @@ def test_shrink_of_several_sessions_is_one_undo(tmp_path: Path, capfd: pytest.Ca
     ("arguments", "status", "reason"),
     [
         (["--in-place"], 1, "Say what to shrink"),
-        (["--images"], 2, "--to --in-place"),
+        (["--images"], 2, "--to or --in-place is missing"),
         (["--results-over", "lots", "--in-place"], 2, "no size"),
     ],
 )
