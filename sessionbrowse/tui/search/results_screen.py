@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.paint.spans import Line
 
 PREVIEW_DELAY = 0.12
-"""Seconds that the cursor rests on an entry before its session is opened for the preview."""
+"""Seconds after the last move or letter before the session of the entry under the cursor is opened for the preview."""
 
 ANSWER_FRAME_SECONDS = 0.002
 """Seconds to wait before an answer is painted, so that answers right after it are painted with it."""
@@ -210,8 +210,11 @@ class ResultsScreen(CommandScreen[None]):
         event.stop()
         self.do_open_found()
 
-    def show_preview(self) -> None:
-        """Show the entry under the cursor in the preview after `PREVIEW_DELAY` without another move."""
+    def show_preview(self, rested: float = 0.0) -> None:
+        """Show the entry under the cursor in the preview after `PREVIEW_DELAY` without another move.
+
+        `rested` is the part of these seconds that has passed already.
+        """
         found = self.found_entry
         self.query_one("#found-place", Bar).show(self.bottom_line())
         wanted = (_identity(found), self.query_text) if found is not None else None
@@ -227,7 +230,7 @@ class ResultsScreen(CommandScreen[None]):
             self.text_view.show([], empty="")
         elif self.text_view.display:
             self._preview_due, self._waiting_for = True, wanted
-            self._preview_timer = self.set_timer(PREVIEW_DELAY, self._load_preview)
+            self._preview_timer = self.set_timer(max(0.0, PREVIEW_DELAY - rested), self._load_preview)
 
     def bottom_line(self) -> Line:
         """Return the line below the results: the session and the role of the entry under the cursor."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.search_messages import (
     Find,
@@ -55,6 +57,7 @@ class SearchScreen(ResultsScreen):
         self._answered_stamp = 0
         self._is_first = False
         self._opens_first = False
+        self._asked_at = 0.0
 
     def on_mount(self) -> None:
         """Show the empty query line and examples of queries."""
@@ -152,6 +155,7 @@ class SearchScreen(ResultsScreen):
         self._stamp, self._progress, self._problem = client.stamp(), None, None
         self._asked_for, self._opened = PAGE_SESSIONS, frozenset()
         self._opens_first = False
+        self._asked_at = time.monotonic()
         self.rows_list.forget_moves()
         # An empty query is sent too: it ends the previous search.
         self._send_find()
@@ -233,7 +237,7 @@ class SearchScreen(ResultsScreen):
         self.rows_list.set_rows(keys, cursor=keys[0] if keys and top else None, empty=self._empty_sentence())
         self._show_order()
         self._say_found()
-        self.show_preview()
+        self.show_preview(time.monotonic() - self._asked_at)
 
     def _show_order(self) -> None:
         is_newest = self.browser.memory.newest_hits_first
@@ -346,9 +350,9 @@ class SearchScreen(ResultsScreen):
         """Return the position of the cursor among the rows."""
         return super().position() if self._rows else ""
 
-    def show_preview(self) -> None:
+    def show_preview(self, rested: float = 0.0) -> None:
         """Show the entry under the cursor, and request more hits near the end of the list."""
-        super().show_preview()
+        super().show_preview(rested)
         if self._progress is None or not self._progress.paused or self._asked_for > len(self._found):
             return
         if self.rows_list.cursor >= len(self._rows) - NEAR_END:
