@@ -34,6 +34,7 @@ ROWS: dict[str, Callable[[Bench], list[Line]]] = {
     "open": rows_browser.row_open,
     "keys": rows_browser.row_keys,
     "latency": rows_latency.row_latency,
+    "stats-screen": rows_latency.row_stats_screen,
     "terminal": rows_terminal.row_terminal,
     "growth": rows_command_line.row_growth,
     "search-commands": rows_command_line.row_search_commands,

@@ -6,22 +6,26 @@ Nothing but bytes is waited for while the browser works; what they show is worke
 from __future__ import annotations
 
 import re
+import time
+import uuid
+from collections.abc import Callable
 from itertools import accumulate
 
 from msgspec import Struct, field
 from wcwidth import wcwidth
 
-from tests.bench.bench import Bench, Line, median, recorded, seconds
+from tests.bench.bench import Bench, Line, limited, median, recorded, seconds
 from tests.bench.measure import Failed, cpu_of_tree, percentile
-from tests.bench.rows_browser import browser, go_into_tree, shows, titles_of
-from tests.bench.rows_command_line import size_of, title_of
-from tests.support.terminal import BACKSPACE, DOWN, ESCAPE, PAGE_DOWN, PAGE_UP, UP, Terminal
+from tests.bench.rows_browser import LISTS, browser, go_into_tree, shows, titles_of
+from tests.bench.rows_command_line import appended, size_of, title_of
+from tests.support.terminal import BACKSPACE, DOWN, ESCAPE, PAGE_DOWN, PAGE_UP, UP, Screen, Terminal
 
 FRAME_LIMIT_SECONDS = 0.033
 SAID_LIMIT_SECONDS = 0.2
 """As for a search: the rows come from the same program."""
 QUIET_SECONDS = 0.25
 """Longer than anything waits before it goes on, such as the preview for the cursor to rest."""
+STATS_LIMIT_SECONDS, STATS_CHANGED_SECONDS = 0.1, 1.0
 ORDER = "\x13"
 WORDS = ("auth", "test", "config") * 3
 """Often enough that the slowest twentieth is more than the slowest key."""
@@ -51,6 +55,64 @@ def row_latency(bench: Bench) -> list[Line]:
         *_in_tree(browser(bench, tree), titles_of(bench, tree), f"tree, {title_of(tree)}", many),
         *_in_folds(browser(bench, branches), titles_of(bench, branches), f"tree, {title_of(branches)}", many),
     ]
+
+
+def row_stats_screen(bench: Bench) -> list[Line]:
+    """Key to the first frame of the statistics, to their figures, and from a changed session to other figures."""
+    store = bench.store("large")
+    bench.indexed(store)
+    frames: list[float] = []
+    figures: list[float] = []
+    changes: list[float] = []
+    with browser(bench, store) as terminal:
+        terminal.wait(shows(titles_of(bench, store)))
+        terminal.until_quiet(2.0)
+        for _ in range(bench.rounds + 1):
+            moment = terminal.press("$")
+            frames.append(terminal.wait(_is_statistics) - moment)
+            figures.append(terminal.wait(_has_figures) - moment)
+            terminal.until_quiet(0.5)
+            terminal.press(ESCAPE)
+            terminal.wait(lambda screen: LISTS in screen.text())
+            terminal.until_quiet(0.5)
+        terminal.press("$")
+        terminal.wait(_has_figures)
+        terminal.until_quiet(0.5)
+        for number in range(bench.rounds):
+            before = terminal.screen.lines()[1]
+            tokens = {"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "cost": {"total": 1000 + number}}
+            message = {
+                "role": "assistant",
+                "content": [{"type": "text", "text": uuid.uuid4().hex}],
+                "provider": "bench",
+                "model": "bench",
+                "usage": tokens,
+                "timestamp": int(time.time() * 1000),
+            }
+            with appended(store.files()[number], "message", {"message": message}):
+                moment = time.perf_counter()
+                changes.append(terminal.wait(_has_other_figures(before), 5) - moment)
+                terminal.until_quiet(0.5)
+            terminal.until_quiet(2.0, 5)
+    what = f"statistics, {size_of(store)}"
+    return [
+        # The first figures after other versions of files are those that the index keeps for the next times.
+        limited(f"{what}: key to first frame", frames[1:], seconds, STATS_LIMIT_SECONDS),
+        recorded(f"{what}: key to figures", figures[1:], seconds),
+        limited(f"{what}: changed session to changed figures", changes, seconds, STATS_CHANGED_SECONDS),
+    ]
+
+
+def _is_statistics(screen: Screen) -> bool:
+    return screen.lines()[0].lstrip().startswith("Cost ")
+
+
+def _has_figures(screen: Screen) -> bool:
+    return _is_statistics(screen) and " tokens" in screen.lines()[1]
+
+
+def _has_other_figures(before: str) -> Callable[[Screen], bool]:
+    return lambda screen: _has_figures(screen) and screen.lines()[1] != before
 
 
 def _in_lists(opened: Terminal, titles: list[str], what: str, many: int) -> list[Line]:
