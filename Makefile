@@ -95,6 +95,8 @@ clean:
 define need_venv
 	@if ! $(PY) -c 'import pip' 2>/dev/null; then \
 		if [ -z "$(PYTHON)" ]; then echo "sessionbrowse needs Python 3.11 or newer; none was found." >&2; exit 1; fi; \
+		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+			echo "$(PYTHON) does not run, or is older than Python 3.11, which sessionbrowse needs." >&2; exit 1; }; \
 		echo "Making $(VENV) …" >&2; \
 		$(PYTHON) -m venv --clear $(VENV) || { \
 			echo "$(PYTHON) cannot make environments; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; }; \

@@ -86,7 +86,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "shell": (('eval "$(sessionbrowse shell bash)"', "Ctrl+X s opens the browser in the shell"),),
     "config": (("sessionbrowse config --example > ~/.config/sessionbrowse/config.toml", "begin a settings file"),),
     "completion": (("source <(sessionbrowse completion bash)", "complete commands, sessions and labels"),),
-    "demo": (("sessionbrowse demo", "try everything without risk"),),
+    "demo": (
+        ("sessionbrowse demo", "try everything without risk"),
+        ("sessionbrowse demo --to sample", "keep the sample sessions, for scripts of your own"),
+    ),
 }
 
 

@@ -172,3 +172,20 @@ def test_every_option_has_a_help_text():
         for action in command._actions:
             assert action.help, f"{name} {action.dest}"
             assert not action.help.endswith("."), f"{name} {action.dest}: titles have no full stop"
+
+
+def test_the_demo_is_kept_on_request_and_replaces_nothing(capfd, tmp_path: Path):
+    made = tmp_path / "a sample"
+    assert main(["demo", "--to", str(made)]) == 0
+    said = capfd.readouterr()
+    assert said.out == f"{made}\n"
+    assert f"sessionbrowse list --root '{made}' lists them." in said.err
+    assert len(json.loads(asked(capfd, made, "list", "--json"))) > 10
+    before = sorted(made.rglob("*"))
+    assert main(["demo", "--to", str(made)]) == 1
+    assert "is not an empty directory" in capfd.readouterr().err
+    assert sorted(made.rglob("*")) == before
+    (tmp_path / "file").write_text("mine")
+    for refused in ("file", "file/below"):
+        assert main(["demo", "--to", str(tmp_path / refused)]) == 1
+    assert (tmp_path / "file").read_text() == "mine"

@@ -168,7 +168,7 @@ async def test_no_question_shows_what_a_session_says_raw(tmp_path: Path) -> None
         check(browser)
         await browser.press("enter")
         check(browser)
-        assert path.exists()
+        await browser.until(path.exists)
         await browser.press("enter", "5", "g")
         for _ in range(browser.row_list("#tree").count):
             for key in ("m", "f"):

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from sessionbrowse.cli.parser import directory
 from sessionbrowse.config import Settings, load_settings
 from sessionbrowse.tui.paint.signals import ENDING
 
@@ -38,7 +39,15 @@ def run_browse(arguments: argparse.Namespace) -> int:
 
 
 def run_demo(arguments: argparse.Namespace) -> int:
-    """Run `demo`: open the interface on a temporary store of fictional sessions, which is deleted afterwards."""
+    """Run `demo`: open the interface on a temporary store of fictional sessions, which is deleted afterwards.
+
+    With `--to` the store is written into that directory, and stays; nothing is opened.
+
+    Raises:
+        RefusedWrite: the directory of `--to` is not empty. WriteFailed: the store cannot be written there.
+    """
+    if arguments.to is not None:
+        return _write_demo(Path(arguments.to).absolute())
     if not _has_terminal():
         return 1
     import shutil
@@ -48,10 +57,28 @@ def run_demo(arguments: argparse.Namespace) -> int:
 
     loaded = load_settings()
     ENDING.take_signals()
-    with tempfile.TemporaryDirectory(prefix="sessionbrowse-demo-") as directory:
-        ENDING.before_end(lambda: shutil.rmtree(directory, ignore_errors=True))
-        root = make_demo(Path(directory))
+    with tempfile.TemporaryDirectory(prefix="sessionbrowse-demo-") as folder:
+        ENDING.before_end(lambda: shutil.rmtree(folder, ignore_errors=True))
+        root = make_demo(Path(folder))
         return open_interface([str(root)], [], loaded.settings, loaded.problems, demo=str(root))
+
+
+def _write_demo(target: Path) -> int:
+    from sessionbrowse.cli import output
+    from sessionbrowse.demo import make_demo
+    from sessionbrowse.errors import RefusedWrite, WriteFailed
+    from sessionbrowse.text import clean, shell_quote
+
+    shown = clean(str(target))
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise RefusedWrite(f"{shown} is not an empty directory. Nothing was written.")
+    try:
+        make_demo(target)
+    except OSError as error:
+        raise WriteFailed(f"The sample sessions cannot be written into {shown} ({error.strerror}).") from error
+    output.note(f"sessionbrowse list --root {shell_quote(shown)} lists them.")
+    print(shown)
+    return 0
 
 
 def _has_terminal() -> bool:
@@ -111,9 +138,13 @@ COMMANDS = {None: run_browse, "demo": run_demo}
 
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
-    add(
+    parser = add(
         "demo",
         "Open sample sessions in a temporary directory; nothing real is touched",
         json=False,
         reads=False,
     )
+    if parser is not None:
+        parser.add_argument(
+            "--to", metavar="DIR", type=directory, help="write them into DIR, new or empty, and open nothing"
+        )
