@@ -102,6 +102,39 @@ def test_a_list_with_a_query_is_ranked_and_says_how_each_row_matches(capfdbinary
     assert "searched instead: lantern" in err.decode()
 
 
+@pytest.mark.parametrize("is_indexed", [True, False])
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ([r"re:kka\ssl"], {"said"}),
+        (["quokka", "sleeps", "--sort", "name"], {"said"}),
+        (["QUÓKKA", "--sort", "name"], {"said", "named"}),
+        (["quok", "--sort", "size"], {"said", "named"}),
+        (['"quokka sleeps"', "--sort", "cost"], {"said"}),
+        (["agent:pi", "role:user", "sleeps", "--sort", "recent"], {"said", "other"}),
+        (["re:^/home/dev/sh", "--sort", "recent"], {"said", "named", "other"}),
+        (["qokka", "--sort", "name"], set()),
+    ],
+)
+def test_a_list_in_another_order_and_statistics_take_the_matches_of_a_search(
+    own_home: Path, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], query, expected, is_indexed
+) -> None:
+    here = folder(tmp_path)
+    paid = answer("b", "a", "it does", ms=1786608002000)
+    write(here / "1.jsonl", header("said"), user("a", None, "the quokka\nsleeps"), paid)
+    naming = {"type": "session_info", "id": "c", "parentId": "b", "timestamp": "2026-08-13T08:00:01.000Z"}
+    write(here / "2.jsonl", header("named"), user("a", None, "hello"), paid, naming | {"name": "A quokka"})
+    write(here / "3.jsonl", header("other"), user("a", None, "the quoll sleeps"), paid)
+    if is_indexed:
+        assert main(["index", "--root", str(tmp_path)]) == 0
+        capfdbinary.readouterr()
+    assert main(["list", *query, "--root", str(tmp_path), "--json"]) == 0
+    assert {row["id"] for row in json.loads(capfdbinary.readouterr().out)} == expected
+    words = query[: query.index("--sort")] if "--sort" in query else query
+    assert main(["stats", *words, "--by", "session", "--root", str(tmp_path), "--json"]) == 0
+    assert {row["id"] for row in json.loads(capfdbinary.readouterr().out)["rows"]} == expected
+
+
 @pytest.mark.parametrize("words", [["search", "topic"], ["search", "topic", "--sort", "newest"], ["list", "topic"]])
 def test_results_that_the_limit_cuts_are_announced(
     own_home: Path, capfd: pytest.CaptureFixture[str], words: list[str]

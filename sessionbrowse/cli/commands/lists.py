@@ -11,8 +11,6 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from sessionbrowse.cli import output
 from sessionbrowse.cli.for_agents import print_document
 from sessionbrowse.cli.parser import (
@@ -28,14 +26,17 @@ from sessionbrowse.cli.parser import (
 from sessionbrowse.cli.times import add_span, span_ms
 from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.errors import NotFound
-from sessionbrowse.services.list.gather import gather_with_texts, newest, open_listing, select, unpack
+from sessionbrowse.services.list.gather import newest, open_listing, select, unpack
 from sessionbrowse.store.find.slow_disks import exists_many
 from sessionbrowse.text import is_time, iso_ms, parse_time
 
 if TYPE_CHECKING:
     from sessionbrowse.model.listing.summary import Summary
-    from sessionbrowse.services.list.gather import Listed
+    from sessionbrowse.model.search.patterns import FindFirst
+    from sessionbrowse.model.search.query import SearchQuery
+    from sessionbrowse.services.list.gather import Listed, Listing
     from sessionbrowse.services.search.ranked_page import RankedSession
+    from sessionbrowse.services.search.searcher import Searcher
     from sessionbrowse.store.find.roots import Scope
     from sessionbrowse.store.index.index import Note
 
@@ -59,13 +60,10 @@ def run_list(arguments: argparse.Namespace) -> int:
         "limit": arguments.limit if arguments.limit is not None or not arguments.for_agent else FOR_AGENT,
     }
     ranks: dict[str, RankedSession] = {}
-    if query.strip() and arguments.sort in (None, "best", "relevance") and _can_rank(query):
-        summaries, ranks = _ranked(scope, query, filters, output.noting_once(arguments.notes), whole=arguments.json)
-    elif query.strip():
-        sort = arguments.sort if arguments.sort not in (None, "best") else "relevance"
-        summaries = found_by_query(scope, query, sort, filters)
+    note = output.noting_once(arguments.notes)
+    if query.strip():
+        summaries, ranks = _found(scope, query, arguments.sort, filters, note, whole=arguments.json)
     else:
-        note = output.noting_once(arguments.notes)
         with open_listing(scope, cache_dir(), skipped=output.warn, note=note, processes=True) as listing:
             chosen: Sequence[Listed]
             if arguments.sort in (None, "recent", "best", "relevance"):
@@ -213,31 +211,22 @@ def _iso(milliseconds: float | None) -> str | None:
     return iso_ms(milliseconds) if milliseconds is not None and is_time(milliseconds) else None
 
 
-def _can_rank(text: str) -> bool:
-    from sessionbrowse.model.search.query import parse_question
-    from sessionbrowse.services.search.ranking import can_rank
-
-    return can_rank(parse_question(text))
-
-
-def _ranked(
-    scope: Scope, text: str, filters: dict[str, Any], note: Note, *, whole: bool
+def _found(
+    scope: Scope, text: str, sort: str | None, filters: dict[str, Any], note: Note, *, whole: bool
 ) -> tuple[list[Summary], dict[str, RankedSession]]:
-    """Return the sessions that match a query, best first, and how they match, by path."""
-    from sessionbrowse.model.search.query import parse_question
-    from sessionbrowse.services.list.gather import gather
-    from sessionbrowse.services.list.snapshot import snapshot_of
-    from sessionbrowse.services.search.ranking import Ranker
-    from sessionbrowse.services.search.searcher import Searcher
-    from sessionbrowse.store.index.index import open_index
+    """Return the sessions that match a query in the wanted order; those that were ranked also by path."""
+    from sessionbrowse.services.search.ranking import Ranker, can_rank
 
     limit = filters["limit"]
-    index = open_index(cache_dir(), note)
-    generation = index.generation if index is not None else 0
-    listing = gather(scope, index, skipped=output.warn, note=note)
-    listed = newest(listing.sessions, is_there=filters["is_there"], named=filters["named"])
-    searcher = Searcher(snapshot_of(listing, listed, generation, brief=True), index)
-    ranker = Ranker(searcher, parse_question(text), half_life_days=settings_in_force().search_half_life)
+    question, listing, listed, searcher = _searched(scope, text, filters, note)
+    by_path = {each.path: each for each in listed}
+    if sort not in (None, "best", "relevance") or not can_rank(question):
+        paths = searcher.paths_of(question)
+        if sort not in (None, "best", "relevance"):
+            chosen = select(unpack(listing, [by_path[path] for path in paths]), sort=sort)
+            paths = [each.path for each in chosen]
+        return unpack(listing, [by_path[path] for path in paths[:limit]], whole=whole), {}
+    ranker = Ranker(searcher, question, half_life_days=settings_in_force().search_half_life)
     ranking = ranker.rank(_MOST_RANKED if limit is None else limit, 1, copies=True)
     for wrong, right in ranking.instead.items():
         note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
@@ -245,7 +234,6 @@ def _ranked(
         note(f"{ranking.unread} more sessions have some of these words; add a word to narrow the search.")
     elif ranking.is_cut:
         note("More sessions match; a larger --limit shows them.")
-    by_path = {each.path: each for each in listed}
     ranks = {each.summary.path: each for each in ranking.sessions}
     return unpack(listing, [by_path[path] for path in ranks], whole=whole), ranks
 
@@ -254,27 +242,35 @@ def _rank_of(found: RankedSession | None) -> dict[str, Any]:
     return {"match": found.match, "score": found.score} if found is not None else {}
 
 
-def found_by_query(scope: Scope, text: str, sort: str, filters: dict[str, Any]) -> list[Summary]:
-    """Return the sessions that match a query; all their messages are searched."""
-    from sessionbrowse.model.listing.picker import fields_of, parse_query, score
-    from sessionbrowse.services.background.pattern_worker import PatternWorker
+def paths_found(scope: Scope, text: str, note: Note) -> set[str]:
+    """Return the paths of the sessions in which all words of a query, or its pattern, stand together."""
+    question, _, _, searcher = _searched(scope, text, {"is_there": None, "named": False}, note)
+    return set(searcher.paths_of(question))
 
-    query = parse_query(text)
-    found: dict[str, str] = {}
-    worker = PatternWorker()
 
-    def is_in(pattern: str, field: str) -> bool:
-        return worker.first_spans(pattern, [field])[0] is not None
+def _searched(
+    scope: Scope, text: str, filters: dict[str, Any], note: Note
+) -> tuple[SearchQuery, Listing, list[Listed], Searcher]:
+    """Return a parsed query, the sessions that it is about, and what searches them."""
+    from sessionbrowse.model.search.patterns import first_spans
+    from sessionbrowse.model.search.query import parse_question
+    from sessionbrowse.services.list.gather import gather
+    from sessionbrowse.services.list.snapshot import snapshot_of
+    from sessionbrowse.services.search.searcher import Searcher
+    from sessionbrowse.store.index.index import open_index
 
-    def matches(summary: Summary, said: str) -> bool:
-        fits = score(query, fields_of(summary, said), is_in) is not None
-        if fits:
-            found[summary.path] = said
-        return fits
+    question = parse_question(text)
+    find_first: FindFirst = first_spans
+    if question.pattern is not None:
+        from sessionbrowse.services.background.pattern_worker import PatternWorker
 
-    # The index does not answer such a query, so every file is read, for an agent too.
-    summaries = gather_with_texts(replace(scope, most_unread=None), matches, skipped=output.warn)
-    return select(summaries, query=text, sort=sort, texts=found, **filters)
+        find_first = PatternWorker().first_spans
+    index = open_index(cache_dir(), note)
+    generation = index.generation if index is not None else 0
+    listing = gather(scope, index, skipped=output.warn, note=note)
+    listed = newest(listing.sessions, is_there=filters["is_there"], named=filters["named"])
+    snapshot = snapshot_of(listing, listed, generation, brief=True)
+    return question, listing, listed, Searcher(snapshot, index, find_first=find_first)
 
 
 def _note_projects(directories: Sequence[str]) -> None:
@@ -298,7 +294,7 @@ def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module, with their arguments."""
     if listing := add("list", "List sessions, newest first; with a QUERY best first"):
         listing.add_argument(
-            "query", nargs="*", metavar="QUERY", help='words, "phrases" or re:pattern, as in pi\'s picker'
+            "query", nargs="*", metavar="QUERY", help='words, "phrases", re:pattern or filters, as in `search`'
         )
         add_cwd(listing)
         add_null(listing)

@@ -32,17 +32,17 @@ def run_stats(arguments: argparse.Namespace) -> int:
     span = span_of(arguments.since, arguments.until, datetime.now())
     query = " ".join(arguments.query)
     is_there = in_directory(arguments)
+    note = output.noting_once(arguments.notes)
     paths: set[str] | None = None
     if query.strip():
-        from sessionbrowse.cli.commands.lists import found_by_query
+        from sessionbrowse.cli.commands.lists import paths_found
 
-        paths = {summary.path for summary in found_by_query(scope, query, "recent", {})}
+        paths = paths_found(scope, query, note)
 
     def chosen(session: Any) -> bool:
         return (paths is None or session.path in paths) and (is_there is None or is_there(session.cwd))
 
     asked: Callable[[Any], bool] | None = None if paths is None and is_there is None else chosen
-    note = output.noting_once(arguments.notes)
     with open_usage(scope, cache_dir(), skipped=output.warn, note=note, processes=True) as found:
         answer = stats(found, arguments.by, span=span, chosen=asked, sort=arguments.sort, limit=arguments.limit)
     document = stats_document(answer, span)
@@ -142,7 +142,7 @@ def add_arguments(add: AddCommand) -> None:
         "stats", "Sum up the tokens and cost of all sessions; each request counts once, wherever it was copied"
     ):
         add_for_agent(asked)
-        asked.add_argument("query", nargs="*", metavar="QUERY", help="only sessions that `list QUERY` would list")
+        asked.add_argument("query", nargs="*", metavar="QUERY", help="only sessions with an entry that has these words")
         asked.add_argument("--by", choices=BY, default="project", help="a row for each of these (default: project)")
         add_span(asked, "only requests")
         add_cwd(asked)

@@ -201,21 +201,6 @@ def gather_summaries(
     return unpack(listing, listing.sessions)
 
 
-def gather_with_texts(
-    scope: Scope, matches: Callable[[Summary, str], bool], skipped: Callable[[Skipped], None] = lambda _: None
-) -> list[Summary]:
-    """Return the summaries of sessions whose text `matches` accepts; every file is read, one text at a time."""
-    from sessionbrowse.store.read.summarise import summarise_file
-
-    def summarise(file: FoundFile) -> Summary | None:
-        texts: list[str] = []
-        summary = summarise_file(file, texts=texts)
-        return summary if summary is not None and matches(summary, " ".join(texts)) else None
-
-    listing = gather(scope, skipped=skipped, summarise=summarise)
-    return unpack(listing, listing.sessions)
-
-
 def update_index(
     scope: Scope,
     index: Index,
@@ -278,25 +263,16 @@ def newest(
 def select(
     summaries: Iterable[Summary],
     *,
-    query: str = "",
     is_there: Callable[[str], bool] | None = None,
     named: bool = False,
     sort: str = "recent",
     limit: int | None = None,
-    texts: dict[str, str] | None = None,
 ) -> list[Summary]:
-    """Return the summaries that match a query, sorted by `sort`; `texts` maps paths to the text of the messages.
+    """Return summaries sorted by `sort`: all, only those of some directories, or only those with a name."""
+    from sessionbrowse.model.listing.picker import ordered
 
-    Raises:
-        BadPattern: the query's pattern is not valid.
-    """
-    from sessionbrowse.model.listing.picker import filtered, parse_query
-
-    by_path = texts or {}
     chosen = newest(summaries, is_there=is_there, named=named)
-    if query.strip() or sort not in ("recent", "relevance"):
-        chosen = filtered(chosen, parse_query(query), sort, lambda summary: by_path.get(summary.path))
-    return chosen[:limit]
+    return ordered(chosen, sort)[:limit]
 
 
 def unpack(listing: Listing, chosen: Sequence[Listed], *, whole: bool = False) -> list[Summary]:

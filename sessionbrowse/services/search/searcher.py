@@ -137,6 +137,23 @@ class Searcher:
                 if fits_session(query, summary) and is_in_time(query, summary.modified):
                     yield session_hit(summary, self.titles.title(summary), [], NEAR_SCORE, "typo")
 
+    def paths_of(self, query: SearchQuery) -> list[str]:
+        """Return the paths of the sessions with a hit, then of those whose directory or id matches.
+
+        Names with a typing mistake are no match.
+        """
+        found = [hit.path for hit in self.find(query) if hit.match != "typo"]
+        if query.has_text and not query.is_about_entries:
+            texts: WordMatches[Summary] = (
+                (summary, text, [])
+                for summary in self.summaries
+                if fits_session(query, summary) and is_in_time(query, summary.modified)
+                for text in (summary.cwd, summary.id or "")
+                if has_words(query, text)
+            )
+            found += [summary.path for summary, _ in self._matching(query, texts, lambda: False)]
+        return list(dict.fromkeys(found))
+
     def _matching(
         self, query: SearchQuery, matches: WordMatches[T], cancelled: Cancelled
     ) -> Iterator[tuple[T, list[MatchSpan]]]:

@@ -50,12 +50,9 @@ def summaries_of(
         yield from summaries
 
 
-def summarise_file(file: FoundFile, *, texts: list[str] | None = None) -> Summary | None:
-    """Read one file into its summary; return None if it was deleted meanwhile.
-
-    `texts` receives the texts of its user and assistant messages.
-    """
-    summary = summarise_path(file.path, file.agent, texts=texts)
+def summarise_file(file: FoundFile) -> Summary | None:
+    """Read one file into its summary; return None if it was deleted meanwhile."""
+    summary = summarise_path(file.path, file.agent)
     return placed(summary, file) if summary is not None else None
 
 

@@ -12,7 +12,7 @@ from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.other_files import EVENT_STREAM
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.list.gather import gather_summaries, gather_with_texts
+from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.services.list.locate import locate
 from sessionbrowse.services.list.scan import Batch, scan
 from sessionbrowse.store.find.discover import FoundFile, Skipped
@@ -212,23 +212,6 @@ def test_the_last_batch_brings_the_parents(root: Path):
     old = put(root, "old", header(), age=9)
     put(root, "child", header(parentSession=str(old)))
     assert by_name(root)["child"].parent_path == str(old)
-
-
-# ---- text --------------------------------------------------------------------------------------------------------
-
-
-def test_the_texts_of_one_session_at_a_time_are_held_against_a_query(root: Path):
-    put(root, "yes", header(), user("a", None, "one"), answer("b", "a", "two"))
-    put(root, "no", header(), user("a", None, "three"))
-    said: list[str] = []
-
-    def matches(summary: Summary, text: str) -> bool:
-        said.append(text)
-        return "two" in text
-
-    found = gather_with_texts(scope(root), matches)
-    assert [Path(summary.path).stem for summary in found] == ["yes"]
-    assert sorted(said) == ["one two", "three"]
 
 
 def test_a_named_file_that_is_gone_is_unreadable(root: Path):
