@@ -30,6 +30,7 @@ from sessionbrowse.services.list.gather import gather_summaries, update_index
 from sessionbrowse.services.list.snapshot import Snapshot, take_snapshot
 from sessionbrowse.services.search.checkpoints import CheckpointCache
 from sessionbrowse.services.search.hits import Hit
+from sessionbrowse.services.search.ranking import Ranker, can_rank
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.index import open_index
 from tests.support.index_support import answer, append, entry, folder, header, line_of, result, scope_of, user, write
@@ -187,6 +188,69 @@ def test_every_answer_is_that_of_a_scan_over_the_decoded_files(tmp_path: Path, s
         if number % 2 == 0:
             assert hits_of(from_overview, text, tools=tools) == hits, text
         assert number % 3 or hits_of(in_memory, text, tools=tools) == hits, text
+    assert some > queries / 4
+
+
+def quoted_query(dice: random.Random) -> str:
+    """Return one or two phrases in quotes, of one to three words that texts may hold side by side."""
+    said = [word.replace('"', "") for word in VOCABULARY]
+    phrases = [dice.choice([" ", " ", "", "\n"]).join(dice.choices(said, k=dice.randint(1, 3))) for _ in range(2)]
+    return " ".join(f'"{phrase}"' for phrase in phrases[: dice.choice([1, 1, 2])])
+
+
+def stands_whole(phrase: str, text: str) -> bool:
+    """Whether a phrase stands in a folded text and neither begins nor ends inside a word."""
+
+    def is_cut(left: str, right: str) -> bool:
+        return bool(words_of(left) and words_of(right)) and len(words_of(left + right)) == 1
+
+    return any(
+        text.startswith(phrase, at)
+        and not is_cut(text[at - 1 : at] if at else "", phrase[:1])
+        and not is_cut(phrase[-1:], text[at + len(phrase) :][:1])
+        for at in range(len(text))
+    )
+
+
+def entries_with(root: Path, phrases: tuple[str, ...]) -> set[tuple[str, int]]:
+    """The entries that say all phrases as whole words, by nothing but the files and `json`."""
+    found = set()
+    for path in sorted(root.rglob("*.jsonl")):
+        for index, line in enumerate(path.read_bytes().split(b"\n")[1:-1]):
+            said = literal(message_text(json.loads(line)))
+            if said and all(stands_whole(phrase, said) for phrase in phrases):
+                found.add((str(path), index))
+    return found
+
+
+@pytest.mark.parametrize("queries", [30, pytest.param(300, marks=pytest.mark.stress)])
+@pytest.mark.parametrize("seed", range(4))
+def test_what_a_search_calls_exact_is_what_a_reading_of_the_files_finds(
+    tmp_path: Path, seed: int, queries: int
+) -> None:
+    dice = random.Random(f"quoted {seed}")
+    root = tmp_path / "store"
+    random_store(root, dice)
+    index = open_index(tmp_path / "cache", pytest.fail, create=True)
+    assert index is not None
+    update_index(scope_of(root), index)
+    searchers = [
+        Searcher(take_snapshot(scope_of(root), index, brief=True), index),
+        Searcher(Snapshot(gather_summaries(scope_of(root)))),
+    ]
+    asked = some = 0
+    while asked < queries:
+        query = parse_search(quoted_query(dice))
+        if not can_rank(query):
+            continue
+        asked += 1
+        expected = entries_with(root, query.phrases)
+        some += bool(expected)
+        for searcher in searchers:
+            ranking = Ranker(searcher, query).rank(20, 500, copies=True)
+            assert (ranking.unread, ranking.is_cut) == (0, False)
+            hits = [hit for session in ranking.sessions for hit in session.hits]
+            assert of_entries([hit for hit in hits if hit.match == "exact"]) == expected, query
     assert some > queries / 4
 
 
