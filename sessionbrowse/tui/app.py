@@ -86,7 +86,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self.keys = Keys(options.settings.keys, custom_commands, options.settings.habits)
         # A change of theme makes Textual parse all styles again, so the theme is set before Textual first parses them.
         wanted = self.memory.theme or options.settings.theme
-        found = self.find_theme(wanted)
+        found = theme.textual_name(wanted)
         self.set_reactive(BrowseApp.theme, found or theme.DARK)
         super().__init__(driver_class=terminal_driver())
         if source is not None:
@@ -180,7 +180,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self.read_styles()
         from sessionbrowse.tui.setting_problems import show_problems
 
-        show_problems(self.options, self.keys, self.find_theme, self.say)
+        show_problems(self.options, self.keys, self.say)
         if self._first_rows is not None:
             self._start_monitor()
         elif self.monitor is not None:

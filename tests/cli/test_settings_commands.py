@@ -124,6 +124,18 @@ def test_config_tells_where_the_settings_lie_and_what_is_wrong(own_home: Path, c
     assert document["settings"]["resume"] == {"in": "tmux-split", "command": []}
 
 
+def test_config_names_the_settings_that_the_browser_cannot_use(own_home: Path, capsys):
+    path = own_home / ".config/sessionbrowse/config.toml"
+    path.parent.mkdir(parents=True)
+    own = "[[commands]]\nname = 'Mine'\nrun = 'echo {nope}'\n"
+    path.write_text(f"theme = 'darkk'\n[keys]\nresum = 'z'\n{own}")
+    assert main(["config"]) == 0
+    said = capsys.readouterr().err
+    assert 'There is no theme named "darkk"' in said
+    assert "There is no command named 'resum'." in said
+    assert "has no value for {nope}" in said
+
+
 def test_config_prints_the_example_and_the_keys(own_home: Path, capsys):
     assert main(["config", "--example"]) == 0
     assert capsys.readouterr().out == example()

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from sessionbrowse.cli.parser import directory
 from sessionbrowse.config import Settings, load_settings
 from sessionbrowse.tui.paint.signals import ENDING
 
@@ -145,6 +144,9 @@ def add_arguments(add: AddCommand) -> None:
         reads=False,
     )
     if parser is not None:
+        # argparse is not needed to open the browser.
+        from sessionbrowse.cli.parser import directory
+
         parser.add_argument(
             "--to", metavar="DIR", type=directory, help="write them into DIR, new or empty, and open nothing"
         )

@@ -22,7 +22,7 @@ def run_config(arguments: argparse.Namespace) -> int:
     if arguments.keys:
         return _print_keys(loaded.settings)
     exists = os.path.isfile(loaded.path)
-    problems = [*loaded.problems, *_missing_roots(loaded.settings)]
+    problems = [*loaded.problems, *_missing_roots(loaded.settings), *_without_effect(loaded.settings)]
     if arguments.json:
         settings = msgspec.to_builtins(loaded.settings)
         output.print_json({"path": str(loaded.path), "exists": exists, "problems": problems, "settings": settings})
@@ -33,6 +33,15 @@ def run_config(arguments: argparse.Namespace) -> int:
     if not exists and not loaded.problems:
         output.note("There is no such file, so the defaults hold; sessionbrowse config --example shows all settings.")
     return 0
+
+
+def _without_effect(settings: Settings) -> list[str]:
+    """Return one sentence for each key, theme and own command of the settings that the browser cannot use."""
+    from sessionbrowse.tui.commands.keymap import Keys
+    from sessionbrowse.tui.resume.custom_commands import custom_rows
+    from sessionbrowse.tui.setting_problems import setting_problems
+
+    return setting_problems(settings, Keys(settings.keys, custom_rows(settings.commands), settings.habits))
 
 
 def _missing_roots(settings: Settings) -> list[str]:

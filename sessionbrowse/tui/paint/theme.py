@@ -139,6 +139,13 @@ THEMES = (
 AVAILABLE = {**BUILTIN_THEMES, **{own.name: own for own in THEMES}}
 """Textual's themes and sessionbrowse's own themes, by name."""
 
+
+def textual_name(wanted: str) -> str | None:
+    """Return Textual's name of the theme that the settings call `wanted`; None if there is no such theme."""
+    name = NAMES.get(wanted, wanted)
+    return name if name in AVAILABLE else None
+
+
 LOOKS: dict[str, tuple[str, str, str]] = {
     "dim": ("sb-dim", "", "sb-dim-style"),
     "faint": ("sb-faint", "", ""),

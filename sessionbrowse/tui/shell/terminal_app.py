@@ -88,11 +88,6 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         """Textual's themes and sessionbrowse's own themes, by name."""
         return theme.AVAILABLE
 
-    def find_theme(self, wanted: str) -> str | None:
-        """Return Textual's name of the theme that the settings call `wanted`; None if there is no such theme."""
-        name = theme.NAMES.get(wanted, wanted)
-        return name if name in self.available_themes else None
-
     def get_css_variables(self) -> dict[str, str]:
         """Return the theme's CSS variables, with sessionbrowse's own values for those that the theme lacks."""
         variables = super().get_css_variables()
