@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 from textual.timer import Timer
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.lists.said import SaidSessions
 from sessionbrowse.tui.lists.state import ListState
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.cursor_debounce import Resting
 from sessionbrowse.tui.widgets.text_view import TextView
 
+if TYPE_CHECKING:
+    from sessionbrowse.services.search.hits import Hit
+
 PREVIEW_DELAY = 0.12
 """Seconds the cursor rests on a session before its file is opened for the preview."""
+
+
+class _Read(Struct, frozen=True):
+    """What was read of a session: its conversation, or the entry in which the words of `query` were said."""
+
+    parts: list[Part]
+    query: str = ""
 
 
 class Preview:
     """Controls the preview pane: decides which session it shows, and when the session's file is read."""
 
-    def __init__(self, screen: CommandScreen[None], state: ListState) -> None:
+    def __init__(self, screen: CommandScreen[None], state: ListState, said: SaidSessions) -> None:
         self._screen = screen
         self._state = state
+        self._said = said
         self._painted = False
         self._is_stale = False
         self._timer: Timer | None = None
         self._resting = Resting(screen, self._rests)
         self._asked: str | None = None
+        self._asked_said: tuple[Hit, str] | None = None
         self._shown: str | None = None
         self._is_due = False
 
@@ -52,7 +68,7 @@ class Preview:
             self._asked = None
             self._view.show([], empty="")
             return
-        self._asked = summary.path
+        self._asked, self._asked_said = summary.path, self._said_in(summary.path)
         self._shown = None
         rested = self._resting.moved()
         if rested or not self._painted:
@@ -62,6 +78,16 @@ class Preview:
         if rested and self._screen.has_class("-preview-shown"):
             self._is_due = True
             self._timer = self._screen.set_timer(PREVIEW_DELAY, self.load)
+
+    def follow_filter(self) -> None:
+        """Show the session under the cursor anew if it is listed for another entry, or for other words, than before."""
+        if self._asked is not None and self._asked_said != self._said_in(self._asked):
+            self.show()
+
+    def _said_in(self, path: str) -> tuple[Hit, str] | None:
+        """Return the entry for which a session is listed, with the query; None if it is listed by name."""
+        hit = self._said.hit(path)
+        return (hit, self._said.searched_in(path)) if hit is not None else None
 
     def set_shown(self, shown: bool) -> None:
         """Show or hide the preview pane."""
@@ -87,10 +113,16 @@ class Preview:
         if summary is None:
             return
 
-        def load(job: Job) -> object:
-            from sessionbrowse.tui.reading.documents import conversation
+        said, now_ms = self._asked_said, browser.now_ms()
 
-            return conversation(browser.open_session(summary.path, summary.agent), summary)
+        def load(job: Job) -> _Read:
+            from sessionbrowse.tui.reading.documents import conversation, entry_document, rule
+            from sessionbrowse.tui.reading.find_entry import find_again
+
+            session = browser.open_session(summary.path, summary.agent)
+            if said is not None and (index := find_again(session, said[0].entry_index, said[0].entry_id)) is not None:
+                return _Read([rule(), *entry_document(session, index, now_ms)], said[1])
+            return _Read(conversation(session, summary))
 
         lane = self._screen.lane("preview", self.take)
         (lane.follow if follows else lane.ask)(load)
@@ -119,8 +151,14 @@ class Preview:
             reason = LinePart([("✗ ", "error"), (clean(outcome.sentence), "error")])
             self._view.show([*self._facts(summary), rule(), reason])
             return
-        parts = [*self._facts(summary), *outcome.value]
-        self._view.show(parts, keep_place=self._shown == summary.path)
+        read: _Read = outcome.value
+        marks = None
+        if read.query:
+            from sessionbrowse.tui.shell.match_spans import MatchMarks
+
+            marks = MatchMarks(self._screen, self._view).of(read.query)
+        parts = [*self._facts(summary), *read.parts]
+        self._view.show(parts, keep_place=self._shown == summary.path, marks=marks)
         self._shown = summary.path
 
     def _show_facts(self) -> None:

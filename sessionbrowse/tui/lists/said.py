@@ -92,13 +92,17 @@ class SaidSessions:
         known = next((found.hits for found in self._found if found.summary.path == path), ())
         return [hit for hit in self._all_hits.get(path, known) if hit.entry_index is not None]
 
+    def hit(self, path: str) -> Hit | None:
+        """Return the entry for which a session is listed; None if its name matches."""
+        return next(iter(self.hits(path)), None) if path in self._listed else None
+
     def hit_to_open(self, path: str) -> Hit | None:
-        """Return the entry for which a session is listed; None if its name matches. Ask for all hits of the session."""
+        """Return the entry for which a session is listed, as `hit` does, and ask for all hits of the session."""
         from sessionbrowse.services.background.search_messages import FindInSession
 
         if any(found.more and found.summary.path == path for found in self._found):
             self._screen.browser.search_client.send(FindInSession(self._stamp, path))
-        return next(iter(self.hits(path)), None) if path in self._listed else None
+        return self.hit(path)
 
     def rows(self, above: Sequence[SessionRow]) -> list[SessionRow]:
         """Return the rows of sessions in which the words were said, without those that match by name."""

@@ -63,8 +63,8 @@ class BrowseScreen(PanedScreen):
         self._folder_cells = WIDEST_FOLDER
         self._followed_key: Hashable | None = None
         self.updates = ScanUpdates(self)
-        self.preview = Preview(self, self.state)
         self.said = SaidSessions(self, self.state, self.refresh_sessions)
+        self.preview = Preview(self, self.state, self.said)
 
     # -- layout -------------------------------------------------------------------------------------------------
 
@@ -233,6 +233,7 @@ class BrowseScreen(PanedScreen):
         if found is not None and sessions.go_to_key(found):
             self.state.wanted_session = None
         self._refresh_titles()
+        self.preview.follow_filter()
         self.say_found()
         self.update_footer()
 

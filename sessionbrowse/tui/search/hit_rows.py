@@ -12,8 +12,8 @@ from sessionbrowse.tui.layout.parts import overlay, slice_line
 from sessionbrowse.tui.lists.rows import ListStyle, moment, session_title
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, pad, right_aligned, sides
 from sessionbrowse.tui.paint.words import agent_span, folder_name, one_line
-from sessionbrowse.tui.search.match_spans import apart
 from sessionbrowse.tui.search.result_rows import ResultRow, name_hit
+from sessionbrowse.tui.shell.match_spans import apart
 
 ROLES = {
     "bashExecution": "bash",

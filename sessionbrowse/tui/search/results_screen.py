@@ -25,8 +25,8 @@ from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.reading.documents import conversation, entry_document, summary_parts
 from sessionbrowse.tui.reading.find_entry import ENTRY_IS_GONE, find_again
 from sessionbrowse.tui.search.hit_rows import place_line
-from sessionbrowse.tui.search.match_spans import MatchMarks
 from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.shell.match_spans import MatchMarks
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState

@@ -14,11 +14,11 @@ from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.reading.find_entry import find_again
 from sessionbrowse.tui.reading.views import VIEWS, ViewName, ViewRequest, document
-from sessionbrowse.tui.search.match_spans import MatchMarks, apart
 from sessionbrowse.tui.session.tree_pane import TreePane
 from sessionbrowse.tui.session.tree_rows import hits_in
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.cursor_debounce import Resting
+from sessionbrowse.tui.shell.match_spans import MatchMarks, apart
 from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
 
 

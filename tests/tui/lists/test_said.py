@@ -149,3 +149,28 @@ async def test_without_a_filter_no_words_are_taken_into_the_tree(tmp_path: Path)
     async with listing(tmp_path) as browser:
         await browser.press("enter", "n")
         assert "No search or filter is active." in browser.toasts()[-1]
+
+
+async def test_the_preview_of_a_session_listed_for_what_was_said_stands_at_the_place(tmp_path: Path) -> None:
+    store = a_store(tmp_path)
+    above = [user("1", None, "Hello"), *[answer(str(n), str(n - 1), f"Line {n}\n" * 30) for n in range(2, 6)]]
+    write(folder(store) / "d.jsonl", header("d"), *above, answer("6", "5", "filler\n" * 60 + "A pair of okapis."))
+    index_of(store, tmp_path / "cache")
+    options: dict[str, Any] = {"roots": [str(store)], "home": str(tmp_path)}
+    source = searched_source(options, store, tmp_path / "cache")
+    async with browsing(source=source, size=(200, 40), **options) as browser:
+        preview = browser.app.screen.query_one("#preview", TextView)
+        await browser.press("slash")
+        await browser.type("okapis")
+        await browser.until(lambda: len(listed(browser)) == 3)
+        await browser.press("enter", "home")
+        while browser.row_list("#sessions").key != str(folder(store) / "d.jsonl"):
+            await browser.press("down")
+        assert "A pair of okapis." in browser.screen_text()
+        assert "okapis" in marked(preview)
+        # Other words, then none: the conversation is shown again, from its beginning.
+        await browser.press("escape")
+        while browser.row_list("#sessions").key != str(folder(store) / "d.jsonl"):
+            await browser.press("down")
+        assert "Hello" in browser.screen_text()
+        assert "okapis" not in marked(preview)

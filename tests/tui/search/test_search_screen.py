@@ -18,8 +18,8 @@ from sessionbrowse.tui.changes.reread import read_again
 from sessionbrowse.tui.paint.spans import line_width
 from sessionbrowse.tui.search.examples import EXAMPLES
 from sessionbrowse.tui.search.hit_rows import hit_row, snippet_spans
-from sessionbrowse.tui.search.match_spans import words_in
 from sessionbrowse.tui.search.screen import SearchScreen
+from sessionbrowse.tui.shell.match_spans import words_in
 from sessionbrowse.tui.widgets.text_view import TextView
 from tests.support.index_support import append, folder, header, user, write
 from tests.support.live_support import until
