@@ -79,7 +79,7 @@ def _preview(screen: SessionScreen, verb: str, plan: MakePlan) -> None:
 
     def ask(seen: Cleaned) -> None:
         if seen.preview.changes_nothing:
-            browser.say("Nothing to drop here.")
+            browser.say("This session has nothing to drop.")
             return
         choices = [
             Choice("beside", "Copy as a new session", "the original stays"),

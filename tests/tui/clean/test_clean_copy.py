@@ -102,7 +102,7 @@ async def test_images_are_dropped_into_a_file(store: Store) -> None:
         assert len(to.read_bytes()) < len(was) - 10_000
         assert path.read_bytes() == was
         await browser.press("S", "down", "down", "enter")
-        assert "Nothing to drop here." in browser.toasts()[-1]
+        assert "This session has nothing to drop." in browser.toasts()[-1]
 
 
 async def test_a_session_that_changed_since_the_preview_is_left_as_it_is(store: Store, path: Path) -> None:
