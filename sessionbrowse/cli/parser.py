@@ -155,7 +155,10 @@ class Parser(argparse.ArgumentParser):
         option = next((word for word in unknown if word.startswith("-")), None)
         if option is None:
             self.error(f"there is no place for {named}")
-        self.error(f"there is no option {named}.{did_you_mean(option.partition('=')[0], self._option_string_actions)}")
+        name = option.partition("=")[0]
+        if name in self._option_string_actions:
+            self.error(f"{name} goes after the command: {self.prog} {option}")
+        self.error(f"there is no option {named}.{did_you_mean(name, self._option_string_actions)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:

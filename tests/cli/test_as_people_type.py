@@ -36,6 +36,7 @@ def asked(capfd, demo: Path, *words: str) -> str:
         (["reanme", "x", "y"], "sessionbrowse", "There is no command 'reanme'. Did you mean rename?"),
         (["zzz"], "sessionbrowse", "There is no command 'zzz'. --help lists them."),
         (["list", "--lim", "1"], "sessionbrowse list", "There is no option --lim. Did you mean --limit?"),
+        (["--json", "list"], "sessionbrowse list", "--json goes after the command: sessionbrowse list --json."),
         (["pick", "--jsn"], "sessionbrowse pick", "There is no option --jsn. Did you mean --json?"),
         (["show", "a", "b"], "sessionbrowse show", "There is no place for b."),
         (["stats", "--by", "modle"], "sessionbrowse stats", "'modle' is not one of"),
