@@ -95,8 +95,11 @@ class LateTimers(MessagePump):
         self, delay: float, callback: TimerCallback | None = None, *, name: str | None = None, pause: bool = False
     ) -> Timer:
         """Call a function once after a delay in seconds."""
-        timer = super().set_timer(delay, callback, name=name, pause=pause)
+        # From Python 3.12 on a timer starts before `set_timer` returns, unless it is paused.
+        timer = super().set_timer(delay, callback, name=name, pause=True)
         timer._skip = False
+        if not pause:
+            timer.resume()
         return timer
 
 

@@ -230,7 +230,7 @@ class ResultsScreen(CommandScreen[None]):
             self.text_view.show([], empty="")
         elif self.text_view.display:
             self._preview_due, self._waiting_for = True, wanted
-            self._preview_timer = self.set_timer(max(0.0, PREVIEW_DELAY - rested), self._load_preview)
+            self._preview_timer = self.set_timer(PREVIEW_DELAY - rested, self._load_preview)
 
     def bottom_line(self) -> Line:
         """Return the line below the results: the session and the role of the entry under the cursor."""
