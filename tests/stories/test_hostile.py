@@ -6,9 +6,12 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.transaction.change_context import ChangeContext
+from tests.support.file_helpers import own_system_trash
 from tests.support.tui_support import Driven, browsing, fixed_source
 
 ATTACK = (
@@ -134,11 +137,14 @@ async def test_no_screen_draws_what_a_session_says_raw(tmp_path: Path) -> None:
         check(browser)
 
 
-async def test_no_question_shows_what_a_session_says_raw(tmp_path: Path) -> None:
+async def test_no_question_shows_what_a_session_says_raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data_home = str(tmp_path / ".local" / "share")
+    monkeypatch.setenv("XDG_DATA_HOME", data_home)
+    own_system_trash()
     folder = tmp_path / ".pi" / "agent" / "sessions" / "--p--"
     folder.mkdir(parents=True)
     path = hostile(folder / "hostile.jsonl")
-    state = Surroundings(home=str(tmp_path), environ={}, cwd=str(tmp_path))
+    state = Surroundings(home=str(tmp_path), environ={"XDG_DATA_HOME": data_home}, cwd=str(tmp_path))
     (tmp_path / "proc").mkdir()
     context = ChangeContext.at(state, str(tmp_path / "state"), lambda: 1.8e12, proc=str(tmp_path / "proc"))
     async with browsing(roots=[str(tmp_path / ".pi")], home=str(tmp_path), context=context) as browser:
@@ -165,6 +171,7 @@ async def test_no_question_shows_what_a_session_says_raw(tmp_path: Path) -> None
         assert "calm" in browser.screen_text()
         check(browser)
         await browser.press("escape", "ctrl+d", "enter", "t")
+        assert not path.exists(), browser.screen_text()
         check(browser)
         await browser.press("enter")
         check(browser)

@@ -73,7 +73,7 @@ def test_thousands_of_texts_in_a_megabyte_of_summary_take_moments(tmp_path: Path
     for number in range(2 * MOST_JUDGED):
         more.append(call(f"x{number}", parent, "bash", command=f"make {number} " + "a" * 50))
         parent = f"x{number}"
-    began = time.monotonic()
+    began = time.process_time()
     lost = losses(tmp_path, "make 1 " + "a" * 1_000_000, "u2", *more)
-    assert time.monotonic() - began < 20
+    assert time.process_time() - began < 20
     assert len(lost.commands) == MOST_JUDGED
