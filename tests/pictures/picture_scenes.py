@@ -93,10 +93,11 @@ STATISTICS = (
         f"{SECOND_SESSION} dollar_sign",
         (
             Scene("stats"),
-            Scene("stats-sessions", "tab"),
-            Scene("stats-models-by-week", "tab v"),
+            Scene("stats-sessions", "b"),
+            Scene("stats-models-by-week", "b v"),
             Scene("stats-of-a-model", "enter"),
             Scene("stats-last-month", "escape t t ctrl+s"),
+            Scene("stats-filtered", "t t t t slash text:refactor"),
         ),
     ),
     Walk(
@@ -106,7 +107,7 @@ STATISTICS = (
     ),
     Walk(
         "stats",
-        f"{SECOND_SESSION} slash text:postgres enter dollar_sign tab",
+        f"{SECOND_SESSION} slash text:postgres enter dollar_sign b",
         (Scene("stats-one-session"),),
     ),
 )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.story_support import StoryHome, message, quit_browser
-from tests.support.terminal import ENTER, ESCAPE, TAB
+from tests.support.terminal import ENTER, ESCAPE
 
 SORT = "\x13"
 
@@ -44,7 +44,7 @@ def test_the_dearest_abandoned_branch_of_last_month_opens(tmp_path: Path, column
         browser.press("t", "t")
         browser.wait("last month")
         browser.wait("$3.77")
-        browser.press(TAB, TAB, TAB, TAB, SORT)
+        browser.press("b", "b", "b", "b", SORT)
         browser.wait("abandoned first")
         browser.wait(lambda screen: any(line.startswith("│▌") and "okapi" in line for line in screen.lines()))
         browser.press(ENTER)

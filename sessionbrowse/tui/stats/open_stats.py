@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sessionbrowse.services.usage.question import UsageQuestion
+from sessionbrowse.tui.data.library import Filter
 from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.stats.screen import StatsScreen
 
 
 def do_stats(screen: BrowseScreen) -> None:
     """Open the statistics of the folder that the list shows, or of all sessions; a filter counts here too."""
-    state = screen.state
-    folder, library = state.shown_folder, state.library
-    cwds: tuple[str, ...] | None = None
-    if folder is not None:
-        # A repository has several directories.
-        cwds = tuple([cwd for cwd in screen.browser.directories() if library.project_of(cwd) == folder]) or (folder,)
-    listed = state.filter
-    rows = () if listed.is_empty else state.session_rows(listed)
-    paths = None if listed.is_empty else tuple([row.summary.path for row in rows])
-    screen.browser.push_screen(StatsScreen(UsageQuestion(cwds=cwds, paths=paths), listed.text))
+    state, library = screen.state, screen.state.library
+    shown = state.shown_folder
+    folder = shown if shown is not None else state.other_folder(screen.subject)
+    # A repository has several directories.
+    directories = tuple([cwd for cwd in screen.browser.directories() if library.project_of(cwd) == folder])
+    cwds = None if folder is None else directories or (folder,)
+
+    def paths(filter: Filter) -> Sequence[str]:
+        rows = library.sessions(filter=filter, named=state.named, hidden=state.hidden, archived=state.archived)
+        return [row.summary.path for row in rows]
+
+    question = UsageQuestion(cwds=None if shown is None else cwds)
+    screen.browser.push_screen(StatsScreen(question, folder=cwds, filter=state.filter, paths=paths))

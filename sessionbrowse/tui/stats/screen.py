@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
@@ -19,12 +20,15 @@ from sessionbrowse.text import clean, plural, shorten_home, tokens
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import STATS
 from sessionbrowse.tui.data.jobs import Outcome
+from sessionbrowse.tui.data.library import Filter, parse_filter
 from sessionbrowse.tui.data.source import SessionUpdates
+from sessionbrowse.tui.lists.state import ListFilter
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.stats.chart import chart, table_head, table_row
 from sessionbrowse.tui.stats.times import ALL, TIMES, span_named
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
+from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
 from sessionbrowse.tui.widgets.span_view import SpanView
 
@@ -52,14 +56,28 @@ class StatsChart(SpanView, can_focus=False):
 
 
 class StatsScreen(CommandScreen[None]):
-    """The statistics: a first question, and further ones into which the user went; `filter_text` chose its sessions."""
+    """The statistics: a first question, and further ones into which the user went.
+
+    `folder` are the directories between which and all the scope switches; `paths` returns the sessions that match a
+    filter, in all directories.
+    """
 
     CONTEXTS = (STATS,)
 
-    def __init__(self, question: UsageQuestion, filter_text: str = "") -> None:
+    def __init__(
+        self,
+        question: UsageQuestion,
+        *,
+        folder: tuple[str, ...] | None = None,
+        filter: Filter | None = None,
+        paths: Callable[[Filter], Sequence[str]] = lambda _: (),
+    ) -> None:
         super().__init__(name="stats")
         self._questions = [question]
-        self._filter_text = filter_text
+        self._folder = folder
+        self._paths = paths
+        self._filters = {"stats": filter or Filter()}
+        self._matching = ListFilter(self, self._filters, "stats", self._find)
         self._times = ALL
         self._answer: UsageAnswer | None = None
         self._problem: str | None = None
@@ -75,6 +93,7 @@ class StatsScreen(CommandScreen[None]):
         yield StatsChart()
         yield Bar(id="stats-head")
         yield RowList(self._render_row, id="stats-rows", classes="pane")
+        yield FilterLine(id="filter")
         yield KeyBar(id="footer")
 
     @property
@@ -90,11 +109,23 @@ class StatsScreen(CommandScreen[None]):
     def on_mount(self) -> None:
         """Ask for the figures."""
         self.set_focus(self.rows_list)
-        self._ask()
+        self._find()
+
+    def moving(self) -> RowList:
+        """Return the table, which the movement keys move while a filter is typed too."""
+        return self.rows_list
 
     def command_context(self) -> CommandContext:
         """Return the state that decides which commands are available."""
-        return CommandContext(has_rows=bool(self._rows))
+        has_folder = self._folder is not None or self.question.cwds is not None
+        return CommandContext(has_rows=bool(self._rows), has_folder=has_folder)
+
+    def text_changed(self, text: str) -> None:
+        """Count the sessions that match the filter again after each typed letter."""
+        if text != self._filter.text:
+            self._filters["stats"] = parse_filter(text)
+            self.rows_list.go_first()
+            self._find()
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
         """Count again soon."""
@@ -108,6 +139,31 @@ class StatsScreen(CommandScreen[None]):
         if not self._refresh_due:
             self._refresh_due = True
             self.set_timer(seconds, self._ask)
+
+    # -- the filter ----------------------------------------------------------------------------------------------
+
+    @property
+    def _filter(self) -> Filter:
+        return self._filters["stats"]
+
+    def _find(self) -> None:
+        """Find the sessions that match the filter, and count them."""
+        paths: tuple[str, ...] | None = None
+        if not self._filter.is_empty:
+            found = self._matching.rows(self._paths)
+            if found is None:
+                # The matches of its pattern are still being searched.
+                return
+            paths = tuple(found)
+        self._questions = [replace(question, paths=paths) for question in self._questions]
+        line = self.query_one(FilterLine)
+        if line.display:
+            problem = self._filter.problem
+            if problem is not None:
+                line.say([(problem, "error")])
+            else:
+                line.say([] if paths is None else [(plural(len(paths), "match", "matches"), "dim")])
+        self._ask()
 
     # -- asking --------------------------------------------------------------------------------------------------
 
@@ -180,8 +236,8 @@ class StatsScreen(CommandScreen[None]):
         # A narrow bar cuts the end: the time stands first.
         words = [] if self._times == ALL else [self._times]
         words.append(shorten_home(cwds[0], self.browser.home) or "(no directory)" if cwds else "all sessions")
-        if question.paths is not None:
-            words.append(f'"{self._filter_text}"')
+        if not self._filter.is_empty:
+            words.append(f'"{clean(self._filter.text)}"')
         if question.agent is not None:
             words.append(question.agent)
         if question.only is not None:
@@ -223,6 +279,25 @@ class StatsScreen(CommandScreen[None]):
             self._ask()
         else:
             self.dismiss(None)
+
+    def do_scope(self) -> None:
+        """Switch between one folder and all."""
+        self.rows_list.go_first()
+        self._change(cwds=self._folder if self.question.cwds is None else None)
+
+    def do_filter(self) -> None:
+        """Open the line in which a filter for sessions is typed."""
+        self.query_one(FilterLine).open("/", self._filter.text, 'words, "a phrase", re:pattern', replacing=True)
+
+    def do_accept_filter(self) -> None:
+        """Keep the filter, which the title shows, and focus the table."""
+        self.set_focus(self.rows_list)
+        self.query_one(FilterLine).close()
+
+    def do_clear_filter(self) -> None:
+        """Clear the filter, so that all sessions count again."""
+        self.do_accept_filter()
+        self.text_changed("")
 
     def do_stats_table(self) -> None:
         """Show the next table."""

@@ -56,7 +56,7 @@ async def test_tables_periods_and_orders_change_by_keys(demo: dict[str, Any]) ->
     async with browsing(**demo) as browser:
         await browser.press("dollar_sign")
         for shown in ("session", "model", "family", "branch", "agent", "provider", "project"):
-            await browser.press("tab")
+            await browser.press("b")
             assert f"by {shown}, cost first" in browser.screen_text()
         for shown in ("week", "month", "day"):
             await browser.press("v")
@@ -115,7 +115,7 @@ async def test_enter_goes_to_sessions_and_entries_and_escape_comes_back(demo: di
         assert browser.screen_name == "stats"
         await browser.press("escape")
         assert "by project" in browser.screen_text()
-        await browser.press("tab", "tab", "enter")
+        await browser.press("b", "b", "enter")
         assert "by session" in browser.screen_text()
         await browser.press("escape", "escape")
         assert browser.screen_name == "browse"
@@ -123,7 +123,7 @@ async def test_enter_goes_to_sessions_and_entries_and_escape_comes_back(demo: di
 
 async def test_the_dearest_abandoned_branch_opens_at_its_end(demo: dict[str, Any]) -> None:
     async with browsing(**demo) as browser:
-        await browser.press("dollar_sign", "tab", "tab", "tab", "tab", "ctrl+s")
+        await browser.press("dollar_sign", "b", "b", "b", "b", "ctrl+s")
         rows = browser.row_list("#stats-rows")
         shown = [each.totals.parts[ABANDONED][COST] for each in browser.app.screen._rows]  # type: ignore[attr-defined]
         assert shown == sorted(shown, reverse=True)
@@ -143,9 +143,49 @@ async def test_a_filter_of_the_list_counts_here_too(demo: dict[str, Any]) -> Non
     async with browsing(**demo) as browser:
         await browser.press("slash")
         await browser.type("refactor")
-        await browser.press("enter", "dollar_sign", "tab")
+        await browser.press("enter", "dollar_sign", "b")
         assert 0 < browser.row_list("#stats-rows").count < 4
         assert '"refactor"' in browser.screen_text()
+
+
+async def test_the_scope_changes_by_the_key_of_the_lists(demo: dict[str, Any]) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("tab", "dollar_sign")
+        one = browser.screen_text()
+        assert "~/webshop" in one.splitlines()[0]
+        await browser.press("tab")
+        assert "all sessions" in browser.screen_text()
+        assert browser.row_list("#stats-rows").count > 1
+        await browser.press("tab")
+        assert browser.screen_text() == one
+
+
+async def test_a_filter_is_typed_kept_and_cleared(demo: dict[str, Any]) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("dollar_sign")
+        everything = browser.screen_text()
+        await browser.press("slash")
+        await browser.type("refactor")
+        filtered = browser.screen_text().splitlines()
+        assert 'all sessions · "refactor"' in filtered[0]
+        assert filtered[1] != everything.splitlines()[1]
+        await browser.press("enter")
+        assert browser.screen_text().splitlines()[:2] == filtered[:2]
+        await browser.press("b")
+        assert "by session" in browser.screen_text()
+        assert 0 < browser.row_list("#stats-rows").count < 4
+        await browser.press(*["b"] * 6, "slash", "escape")
+        assert browser.screen_name == "stats"
+        assert browser.screen_text() == everything
+
+
+async def test_a_pattern_filters_and_a_wrong_one_says_why(demo: dict[str, Any]) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("dollar_sign", "slash")
+        await browser.type("re:refac+tor")
+        await browser.until(lambda: "1 match" in browser.screen_text() or "2 matches" in browser.screen_text())
+        await browser.type("(")
+        await browser.until(lambda: "Nothing here" in browser.screen_text())
 
 
 async def test_a_changed_session_is_counted_again(demo: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
