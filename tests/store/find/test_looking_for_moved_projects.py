@@ -1,0 +1,36 @@
+"""Looking for a directory that moved: what cannot be read or asked is no candidate."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.store.find.moved_projects import _first_commit, _folders
+
+
+def test_a_folder_that_cannot_be_read_has_none_below(tmp_path: Path) -> None:
+    assert _folders(str(tmp_path / "gone")) == []
+    (tmp_path / "a").mkdir()
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / "link").symlink_to("a")
+    (tmp_path / "file").touch()
+    assert _folders(str(tmp_path)) == [str(tmp_path / "a")]
+
+
+def test_a_repository_is_known_by_its_first_commit_only_if_git_says_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _first_commit(str(tmp_path)) is None
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "shallow").touch()
+    assert _first_commit(str(tmp_path)) is None
+    os.unlink(tmp_path / ".git" / "shallow")
+
+    def late(*_: object, **__: object) -> None:
+        raise subprocess.TimeoutExpired("git", 1)
+
+    monkeypatch.setattr(subprocess, "run", late)
+    assert _first_commit(str(tmp_path)) is None
