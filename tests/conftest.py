@@ -8,6 +8,7 @@ import itertools
 import os
 import re
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -112,6 +113,11 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
         monkeypatch.setenv(variable, str(home / folder))
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
+    if sys.platform == "linux":
+        # Otherwise tests would move files to the trash of the person who runs them.
+        from tests.support.file_helpers import own_system_trash
+
+        own_system_trash()
     return home
 
 
