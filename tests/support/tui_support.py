@@ -76,11 +76,13 @@ class Driven:
         """Wait until nothing runs in the background, every message is handled and the screen is painted.
 
         Without `background` it does not wait for what runs there. Textual's own pilot waits for the processor to be
-        idle, which takes long on a busy machine.
+        idle, which takes long on a busy machine. A browser that was left is at rest.
         """
         calm = 0
         end = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < end:
+            if self.app._exit:
+                return
             calm = calm + 1 if self._is_calm(background) else 0
             if calm > 4:
                 return
