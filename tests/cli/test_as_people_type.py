@@ -187,6 +187,7 @@ def test_the_demo_is_kept_on_request_and_replaces_nothing(capfd, tmp_path: Path)
     assert "is not an empty directory" in capfd.readouterr().err
     assert sorted(made.rglob("*")) == before
     (tmp_path / "file").write_text("mine")
-    for refused in ("file", "file/below"):
+    (tmp_path / "link").symlink_to("nowhere")
+    for refused in ("file", "file/below", "link", "nul\0byte"):
         assert main(["demo", "--to", str(tmp_path / refused)]) == 1
     assert (tmp_path / "file").read_text() == "mine"

@@ -1,4 +1,4 @@
-"""What a session tells through `SessionManager`: its state, tree, names and context, each by its program's rules."""
+"""Reading a session through `SessionManager`: state, tree, names and context, each by its program's rules."""
 
 from __future__ import annotations
 

@@ -63,6 +63,12 @@ def written(folder: Path, *lines: bytes, name: str = "session.jsonl") -> Path:
     return path
 
 
+def three_questions(folder: Path) -> None:
+    """Write three sessions with one message each: `0.jsonl` asks "question 0", and so on."""
+    for number in range(3):
+        written(folder, header(id=f"s-{number}"), user("a", None, f"question {number}"), name=f"{number}.jsonl")
+
+
 def opened(folder: Path, *lines: bytes, agent: str = "pi", name: str = "session.jsonl") -> Session:
     """Write a session file and open it."""
     return open_session(written(folder, *lines, name=name), agent)

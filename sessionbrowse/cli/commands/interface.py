@@ -66,12 +66,15 @@ def _write_demo(target: Path) -> int:
     from sessionbrowse.cli import output
     from sessionbrowse.demo import make_demo
     from sessionbrowse.errors import RefusedWrite, WriteFailed
+    from sessionbrowse.store.write.admission import is_path
     from sessionbrowse.text import clean, shell_quote
 
     shown = clean(str(target))
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise RefusedWrite(f"{shown} is not an empty directory. Nothing was written.")
+    if not is_path(str(target)):
+        raise RefusedWrite(f"{shown} is not a valid path. Nothing was written.")
     try:
+        if os.path.lexists(target) and (not target.is_dir() or any(target.iterdir())):
+            raise RefusedWrite(f"{shown} is not an empty directory. Nothing was written.")
         make_demo(target)
     except OSError as error:
         raise WriteFailed(f"The sample sessions cannot be written into {shown} ({error.strerror}).") from error

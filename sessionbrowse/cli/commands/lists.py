@@ -214,18 +214,18 @@ def _iso(milliseconds: float | None) -> str | None:
 def _found(
     scope: Scope, text: str, sort: str | None, filters: dict[str, Any], note: Note, *, whole: bool
 ) -> tuple[list[Summary], dict[str, RankedSession]]:
-    """Return the sessions that match a query in the wanted order; those that were ranked also by path."""
+    """Return the sessions that match a query, in the wanted order, and for each ranked one how it matches, by path."""
     from sessionbrowse.services.search.ranking import Ranker, can_rank
 
     limit = filters["limit"]
     question, listing, listed, searcher = _searched(scope, text, filters, note)
     by_path = {each.path: each for each in listed}
-    if sort not in (None, "best", "relevance") or not can_rank(question):
-        paths = searcher.paths_of(question)
-        if sort not in (None, "best", "relevance"):
-            chosen = select(unpack(listing, [by_path[path] for path in paths]), sort=sort)
-            paths = [each.path for each in chosen]
-        return unpack(listing, [by_path[path] for path in paths[:limit]], whole=whole), {}
+    order = sort if sort not in (None, "best", "relevance") else None
+    if order is not None or not can_rank(question):
+        rows = [by_path[path] for path in searcher.paths_of(question)]
+        if order is not None:
+            rows = [by_path[each.path] for each in select(unpack(listing, rows), sort=order)]
+        return unpack(listing, rows[:limit], whole=whole), {}
     ranker = Ranker(searcher, question, half_life_days=settings_in_force().search_half_life)
     ranking = ranker.rank(_MOST_RANKED if limit is None else limit, 1, copies=True)
     for wrong, right in ranking.instead.items():

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from sessionbrowse.model.session.session import Session
 
 BOUNDARIES = ("compaction", "reset_boundary")
-"""The types of entries before which others may be compacted."""
+"""The types of entries at which a context begins anew; entries before them are no longer sent to the model."""
 
 
 class EntryStates:

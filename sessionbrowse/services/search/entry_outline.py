@@ -16,7 +16,7 @@ from sessionbrowse.store.index.rows import ORDINARY, FileRow
 from sessionbrowse.store.read.content import SHORT_HEAD_BYTES, read_at
 
 _LEAST_VERSION = 2
-"""The version of the format since which entries have the ids that are in the file."""
+"""The first version of the format whose entries have ids of their own in the file."""
 
 
 class EntryOutline(Struct, frozen=True):
@@ -35,7 +35,7 @@ class EntryOutline(Struct, frozen=True):
 
 
 def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
-    """Return the outline of a session; None if only its tree tells ids and states."""
+    """Return the ids and states of a session's entries; None if only the session's tree can tell them."""
     if row.kind != ORDINARY:
         return None
     try:
@@ -52,7 +52,7 @@ def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
         return None
     active: set[int] = set()
     at = len(links.parents) - 1
-    while at != ROOT:
+    while at != ROOT and at not in active:
         active.add(at)
         at = links.parents[at]
     return EntryOutline(links.ids, frozenset(active))

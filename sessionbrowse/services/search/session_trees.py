@@ -90,7 +90,7 @@ class SessionTreeCache:
         """Return the tree of a session, None if it cannot be read."""
         tree = self._trees.get(summary.path)
         if tree is None:
-            # The page of a search needs no tree as a rule, and starts faster without this module.
+            # Most searches need no tree, and the program starts faster if it does not import this module.
             from sessionbrowse.store.index.indexed_session import session_from_index
 
             try:

@@ -27,7 +27,7 @@ class Vocabulary:
             return {}
         key = key_of(wanted)
         if len(key) >= LEAST_INSIDE:
-            # A word that contains `wanted` contains its key too, so the list is searched once.
+            # The key is a part of `wanted`: a search for the key finds all words that contain `wanted`, too.
             found = set(self._with(key))
         else:
             pieces = [wanted] if len(wanted) >= LEAST_INSIDE else [f"_{wanted}_", f"_{wanted}\n"]

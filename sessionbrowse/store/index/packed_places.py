@@ -34,7 +34,7 @@ class EntryLinks(Struct, frozen=True):
 
 
 class Places(Struct, frozen=True):
-    """Byte offsets and sizes of the lines of consecutive entries."""
+    """The lines of some consecutive entries: the byte offset of each in the file, and its size."""
 
     offsets: array[int]
     sizes: array[int]
@@ -67,13 +67,13 @@ _decode_links = msgspec.msgpack.Decoder(_PackedLinks).decode
 
 
 def sealed_part(file: int, first: int, count: int, part: Part) -> Part:
-    """Return a part with checksums that bind it to its place: the file's id, the first entry and the number of them."""
+    """Return a part with checksums, which fail if it is found in another file or at other entries."""
     places, packed = part
     return sealed(places, f"{file} {first} {count}"), sealed(packed, f"{file} {first} {count}")
 
 
 def opened_parts(file: int, parts: Sequence[tuple[int, int, Sequence[bytes]]], begin: int = 0) -> list[list[bytes]]:
-    """Return the values of the parts of a file from entry `begin` on, in order and without their checksums.
+    """Check the parts of a file from entry `begin` on, and return their values in order, without the checksums.
 
     Each part is given as its first entry, the number of its entries, and the values.
 
@@ -94,7 +94,7 @@ def opened_parts(file: int, parts: Sequence[tuple[int, int, Sequence[bytes]]], b
 
 
 def unpack_places(parts: Iterable[bytes]) -> Places:
-    """Return the places of all entries; `parts` are the packed positions (the first value) of every `Part`.
+    """Return the places of all entries from their packed positions, which are the first value of each `Part`.
 
     Raises:
         ValueError: the bytes were not made by `pack`.
@@ -120,9 +120,10 @@ def unpack_links(packed: bytes) -> EntryLinks | None:
         found = _decode_links(zlib.decompress(packed))
         types = frozenset(kind[0] for kind in found.kinds)
         ids = unpacked_ids(found.ids)
+        parents = parents_of(len(ids), found.parents)
     except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError, IndexError) as error:
         raise ValueError("damaged entries") from error
-    return EntryLinks(ids, parents_of(len(ids), found.parents), types) if found.is_sound else None
+    return EntryLinks(ids, parents, types) if found.is_sound else None
 
 
 def parents_of(count: int, parents: dict[int, int | str | None]) -> list[int]:
@@ -167,7 +168,7 @@ def pack_row_entries(entries: Sequence[int], ends: Sequence[int]) -> bytes:
 
 
 def unpack_row_entries(packed: bytes) -> list[Sequence[int]]:
-    """Return for each text row the numbers of its entries.
+    """Return the entry numbers of each text row.
 
     Raises:
         ValueError: the bytes were not made by `pack_row_entries`.
@@ -194,7 +195,7 @@ def pack_integers(numbers: Sequence[int]) -> bytes:
 
 
 def unpack_integers(packed: bytes) -> array[int]:
-    """Unpack numbers from bytes.
+    """Return the numbers that `pack_integers` packed.
 
     Raises:
         ValueError: the bytes were not made by `pack_integers`.

@@ -12,7 +12,7 @@ CREATE TABLE usage (
     file INTEGER PRIMARY KEY, identities BLOB NOT NULL, sums BLOB NOT NULL, requests BLOB NOT NULL
 );
 """
-"""The requests of files, a row for each; the main database's row wins over that of a shard, as it is newer."""
+"""A row for each file, with its requests. Of two rows for one file, that of the main database counts: it is newer."""
 
 SETTLED_TABLES = """
 CREATE TABLE settled (name TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;

@@ -179,7 +179,7 @@ _ROWS: tuple[Command, ...] = (
         row("search_beyond", "F", "Search all", "Search all sessions, not only this one", (SESSION,)),
         row("checkpoints", "apostrophe", "Checkpoints", "List the labels of all sessions", (LIST, SESSION)),
         row("stats", "dollar_sign", "Statistics", "Show what the sessions cost", (LIST,)),
-        row("stats_table", "b", "Next table", "Show the table by session, model and so on", (STATS,)),
+        row("stats_table", "b", "Next table", "Show the next table: by session, model, family and so on", (STATS,)),
         row("stats_period", "v", "Period", "Show bars by day, week or month", (STATS,)),
         row("stats_times", "t", "Times", "Show this month, last month, a week or all", (STATS,)),
         row("stats_sort", "ctrl+s", "Sort", "Sort by cost, abandoned, tokens, time or name", (STATS,)),

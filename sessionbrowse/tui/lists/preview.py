@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from textual.timer import Timer
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.data.jobs import Job, Outcome
-from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.layout.parts import LinePart, Part, PreviewDocument
 from sessionbrowse.tui.lists.said import SaidSessions
 from sessionbrowse.tui.lists.state import ListState
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -22,13 +21,6 @@ if TYPE_CHECKING:
 
 PREVIEW_DELAY = 0.12
 """Seconds the cursor rests on a session before its file is opened for the preview."""
-
-
-class _Read(Struct, frozen=True):
-    """What was read of a session: its conversation, or the entry in which the words of `query` were said."""
-
-    parts: list[Part]
-    query: str = ""
 
 
 class Preview:
@@ -80,12 +72,12 @@ class Preview:
             self._timer = self._screen.set_timer(PREVIEW_DELAY, self.load)
 
     def follow_filter(self) -> None:
-        """Show the session under the cursor anew if it is listed for another entry, or for other words, than before."""
+        """Show the session under the cursor again if it now matches the filter by another entry, or by other words."""
         if self._asked is not None and self._asked_said != self._said_in(self._asked):
             self.show()
 
     def _said_in(self, path: str) -> tuple[Hit, str] | None:
-        """Return the entry for which a session is listed, with the query; None if it is listed by name."""
+        """Return the entry by which a session matches the filter, with the query; None if its name matches."""
         hit = self._said.hit(path)
         return (hit, self._said.searched_in(path)) if hit is not None else None
 
@@ -115,14 +107,14 @@ class Preview:
 
         said, now_ms = self._asked_said, browser.now_ms()
 
-        def load(job: Job) -> _Read:
+        def load(job: Job) -> PreviewDocument:
             from sessionbrowse.tui.reading.documents import conversation, entry_document, rule
             from sessionbrowse.tui.reading.find_entry import find_again
 
             session = browser.open_session(summary.path, summary.agent)
             if said is not None and (index := find_again(session, said[0].entry_index, said[0].entry_id)) is not None:
-                return _Read([rule(), *entry_document(session, index, now_ms)], said[1])
-            return _Read(conversation(session, summary))
+                return PreviewDocument([rule(), *entry_document(session, index, now_ms)], said[1])
+            return PreviewDocument(conversation(session, summary))
 
         lane = self._screen.lane("preview", self.take)
         (lane.follow if follows else lane.ask)(load)
@@ -151,7 +143,7 @@ class Preview:
             reason = LinePart([("✗ ", "error"), (clean(outcome.sentence), "error")])
             self._view.show([*self._facts(summary), rule(), reason])
             return
-        read: _Read = outcome.value
+        read: PreviewDocument = outcome.value
         marks = None
         if read.query:
             from sessionbrowse.tui.shell.match_spans import MatchMarks

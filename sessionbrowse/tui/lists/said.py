@@ -93,11 +93,11 @@ class SaidSessions:
         return [hit for hit in self._all_hits.get(path, known) if hit.entry_index is not None]
 
     def hit(self, path: str) -> Hit | None:
-        """Return the entry for which a session is listed; None if its name matches."""
+        """Return the entry by which a session matches the filter; None if the session's name matches."""
         return next(iter(self.hits(path)), None) if path in self._listed else None
 
     def hit_to_open(self, path: str) -> Hit | None:
-        """Return the entry for which a session is listed, as `hit` does, and ask for all hits of the session."""
+        """Return the entry by which a session matches, as `hit` does, and ask for all hits of the session."""
         from sessionbrowse.services.background.search_messages import FindInSession
 
         if any(found.more and found.summary.path == path for found in self._found):

@@ -71,7 +71,7 @@ class ListState:
 
     @property
     def shown_folder(self) -> str | None:
-        """The folder whose sessions are shown: the chosen one; until a session of it is read, the wanted one."""
+        """The folder whose sessions the list shows, None for all; at the start, the folder that will be opened."""
         return self.wanted_folder if self.folder is None and self.awaits_folder else self.folder
 
     @property

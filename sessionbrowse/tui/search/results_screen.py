@@ -19,7 +19,7 @@ from sessionbrowse.services.background.search_messages import SearchAnswer
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.data.jobs import Job, Outcome
-from sessionbrowse.tui.layout.parts import Part
+from sessionbrowse.tui.layout.parts import Part, PreviewDocument
 from sessionbrowse.tui.lists.rows import ListStyle
 from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.reading.documents import conversation, entry_document, summary_parts
@@ -54,13 +54,6 @@ class FoundEntry(Struct, frozen=True):
     entry_id: str | None
     role: str
     state: str
-
-
-class PreviewDocument(Struct, frozen=True):
-    """A document for the preview, and the query whose matches are marked in it."""
-
-    parts: list[Part]
-    query: str = ""
 
 
 class ResultsScreen(CommandScreen[None]):
@@ -230,7 +223,7 @@ class ResultsScreen(CommandScreen[None]):
             self.text_view.show([], empty="")
         elif self.text_view.display:
             self._preview_due, self._waiting_for = True, wanted
-            self._preview_timer = self.set_timer(PREVIEW_DELAY - rested, self._load_preview)
+            self._preview_timer = self.set_timer(max(0.0, PREVIEW_DELAY - rested), self._load_preview)
 
     def bottom_line(self) -> Line:
         """Return the line below the results: the session and the role of the entry under the cursor."""

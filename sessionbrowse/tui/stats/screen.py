@@ -121,7 +121,7 @@ class StatsScreen(CommandScreen[None]):
         return CommandContext(has_rows=bool(self._rows), has_folder=has_folder)
 
     def text_changed(self, text: str) -> None:
-        """Count the sessions that match the filter again after each typed letter."""
+        """Apply the filter after each typed letter, and count the sessions that match."""
         if text != self._filter.text:
             self._filters["stats"] = parse_filter(text)
             self.rows_list.go_first()
@@ -138,7 +138,8 @@ class StatsScreen(CommandScreen[None]):
     def _count_after(self, seconds: float) -> None:
         if not self._refresh_due:
             self._refresh_due = True
-            self.set_timer(seconds, self._ask)
+            # Sessions that are new may match the filter.
+            self.set_timer(seconds, self._find)
 
     # -- the filter ----------------------------------------------------------------------------------------------
 
@@ -286,7 +287,7 @@ class StatsScreen(CommandScreen[None]):
         self._change(cwds=self._folder if self.question.cwds is None else None)
 
     def do_filter(self) -> None:
-        """Open the line in which a filter for sessions is typed."""
+        """Open the filter line, in which words of the wanted sessions are typed."""
         self.query_one(FilterLine).open("/", self._filter.text, 'words, "a phrase", re:pattern', replacing=True)
 
     def do_accept_filter(self) -> None:
@@ -319,7 +320,7 @@ class StatsScreen(CommandScreen[None]):
 
     def do_stats_again(self) -> None:
         """Count again."""
-        self._ask()
+        self._find()
 
     def _go(self, **changes: object) -> None:
         self._questions.append(replace(self.question, **changes))

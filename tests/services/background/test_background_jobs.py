@@ -31,7 +31,7 @@ from sessionbrowse.store.index.index import open_index
 from tests.support.channels import channel_pair
 from tests.support.index_support import folder, scope_of
 from tests.support.live_support import request_of
-from tests.support.session_files import header, user
+from tests.support.session_files import three_questions
 
 PATIENCE = 30
 # A thread of a job ends where its process would.
@@ -55,9 +55,7 @@ def process_end(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A store with three sessions."""
-    for number in range(3):
-        path = folder(tmp_path / "s") / f"{number}.jsonl"
-        path.write_bytes(header(id=f"s-{number}") + user("a", None, f"question {number}"))
+    three_questions(folder(tmp_path / "s"))
     return tmp_path / "s"
 
 

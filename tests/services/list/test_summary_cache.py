@@ -15,14 +15,12 @@ from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.rows import damaged
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable
 from tests.support.index_support import folder, scope_of
-from tests.support.session_files import answer, header, user
+from tests.support.session_files import answer, three_questions
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    for number in range(3):
-        path = folder(tmp_path / "s") / f"{number}.jsonl"
-        path.write_bytes(header(id=f"s-{number}") + user("a", None, f"question {number}"))
+    three_questions(folder(tmp_path / "s"))
     return tmp_path / "s"
 
 

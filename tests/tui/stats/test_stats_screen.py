@@ -22,7 +22,7 @@ from sessionbrowse.tui.paint.spans import line_width
 from sessionbrowse.tui.stats.chart import chart, periods, table_head, table_row
 from sessionbrowse.tui.stats.times import ALL, TIMES, span_named
 from tests.support.search_support import searched_source
-from tests.support.tui_support import NOW_MS, browsing, demo_options
+from tests.support.tui_support import NOW_MS, browsing, demo_options, summary
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +186,22 @@ async def test_a_pattern_filters_and_a_wrong_one_says_why(demo: dict[str, Any]) 
         await browser.until(lambda: "1 match" in browser.screen_text() or "2 matches" in browser.screen_text())
         await browser.type("(")
         await browser.until(lambda: "Nothing here" in browser.screen_text())
+        assert "missing )" in browser.screen_text().splitlines()[-2]
+
+
+async def test_a_new_session_that_matches_the_filter_is_counted(
+    demo: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sessionbrowse.tui.stats.screen.REFRESH_SECONDS", 0.001)
+    async with browsing(**demo) as browser:
+        await browser.press("dollar_sign", "slash")
+        await browser.type("refactor")
+        await browser.press("enter")
+        screen: Any = browser.app.screen
+        before = screen.question.paths
+        browser.app.library.add([summary("/new.jsonl", name="refactor again")])
+        screen.sessions_changed(SessionUpdates())
+        await browser.until(lambda: {*screen.question.paths} == {*before, "/new.jsonl"})
 
 
 async def test_a_changed_session_is_counted_again(demo: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
