@@ -31,6 +31,11 @@ def main(arguments: list[str]) -> None:
             from sessionbrowse.services.background.pattern_worker import PatternQuestion, answer_questions
 
             answer_questions(inherited(arguments, PatternQuestion), float(arguments[2]))
+        case "usage":
+            from sessionbrowse.services.background.usage_program import answer_usage_questions
+            from sessionbrowse.services.usage.question import UsageQuestion, UsageScope
+
+            answer_usage_questions(inherited(arguments, UsageScope | UsageQuestion))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Each job runs in a process of its own, so that neither an unresponsive disk nor long indexing delays a search: `monitor`
 reads the sessions and reports changes, `search` answers searches, `index` reads many files into the index, `pattern`
-searches texts for a typed pattern.
+searches texts for a typed pattern, `usage` counts cost.
 """
 
 from __future__ import annotations

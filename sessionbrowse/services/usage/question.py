@@ -1,30 +1,27 @@
-"""A question about cost, answered by a process of its own: counting many sessions would delay the browser's keys."""
+"""The browser's questions about cost, and their answers."""
 
 from __future__ import annotations
 
-import gc
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.usage.totals import Span
 from sessionbrowse.services.usage.stats import Stats, counting_of, stats
-from sessionbrowse.services.usage.usage_listing import open_usage
+from sessionbrowse.services.usage.usage_listing import UsageListing, gather_usage
 from sessionbrowse.store.find.roots import Scope, real_surroundings
+from sessionbrowse.store.index.index import open_index
 
-PROGRAM = "sessionbrowse.services.usage"
-PATIENCE_SECONDS = 600.0
+if TYPE_CHECKING:
+    from sessionbrowse.services.usage.counting import Counting
 
 
-class UsageScope(Struct, frozen=True):
+class UsageScope(Struct, frozen=True, tag=True):
     """The sessions that a question is about, as the browser was started."""
 
     cache: str
@@ -35,7 +32,7 @@ class UsageScope(Struct, frozen=True):
     agents: tuple[str, ...] = ()
 
 
-class UsageQuestion(Struct, frozen=True):
+class UsageQuestion(Struct, frozen=True, tag=True):
     """A question: rows `by` one kind, and a chart by `period`.
 
     It is about all sessions, or those of the directories `cwds`, of the files `paths`, of one `agent`; and about all
@@ -62,26 +59,60 @@ class UsageAnswer(Struct, frozen=True):
     chart: Stats
 
 
-class CountingFailed(SessionBrowseError):
-    """The process that counts has failed; the message says why."""
+class UsageCounter:
+    """Answers questions about the sessions of one scope; keeps the counted requests until a file changes.
 
-
-def answer(scope: UsageScope, question: UsageQuestion) -> UsageAnswer:
-    """Answer a question in this process.
-
-    Raises:
-        NotFound: a root is no directory, or an agent is unknown.
+    All calls must come from one thread.
     """
-    around = replace(real_surroundings(), home=scope.home, environ=scope.environ)
-    whole = Scope(around=around, roots=scope.roots, extra_roots=scope.extra_roots, agents=scope.agents)
-    span, only, chosen = Span(question.since, question.until), question.only, _chosen(question)
-    with open_usage(whole, Path(scope.cache), skipped=lambda _: None, note=lambda _: None) as found:
-        counting = cache(partial(counting_of, found))
+
+    def __init__(self, scope: UsageScope) -> None:
+        around = replace(real_surroundings(), home=scope.home, environ=scope.environ)
+        self._scope = Scope(around=around, roots=scope.roots, extra_roots=scope.extra_roots, agents=scope.agents)
+        self._index_directory = Path(scope.cache)
+        self._found: UsageListing | None = None
+        self._counting: Callable[[], Counting] | None = None
+
+    def answer(self, question: UsageQuestion) -> UsageAnswer:
+        """Answer a question about the files as they are now.
+
+        Raises:
+            NotFound: a root is no directory, or an agent is unknown.
+        """
+        found = self._gather()
+        span, only, chosen = Span(question.since, question.until), question.only, _chosen(question)
+        counting = self._counting
         return UsageAnswer(
             question,
             stats(found, question.by, span=span, chosen=chosen, only=only, sort=question.sort, counting=counting),
             stats(found, question.period, span=span, chosen=chosen, only=only, counting=counting),
         )
+
+    def close(self) -> None:
+        """Close the index."""
+        found, self._found, self._counting = self._found, None, None
+        if found is not None and found.listing.index is not None:
+            found.listing.index.close()
+
+    def _gather(self) -> UsageListing:
+        index = open_index(self._index_directory)
+        found = gather_usage(self._scope, index)
+        if self._found is not None and found.versions is not None and found.versions == self._found.versions:
+            if index is not None:
+                index.close()
+            return self._found
+        self.close()
+        self._found, self._counting = found, cache(partial(counting_of, found))
+        return found
+
+
+def answer(scope: UsageScope, question: UsageQuestion) -> UsageAnswer:
+    """Answer one question in this thread.
+
+    Raises:
+        NotFound: a root is no directory, or an agent is unknown.
+    """
+    with closing(UsageCounter(scope)) as counter:
+        return counter.answer(question)
 
 
 def _chosen(question: UsageQuestion) -> Callable[[Any], bool] | None:
@@ -99,27 +130,3 @@ def _chosen(question: UsageQuestion) -> Callable[[Any], bool] | None:
         )
 
     return chosen
-
-
-def ask(scope: UsageScope, question: UsageQuestion) -> UsageAnswer:
-    """Answer a question in another process.
-
-    Raises:
-        CountingFailed: it could not be answered.
-    """
-    asked = msgspec.msgpack.encode((scope, question))
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", PROGRAM], input=asked, capture_output=True, timeout=PATIENCE_SECONDS, check=False
-        )
-        return msgspec.msgpack.decode(done.stdout, type=UsageAnswer)
-    except (OSError, subprocess.TimeoutExpired, msgspec.MsgspecError) as error:
-        raise CountingFailed("The sessions' cost could not be counted; F5 tries again.") from error
-
-
-def main() -> None:
-    """Answer the question on standard input."""
-    # A process that soon ends leaves its memory to the system.
-    gc.disable()
-    scope, question = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=tuple[UsageScope, UsageQuestion])
-    sys.stdout.buffer.write(msgspec.msgpack.encode(answer(scope, question)))

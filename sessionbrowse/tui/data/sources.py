@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,8 @@ from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.data.source import Cancelled, Exists, Source, place_of
 
 if TYPE_CHECKING:
+    from sessionbrowse.services.background.usage_program import UsageProgram
     from sessionbrowse.services.clean.secret_detector import SecretDetector
-    from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
 
 
 def source_of(options: BrowseOptions) -> Source:
@@ -75,10 +76,12 @@ def source_of(options: BrowseOptions) -> Source:
         )
         return start_job("search", request, SearchAnswer)
 
-    def count_usage(question: UsageQuestion) -> UsageAnswer:
-        from sessionbrowse.services.usage.question import UsageScope, ask
+    @functools.cache
+    def usage_program() -> UsageProgram:
+        from sessionbrowse.services.background.usage_program import UsageProgram
+        from sessionbrowse.services.usage.question import UsageScope
 
-        return ask(UsageScope(str(cache), around.home, dict(around.environ), roots, extra_roots, agents), question)
+        return UsageProgram(UsageScope(str(cache), around.home, dict(around.environ), roots, extra_roots, agents))
 
     def make_detector() -> SecretDetector:
         from sessionbrowse.services.clean.secret_detector import detector_with
@@ -91,7 +94,7 @@ def source_of(options: BrowseOptions) -> Source:
 
     return Source(
         open_search=open_search,
-        count_usage=count_usage,
+        count_usage=lambda question: usage_program().ask(question),
         make_detector=make_detector,
         scan=scan_all,
         open_session=Opener(cache).open,

@@ -1,8 +1,8 @@
-"""The browser's questions about cost, in this process and in one of their own."""
+"""The browser's questions about cost."""
 
 from __future__ import annotations
 
-import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,12 @@ import pytest
 from sessionbrowse.model.usage.request import PER_DOLLAR
 from sessionbrowse.model.usage.sums import COST
 from sessionbrowse.services.usage import question
-from sessionbrowse.services.usage.question import CountingFailed, UsageQuestion, UsageScope, answer, ask
+from sessionbrowse.services.usage.counting import Counting
+from sessionbrowse.services.usage.question import UsageCounter, UsageQuestion, UsageScope, answer
+from sessionbrowse.services.usage.stats import counting_of
+from sessionbrowse.services.usage.usage_listing import UsageListing
 from tests.support.index_support import folder
+from tests.support.search_support import index_of
 from tests.support.session_files import answer as paid
 from tests.support.session_files import header, user
 
@@ -59,15 +63,26 @@ def test_the_rows_of_a_chart_are_in_the_order_of_time(scope: UsageScope) -> None
     assert days == sorted(days)
 
 
-def test_another_process_gives_the_same_answer(scope: UsageScope) -> None:
-    for asked in (UsageQuestion(), UsageQuestion(by="family", period="week", cwds=("/home/dev/webshop",))):
-        assert ask(scope, asked) == answer(scope, asked)
+def test_what_was_counted_is_kept_until_a_file_changes(scope: UsageScope, monkeypatch: pytest.MonkeyPatch) -> None:
+    index_of(Path(scope.roots[0]), Path(scope.cache))
+    counted: list[object] = []
 
+    def counting_again(found: UsageListing) -> Counting:
+        counted.append(found)
+        return counting_of(found)
 
-def test_a_process_that_fails_is_reported_in_a_sentence(scope: UsageScope, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(question, "PROGRAM", "sessionbrowse.no_such_program")
-    with pytest.raises(CountingFailed, match="could not be counted"):
-        ask(scope, UsageQuestion())
-    monkeypatch.setattr(sys, "executable", "/no/such/python")
-    with pytest.raises(CountingFailed, match="could not be counted"):
-        ask(scope, UsageQuestion())
+    monkeypatch.setattr(question, "counting_of", counting_again)
+    with closing(UsageCounter(scope)) as counter:
+        for asked in (UsageQuestion(agent="pi"), UsageQuestion("session", agent="pi"), UsageQuestion(since=0)):
+            assert counter.answer(asked) == answer(scope, asked)
+        # Once by the counter, and once by each answer it is compared with.
+        assert len(counted) == 4
+        with next(Path(scope.roots[0]).rglob("bank.jsonl")).open("ab") as bank:
+            bank.write(paid("e", "d", second=5))
+        rows = counter.answer(UsageQuestion(agent="pi")).table.rows
+        assert {row.key: row.totals.total[COST] / PER_DOLLAR for row in rows} == {
+            "/home/dev/webshop": 0.5,
+            "/home/dev/bank": 0.5,
+        }
+        index_of(Path(scope.roots[0]), Path(scope.cache))
+        assert counter.answer(UsageQuestion(agent="pi")).table.rows == rows

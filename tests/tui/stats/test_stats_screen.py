@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from sessionbrowse.model.usage.request import ABANDONED
 from sessionbrowse.model.usage.sums import COST
 from sessionbrowse.model.usage.totals import Totals
-from sessionbrowse.services.usage.question import CountingFailed, UsageAnswer, UsageQuestion, UsageScope, answer, ask
+from sessionbrowse.services.background.usage_program import CountingFailed
+from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion, UsageScope, answer
 from sessionbrowse.services.usage.stats_document import cents
 from sessionbrowse.services.usage.usage_listing import UsageRow
 from sessionbrowse.store.read.session_file import open_session
@@ -252,14 +253,6 @@ async def test_a_failure_says_what_to_do(demo: dict[str, Any]) -> None:
     async with browsing(**{**demo, "source": replace(demo["source"], count_usage=fail)}) as browser:
         await browser.press("dollar_sign")
         assert "could not be counted. F5 tries again." in " ".join(browser.screen_text().split())
-
-
-def test_another_process_gives_the_same_answer(demo: dict[str, Any], tmp_path: Path) -> None:
-    scope = UsageScope(str(tmp_path), str(tmp_path), {}, tuple(demo["roots"]))
-    for question in (UsageQuestion(), UsageQuestion("session", "week", cwds=("/x",)), UsageQuestion(agent="omp")):
-        assert ask(scope, question) == answer(scope, question)
-    with pytest.raises(CountingFailed):
-        ask(UsageScope(str(tmp_path), str(tmp_path), {}, (str(tmp_path / "gone"),)), UsageQuestion())
 
 
 def test_only_one_model_is_counted(demo: dict[str, Any], tmp_path: Path) -> None:
