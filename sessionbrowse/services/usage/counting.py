@@ -30,14 +30,14 @@ _decode_decided = msgspec.msgpack.Decoder(dict[str, list[Decision]]).decode
 
 
 class Counting:
-    """The counted requests of all files of a scope."""
+    """The counted requests of all files of a scope; of `paths` alone if the decisions on all requests are stored."""
 
-    def __init__(self, found: UsageListing) -> None:
+    def __init__(self, found: UsageListing, paths: Collection[str] | None = None) -> None:
         self._found = found
         self._summaries: list[Summary] = summaries_of_all(found)
-        self.files: list[UsageFile] = usage_files(found, self._summaries)
-        self._by_path = {summary.path: summary for summary in self._summaries}
         known = _decode_decisions(found)
+        self.files: list[UsageFile] = usage_files(found, self._summaries, None if known is None else paths)
+        self._by_path = {summary.path: summary for summary in self._summaries}
         self.decided: Mapping[str, Sequence[Decision]] = decide(self.files) if known is None else known
         self._is_new = known is None
         # The time zone may be another one now.
@@ -98,18 +98,18 @@ class Counting:
                     row.name = self._by_path[str(key)].title[:_NAME_CHARACTERS]
         return list(rows.values())
 
-    def store(self, name: str, rows: Sequence[UsageRow]) -> None:
-        """Keep rows in the index, with the decisions that they are made from, if it can be written now."""
-        versions, index = self._found.versions, self._found.listing.index
-        if versions is None or index is None:
+    def store(self, rows: Mapping[str, Sequence[UsageRow]]) -> None:
+        """Keep rows by name in the index, and the decisions if they are new, if it can be written now."""
+        versions, index, is_new = self._found.versions, self._found.listing.index, self._is_new
+        if versions is None or index is None or not (rows or is_new):
             return
-        answers = [(name, _encode(rows))]
-        if self._is_new:
+        answers = [(name, _encode(each)) for name, each in rows.items()]
+        if is_new:
             answers += [(_DECISIONS, _encode(self.decided)), (VERSIONS, versions)]
             self._is_new = False
         # An index that is full, read only or being written is used as it is.
         with suppress(IndexUnavailable, sqlite3.Error, OverflowError, OSError), locked(index.directory):
-            write_settled(index.connection, answers, instead=len(answers) > 1)
+            write_settled(index.connection, answers, instead=is_new)
 
     def _families(self) -> dict[str, str]:
         """Return the path of the oldest member of each file's family."""

@@ -61,10 +61,10 @@ def stats(
     if is_all and found.versions is not None:
         rows = _stored(found, stored_as)
     if rows is None:
-        counted = counting() if counting is not None else counting_of(found)
-        rows = counted.rows(by, span, _paths(found, chosen), only)
-        if is_all:
-            counted.store(stored_as, rows)
+        paths = _paths(found, chosen)
+        counted = counting() if counting is not None else counting_of(found, paths)
+        rows = counted.rows(by, span, paths, only)
+        counted.store({stored_as: rows} if is_all else {})
     total = Totals()
     for row in rows:
         total.merge(row.totals)
@@ -73,11 +73,11 @@ def stats(
     return Stats(by, shown, total, len(ordered) - len(shown))
 
 
-def counting_of(found: UsageListing) -> Counting:
-    """Return the counted requests of the files."""
+def counting_of(found: UsageListing, paths: Collection[str] | None = None) -> Counting:
+    """Return the counted requests of all files, or of `paths`."""
     from sessionbrowse.services.usage.counting import Counting
 
-    return Counting(found)
+    return Counting(found, paths)
 
 
 _decode_rows = msgspec.msgpack.Decoder(list[UsageRow]).decode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
 from sessionbrowse.model.listing.summary import Summary
@@ -18,12 +18,14 @@ from sessionbrowse.store.index.rows import FileRow
 from sessionbrowse.store.index.usage_tables import read_sums, read_usage
 
 
-def usage_files(found: UsageListing, summaries: Sequence[Summary]) -> list[UsageFile]:
-    """Return the files with their sums; `summaries` are those of all files, linked with their parents.
+def usage_files(
+    found: UsageListing, summaries: Sequence[Summary], paths: Collection[str] | None = None
+) -> list[UsageFile]:
+    """Return the files, or those of `paths`, with their sums; `summaries` are of all files, linked with their parents.
 
     Requests that the index has lost are read from the files.
     """
-    by_path = {summary.path: summary for summary in summaries}
+    by_path = {summary.path: summary for summary in summaries if paths is None or summary.path in paths}
     made: list[UsageFile] = []
 
     def add(path: str, sums: FileSums, identities: array[int], load: Callable[[], FileRequests]) -> None:
@@ -36,7 +38,8 @@ def usage_files(found: UsageListing, summaries: Sequence[Summary]) -> list[Usage
         if usage.requests:
             add(path, sums_of(usage), array("Q", usage.identities), lambda: usage)
 
-    lost = {session.row: session for session in found.sessions if isinstance(session, FileRow)}
+    wanted = [session for session in found.sessions if session.path in by_path]
+    lost = {session.row: session for session in wanted if isinstance(session, FileRow)}
     index = found.listing.index
     if index is not None:
         try:
@@ -52,7 +55,7 @@ def usage_files(found: UsageListing, summaries: Sequence[Summary]) -> list[Usage
         found.heal()
     for row in lost.values():
         add_read(row.path, _read(found, row.path))
-    for summary in summaries:
+    for summary in by_path.values():
         if isinstance(summary, SummaryWithUsage):
             add_read(summary.path, summary.usage)
     return made

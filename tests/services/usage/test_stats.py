@@ -13,11 +13,12 @@ from sessionbrowse.model.usage.request import PER_DOLLAR
 from sessionbrowse.model.usage.sums import COST, REQUESTS
 from sessionbrowse.model.usage.totals import Span
 from sessionbrowse.services.list import gather
-from sessionbrowse.services.usage import counting
+from sessionbrowse.services.usage import counting, usage_files
 from sessionbrowse.services.usage.stats import BY, Stats, stats
 from sessionbrowse.services.usage.stats_document import cents, money, plain, stats_document
 from sessionbrowse.services.usage.usage_listing import gather_usage
 from sessionbrowse.store.index.index import Index, open_index
+from sessionbrowse.store.index.usage_tables import read_sums
 from tests.conftest import CORPUS
 from tests.support.index_support import folder, scope_of
 from tests.support.session_files import answer, entry, header, line, user
@@ -117,6 +118,26 @@ def test_nothing_is_counted_again_while_no_file_changed(
     expected = asked(tmp_path / "s", "project", index)
     monkeypatch.setattr(counting, "Counting", lambda _: pytest.fail("counted again"))
     assert asked(tmp_path / "s", "project", index) == expected
+
+
+def test_one_folder_reads_the_sums_of_its_files_only(
+    tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_store(tmp_path / "s")
+    in_bank: Callable[[Any], bool] = lambda session: session.cwd == "/home/dev/bank"  # noqa: E731
+    expected = {by: asked(tmp_path / "s", by, chosen=in_bank) for by in BY}
+    assert asked(tmp_path / "s", "project", index, chosen=in_bank) == expected["project"]
+    monkeypatch.setattr(counting, "decide", lambda _: pytest.fail("decided again"))
+    read: list[int] = []
+
+    def reading(databases: Any, rows: Any) -> Any:
+        read.append(len(rows))
+        return read_sums(databases, rows)
+
+    monkeypatch.setattr(usage_files, "read_sums", reading)
+    for by in BY:
+        assert asked(tmp_path / "s", by, index, chosen=in_bank) == expected[by], by
+    assert set(read) == {1}
 
 
 def test_days_are_those_of_the_time_zone_now(tmp_path: Path, index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
