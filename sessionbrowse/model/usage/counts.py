@@ -65,7 +65,7 @@ def add_sums(file: UsageFile, key_of: Callable[[Place], KeyT], into: dict[KeyT, 
 
 def totals_of(file: UsageFile, decided: Sequence[Decision] | None, span: Span) -> Totals | None:
     """Return the totals of one file, None if it has no requests in the span."""
-    if decided is not None or not span.is_all:
+    if decided is not None or not is_within(file, span):
         return totals_by(file, decided, span, lambda _: None).get(None)
     found = Totals()
     for part, amounts in file.sums.parts:

@@ -63,6 +63,7 @@ class Counting:
             summary = self._by_path[file.path]
             decided, key_of = self.decided.get(file.path), _KEYS.get(by)
             usage = file.load() if by == "branch" else None
+            is_chain = usage is not None and len(usage.leaves) == 1
             if only is not None:
                 key_of = _limited(key_of, _fixed_key(by, summary, family_of), *only)
             last = file.sums.last
@@ -70,11 +71,11 @@ class Counting:
             if key_of is not None and decided is None and usage is None and is_within(file, span):
                 # Most files: their sums go straight into those of the rows.
                 found = dict.fromkeys(add_sums(file, key_of, sums))
-            elif key_of is not None:
+            elif key_of is not None and not (is_chain and only is None):
                 found = totals_by(file, decided, span, key_of, usage=usage)
             else:
                 alone = totals_of(file, decided, span)
-                found = {} if alone is None else {_fixed_key(by, summary, family_of): alone}
+                found = {} if alone is None else {0 if is_chain else _fixed_key(by, summary, family_of): alone}
             for key, totals in found.items():
                 if key == _OTHERS:
                     continue
