@@ -227,7 +227,7 @@ def _found(
             rows = [by_path[each.path] for each in select(unpack(listing, rows), sort=order)]
         return unpack(listing, rows[:limit], whole=whole), {}
     ranker = Ranker(searcher, question, half_life_days=settings_in_force().search_half_life)
-    ranking = ranker.rank(_MOST_RANKED if limit is None else limit, 1, copies=True)
+    ranking = ranker.rank(_MOST_RANKED if limit is None else limit, 0, copies=True)
     for wrong, right in ranking.instead.items():
         note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
     if ranking.unread:

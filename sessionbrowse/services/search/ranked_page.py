@@ -200,29 +200,36 @@ class Page:
             entries = _own_entries(candidate, owners)
             if candidate.found and not entries:
                 continue
-            self._place(candidate)
-            entries.sort(key=_order)
             names = self._name_hit(candidate)
-            total = len(entries) + len(names)
+            if not entries and not names:
+                continue
             room = PER_SESSION if per_session is None else per_session
-            if per_session is None:
-                room = room if len(page) < _FULL_SESSIONS or candidate.match == SESSION else 1
-                entries = [each for each in entries if each.score >= _LEAST_OF_BEST * entries[0].score]
-            # A name that only nearly fits comes after the entries that fit.
-            hits = sorted(names + [self._hit(candidate, each) for each in entries[:room]], key=_match_order)
-            if hits:
-                lacking = [t.text for t, weight in zip(self._terms, candidate.weights(), strict=True) if not weight]
-                page.append(
-                    RankedSession(
-                        candidate.summary,
-                        hits[:room],
-                        MATCHES[candidate.match],
-                        round(candidate.score, 4),
-                        max(0, total - room),
-                        tuple(lacking),
-                    )
+            if per_session is None and len(page) >= _FULL_SESSIONS and candidate.match != SESSION:
+                room = 1
+            hits = self._hits(candidate, entries, names, room, all_fitting=per_session is not None) if room else []
+            lacking = [t.text for t, weight in zip(self._terms, candidate.weights(), strict=True) if not weight]
+            page.append(
+                RankedSession(
+                    candidate.summary,
+                    hits,
+                    MATCHES[candidate.match],
+                    round(candidate.score, 4),
+                    max(0, len(entries) + len(names) - room),
+                    tuple(lacking),
                 )
+            )
         return page
+
+    def _hits(
+        self, candidate: MatchingSession, entries: list[Found], names: list[Hit], room: int, *, all_fitting: bool
+    ) -> list[Hit]:
+        """Return up to `room` hits of a session; entries far worse than its best only if `all_fitting`."""
+        self._place(candidate)
+        entries.sort(key=_order)
+        if not all_fitting:
+            entries = [each for each in entries if each.score >= _LEAST_OF_BEST * entries[0].score]
+        # A name that only nearly fits comes after the entries that fit.
+        return sorted(names + [self._hit(candidate, each) for each in entries[:room]], key=_match_order)[:room]
 
     def _owners(self, ranked: Sequence[MatchingSession]) -> dict[object, MatchingSession]:
         """Return the session that shows an entry which several have: the first of them."""

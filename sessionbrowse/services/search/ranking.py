@@ -110,6 +110,7 @@ class Ranker:
         """Return the best sessions, each with its best entries: at most `per_session`.
 
         None shows up to PER_SESSION entries, only one of sessions that come late, and none far worse than the first.
+        With 0, the sessions alone, no tree is read.
         With `copies`, sessions that only have copies of entries in better ones are kept. A second call reads more.
         """
         if self._known is None:
