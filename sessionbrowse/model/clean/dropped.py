@@ -18,7 +18,7 @@ _SAID = frozenset({"message", "custom_message", "compaction", "branch_summary", 
 
 
 class Again(Struct, frozen=True):
-    """A line to write again at the end of the copy: its type, the dropped line's time, its own fields."""
+    """A line to write again at the end of the copy: its type, the time of the dropped line, and its other fields."""
 
     type: str
     timestamp: Json

@@ -114,7 +114,7 @@ def _without_output(message: dict[str, Json], limit: int) -> dict[Path, bytes | 
     if total > limit:
         for number, (at, _) in enumerate(texts):
             first = _bytes(_placeholder("tool result", total))
-            # A block without text is refused by providers, so the further ones go.
+            # The first block gets the placeholder. The others are removed, because providers refuse empty blocks.
             path: Path = ("message", "content", at, "text") if number == 0 else ("message", "content", at)
             edits[path] = first if number == 0 else None
     for key in _EXTRAS:

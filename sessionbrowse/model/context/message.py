@@ -47,10 +47,11 @@ class ModelRef(Struct, frozen=True):
 class ContextMessage(Struct, frozen=True, kw_only=True):
     """One message that the model receives.
 
-    `index` is the index of its entry in the session. `text` is what `context --json` prints: text blocks joined
-    by newlines, the summary, the command, the code, or the paths. `message` is the message after all edits, or the
-    entry of a summary; images over 4 KiB come without their data. `blocks` is the content as blocks, or the blocks
-    that are sent with a summary. `sent` is False if the program drops the message only when it sends the context.
+    `index` is the index of its entry in the session. `text` is what `context --json` prints: depending on
+    the role, text blocks joined by newlines, a summary, a command, code, or paths. `message` is the message after all
+    edits, or the entry of a summary; images over 4 KiB come without their data. `blocks` is the content as blocks, or
+    the blocks that are sent with a summary. `sent` is False if the program drops the message only when it sends the
+    context.
     """
 
     role: str

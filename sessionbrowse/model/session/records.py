@@ -92,7 +92,7 @@ class Reader:
         self.refusal: str | None = None
         """The reason why the program would not open the file: a sentence without its first word, the program's name."""
         self.unlisted: str | None = None
-        """The reason why the program's own list does not show the file, worded in the same way."""
+        """The reason why the program's own list does not show the file, worded like `refusal`."""
         self.listed_header: Header | None = None
         """The header that omp's list takes from a first line that is no sound header, from which omp opens no file."""
         self._start: str | None = None
@@ -163,7 +163,7 @@ class Reader:
             offset += len(part) + 1
 
     def progress(self) -> ReaderProgress:
-        """Return the state so far, without header, slot and transcript heads, which a resuming reader reads again."""
+        """Return the state so far, without header, slot and transcript heads: a later reader reads those again."""
         problems = [(problem.line, problem.offset, problem.reason) for problem in self.problems]
         return ReaderProgress(
             self._lines, self._records, self.problem_count, problems, sorted(self.marks), self.refusal, self.unlisted

@@ -143,8 +143,8 @@ class _Deciding:
                 children = sorted({child for parent in parents for child in self._children(parent)})
                 within = {child: self._between(child, request) for child in children}
                 waiting.append((number, position, request, within))
-        # First the children whose own sum is equal, then those that are only equal together. A request of a child may
-        # stand in a copy of its file too, so the requests that are taken are known by their identities.
+        # A result is first matched with one child whose requests have its sum, then with several children that have it
+        # together. Requests that were matched are known by their identities: a copy of a child's file has them too.
         taken: set[int] = set()
         for number, position, request, within in waiting:
             for child, inside in within.items():

@@ -271,7 +271,7 @@ def new_session_id(agent: str, now_ms: int, random_bytes: RandomBytes) -> str:
 
 
 def make_folder(folder: str, like: str) -> None:
-    """Make the folder for a new session, and its parent folders, open to nobody whom the folder `like` shuts out.
+    """Make the folder for a new session, and its parent folders, with no wider permissions than the folder `like`.
 
     Raises:
         WriteFailed: the folder cannot be made.

@@ -100,7 +100,10 @@ class Counting:
         return list(rows.values())
 
     def store(self, rows: Mapping[str, Sequence[UsageRow]]) -> None:
-        """Keep rows by name in the index, and the decisions if they are new, if it can be written now."""
+        """Store each kind of rows in the index under its name, if the index can be written now.
+
+        The decisions about copies are stored with them if they are new.
+        """
         versions, index, is_new = self._found.versions, self._found.listing.index, self._is_new
         if versions is None or index is None or not (rows or is_new):
             return

@@ -230,9 +230,9 @@ def check_words(connection: sqlite3.Connection, table: str) -> None:
 
 @contextmanager
 def writing_words(connection: sqlite3.Connection) -> Iterator[None]:
-    """Check the words before they are written, and bring their checksums up to date afterwards.
+    """Check the full-text tables before rows are added to them, and renew the tables' checksums afterwards.
 
-    FTS5 writes them at each commit, so the checksums follow in a commit of their own; until then words are believed.
+    FTS5 writes its tables at each commit, so the checksums need a second commit; in between the tables are not checked.
 
     Raises:
         sqlite3.DatabaseError: the index is damaged.

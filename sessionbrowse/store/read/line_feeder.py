@@ -86,7 +86,7 @@ def _new_buffers() -> tuple[io.BytesIO, bytearray]:
 def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes], bytes | bytearray]:
     """Return the whole lines in the first `held` bytes of a buffer, and the incomplete line after them.
 
-    The incomplete line gets a newline; if no bytes are left over, it is only that newline.
+    A newline is added to the incomplete line; without an incomplete line, a newline alone is returned.
     """
     if not held:
         return [], b"\n"

@@ -1,4 +1,4 @@
-"""Write new files and copies, whole and on the disk, open to nobody whom the original shuts out.
+"""Write new files and copies, whole and on the disk, with no wider permissions than the original.
 
 Owner, mode, access list and time of change are kept. A copy that cannot keep its owner is refused; one that cannot keep
 its group or access list gets a tighter mode.
@@ -112,7 +112,7 @@ def _keep_access_list(made: int, source: int, name: str) -> bool:
 
 
 def make_folder(folder: str, like: str) -> None:
-    """Make a folder and its missing parents, open to nobody whom the folder `like` shuts out."""
+    """Make a folder and its missing parents, with no wider permissions than the folder `like`."""
     missing = []
     while not os.path.isdir(folder):
         missing.append(folder)

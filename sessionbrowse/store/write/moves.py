@@ -148,7 +148,7 @@ class Moves:
         return self.old_versions
 
     def aside(self, source: str) -> str:
-        """Return the hidden name that a file gets when its heir has its name."""
+        """Return the hidden name to which a file is moved when a new version takes its name."""
         return hidden_beside(source, self.change_id, "old")
 
     def _unfinished(self, target: str) -> str:

@@ -112,7 +112,7 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
             return f"Moved {what} to trash."
 
         self.browser.changes.carry_out(
-            # Forced, so that a session in use is told as left, and nobody is asked to move it anyway.
+            # With `force` no question is asked: a session in use stays where it is, and the report names it.
             ChangePlan(title="Cleaning up", items=[self._item(row) for row in rows], describe=describe, force=True)
         )
 

@@ -60,7 +60,10 @@ def _half(width: int) -> int:
 def compare_parts(
     session: Session, comparison: Comparison, home: str, width: int, keys: tuple[str, str] = ("d", "D")
 ) -> list[Part]:
-    """Return the document of a comparison for a pane of `width` cells; `keys` mark an entry, and compare the leaf."""
+    """Return the document of a comparison for a pane of `width` cells.
+
+    `keys` are the keys that the hint names: for marking an entry, and for comparing it with the leaf.
+    """
     left, right = comparison.left, comparison.right
     parts: list[Part] = [_common_part(session, comparison, home)]
     if not left.entries or not right.entries:

@@ -20,7 +20,10 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[[], None]) -> None:
-    """Call `go`, which starts the agent; ask first if the session is in use or its newest message on another branch."""
+    """Call `go`, which starts the agent.
+
+    If the session is in use, or its newest message is on another branch, ask before.
+    """
     browser = screen.browser
 
     def start() -> None:
