@@ -16,7 +16,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("sessionbrowse stats --by month --csv", "a table for a spreadsheet"),
     ),
     "search": (
-        ('sessionbrowse search "flaky test" role:user', "your own prompts with this phrase"),
+        ("sessionbrowse search '\"flaky test\" role:user'", "your own prompts with this phrase"),
         ("sessionbrowse search re:time.?out --sort newest", "a pattern, newest first"),
         ("sessionbrowse search branch:abandoned jwt", "only in branches that were left"),
     ),

@@ -103,6 +103,13 @@ def test_each_command_has_examples_that_are_right(capfd, demo: Path):
     assert "role:user" in capfd.readouterr().out
 
 
+def test_the_quotes_of_a_phrase_reach_the_search_through_the_shell():
+    phrases = [typed for typed, does in EXAMPLES["search"] if "phrase" in does]
+    assert phrases
+    for typed in phrases:
+        assert '"flaky test"' in " ".join(shlex.split(typed)), typed
+
+
 READS = [typed for name in sorted(READING) for typed, _ in EXAMPLES[name] if "01a2" not in typed]
 
 

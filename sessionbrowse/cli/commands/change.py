@@ -241,10 +241,8 @@ def each(
     for failure in bulk.failed:
         output.note(failure.error.sentence)
     if arguments.json:
-        documents = [one.document() for one in bulk.done]
-        # Scripts pass one REF or many to the same command, so both give an array.
-        takes_references = "refs" in arguments
-        output.print_json(documents if takes_references or len(items) > 1 else documents[0])
+        # Scripts pass one REF or ID, or many, to the same command, so both give an array.
+        output.print_json([one.document() for one in bulk.done])
     return 1 if bulk.failed else 0
 
 
@@ -363,7 +361,10 @@ def add_arguments(add: AddCommand) -> None:
         "restore", "Bring deleted sessions back from the trash; never over an existing file", reads=False
     ):
         restore.add_argument(
-            "ids", nargs="*", metavar="ID", help="restore these instead of the one deleted last: undo id or path"
+            "ids",
+            nargs="*",
+            metavar="ID",
+            help="restore these instead of the one deleted last: undo id, path, session id or its beginning",
         )
         restore.add_argument("--list", action="store_true", help="list what can be restored, newest first")
 

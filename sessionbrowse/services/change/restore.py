@@ -23,7 +23,9 @@ class Restored(ChangeResult, frozen=True, kw_only=True):
 
 
 def restore(change_id: str | None = None, *, context: ChangeContext | None = None) -> Restored:
-    """Restore the session deleted last, or the one that a change's id or the session's path names.
+    """Restore the session deleted last, or the one that a change's id, the session's id or path names.
+
+    The beginning of a session's id is enough if only one deleted session has it.
 
     Raises:
         CannotUndo: there is no such session, or it cannot be restored; the error says why and what to do instead.
@@ -104,4 +106,9 @@ def _chosen(named: str | None, context: ChangeContext) -> Change:
         refuse_gone(known)
         items = items_of(known)
         raise CannotUndo((trash.missing(items[-1]) if items else None) or "It is not in the trash.")
+    begins = [change for change in found if named and (change.session_id or "").startswith(named)]
+    if len({change.session_id for change in begins}) > 1:
+        raise CannotUndo(f"Several deleted sessions have an id that begins with {clean(named)}.")
+    if begins:
+        return begins[0]
     raise NoSuchChange(f"There is no deleted session {clean(named)}.")

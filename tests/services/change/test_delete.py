@@ -190,11 +190,25 @@ def test_delete_and_restore_on_the_command_line(cli: Any, store: Store, own_home
     status, out, _ = cli("restore", "--list", "--json")
     assert [one["path"] for one in json.loads(out)] == [str(path)]
     status, out, _ = cli("restore", document["undo_id"], "--json")
-    assert (status, json.loads(out)["done"]) == (0, "restore")
+    assert (status, [one["done"] for one in json.loads(out)]) == (0, ["restore"])
     assert picture(store.home) == before
     status, _, err = cli("restore")
     assert status == 1
     assert err.startswith("sessionbrowse: There is no deleted session")
+
+
+def test_restore_takes_the_beginning_of_an_id_that_one_deleted_session_has(store: Store) -> None:
+    ids = ["01a20000-0000-7000-8000-000000000001", "01a20000-0000-7000-8000-000000000002"]
+    paths = [store.session(head=[header(id=one)], name=f"{one}.jsonl") for one in ids]
+    for path in paths:
+        delete(target(path), context=store.context)
+    with pytest.raises(CannotUndo, match="Several deleted sessions have an id that begins with 01a2"):
+        restore("01a2", context=store.context)
+    with pytest.raises(CannotUndo, match="There is no deleted session 01b7"):
+        restore("01b7", context=store.context)
+    restored = restore(ids[0][:-1] + "1", context=store.context)
+    assert restored.path == str(paths[0])
+    assert restore("01a2", context=store.context).path == str(paths[1])
 
 
 def test_several_sessions_are_one_undo(cli: Any, store: Store) -> None:
