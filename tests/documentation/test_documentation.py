@@ -58,7 +58,7 @@ def test_the_keys_of_a_document_are_those_that_the_page_lists(title, command, bo
     session = next(one for one in _asked(["list", "--json", *roots], capfd) if one["label_count"] and one["name"])
     entries = iter(_asked(["show", session["id"], "--json", *roots], capfd)["leaf_ids"])
     words = [session["id"] if word == "REF" else next(entries) if word == "ENTRY" else word for word in command]
-    found = set(_keys(_asked([*words, *roots], capfd)))
+    found = set(_keys(_asked([*words, *([] if title == "config" else roots)], capfd)))
     listed = {
         key for cell in re.findall(r"^\| (`.*?) \|", body, re.MULTILINE) for key in re.findall(r"`([^`]+)`", cell)
     }
@@ -75,6 +75,52 @@ def test_the_keys_of_a_document_are_those_that_the_page_lists(title, command, bo
         "env.*",
     }
     assert {key for key in listed - found if key.removesuffix(".*") not in found} <= empty
+
+
+def test_the_keys_that_changes_print_are_those_that_the_page_lists(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    demo = make_demo(tmp_path / "demo")
+    roots = [word for agent in AGENT_NAMES for word in ("--root", str(demo / agent))]
+    sessions = _asked(["list", "--json", *roots], capfd)
+    jwt = next(one for one in sessions if one["name"] == "Refactor auth module")["path"]
+    torn = next(one for one in sessions if one["problem_count"])["path"]
+    gone = next(one["cwd"] for one in _asked(["projects", "--json", *roots], capfd) if one["exists"] is False)
+    (tmp_path / "moved").mkdir()
+    page = (DOCS / "json.md").read_text().partition("## Changes")[2]
+    rows, _, more = page.partition("print more")
+    copied = re.findall(r"`([a-z_]+)`", rows + more.partition("`undo --list`")[0]) + re.findall(r"`([a-z]+)\.\*`", more)
+    arrays = ("delete", "archive", "unarchive", "restore", "shrink", "doctor")
+    for line in (
+        ["rename", jwt, "Auth"],
+        ["label", jwt, "jwt-works", "JWT"],
+        ["checkout", jwt, "JWT"],
+        ["fork", jwt],
+        ["archive", torn],
+        ["undo"],
+        ["delete", torn, "--yes", "--own-trash"],
+        ["restore"],
+        ["relocate", gone, str(tmp_path / "moved")],
+        ["prune", jwt, "--abandoned", "--to", str(tmp_path / "pruned.jsonl")],
+        ["shrink", jwt, "--images", "--to", str(tmp_path / "small.jsonl")],
+        ["doctor", torn, "--repair-to", str(tmp_path / "mended.jsonl")],
+    ):
+        verb = line[0]
+        printed = _asked([*line, "--json", *([] if verb in ("undo", "restore") else roots)], capfd)
+        assert isinstance(printed, list) == (verb in arrays), verb
+        document = printed[0] if isinstance(printed, list) else printed
+        own = [
+            key
+            for keys, verbs in re.findall(r"^\| (.+?) \| (.+?) \| .+ \|$", rows, re.MULTILINE)
+            if verbs == "all" or f"`{verb}`" in verbs
+            for key in re.findall(r"`([a-z_]+)(?:\.\*)?`", keys)
+        ]
+        if verb in ("prune", "shrink", "doctor"):
+            assert set(document) <= set(copied), verb
+        else:
+            assert set(document) == set(own), verb
+    for words in (["undo", "--list"], ["restore", "--list"]):
+        assert {key for one in _asked([*words, "--json"], capfd) for key in one} <= set(
+            re.findall(r"`([a-z_]+)`", more)
+        )
 
 
 def _asked(words: list[str], capfd: pytest.CaptureFixture[str]) -> Any:

@@ -31,14 +31,15 @@ def run_index(arguments: argparse.Namespace) -> int:
     directory = cache_dir()
     if arguments.clear:
         _clear(directory)
-        return _print({"cleared": True}, arguments.json, "The index is deleted.")
+        return _tell({"cleared": True}, arguments.json, "The index is deleted.")
     if arguments.status:
         said: list[str] = []
         existing = open_index(directory, said.append)
         if existing is None:
             if said:
                 raise Unreadable(said[-1])
-            return _print({"path": None, "sessions": 0}, arguments.json, "There is no index.")
+            empty = {"path": None, "sessions": 0, "entries": 0, "bytes": 0, "tools": False}
+            return _tell(empty, arguments.json, "There is no index.")
         for sentence in said:
             output.note(sentence)
         return _print_status(existing.status(), arguments.json)
@@ -128,14 +129,18 @@ def _print_status(status: Status, as_json: bool) -> int:
     }
     tools = ", tool calls and results included" if status.has_tools else ""
     sentence = f"{status.sessions} sessions, {status.entries} entries, {size(status.bytes)}{tools}: {status.path}"
-    return _print(document, as_json, sentence)
-
-
-def _print(document: dict[str, Any], as_json: bool, sentence: str) -> int:
     if as_json:
         output.print_json(document)
     else:
         print(clean(sentence))
+    return 0
+
+
+def _tell(document: dict[str, Any], as_json: bool, sentence: str) -> int:
+    if as_json:
+        output.print_json(document)
+    else:
+        output.note(sentence)
     return 0
 
 

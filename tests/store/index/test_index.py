@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -821,6 +822,20 @@ def test_a_second_index_command_succeeds_while_the_first_one_works(
         assert "Another sessionbrowse is updating the index." in capfd.readouterr().err
         assert main(["index", "--clear"]) == 1
     assert main(["index", "--clear"]) == 0
+
+
+def test_without_an_index_its_status_has_all_keys_and_its_sentences_are_no_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    small_store(tmp_path / "store")
+    monkeypatch.setattr("sessionbrowse.cli.commands.index.cache_dir", lambda: tmp_path / "cache")
+    assert main(["index", "--status", "--json"]) == 0
+    empty = json.loads(capfd.readouterr().out)
+    assert main(["index", "--json", "--root", str(tmp_path / "store")]) == 0
+    assert list(empty) == list(json.loads(capfd.readouterr().out))
+    for option, sentence in (("--clear", "The index is deleted."), ("--status", "There is no index.")):
+        assert main(["index", option]) == 0
+        assert capfd.readouterr() == ("", f"sessionbrowse: {sentence}\n")
 
 
 def test_the_status_of_an_index_that_cannot_be_used_says_so(
