@@ -21,7 +21,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("sessionbrowse search branch:abandoned jwt", "only in branches that were left"),
     ),
     "show": (("sessionbrowse show latest", "the newest session"),),
-    "tree": (("sessionbrowse tree latest --filter user-only", "your prompts, as a tree"),),
+    "tree": (
+        ("sessionbrowse tree latest --filter user-only", "your prompts, as a tree"),
+        ("sessionbrowse tree latest --ids", "entries with the ids that label, checkout and diff take"),
+    ),
     "context": (
         ("sessionbrowse context latest", "what the model would receive now"),
         ("sessionbrowse context latest --json | jq .tokens", "its estimated size"),

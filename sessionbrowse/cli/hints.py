@@ -6,7 +6,7 @@ from sessionbrowse.errors import EmptyText, NoSuchEntry, NoSuchSession, SessionB
 
 _HINTS: dict[type[SessionBrowseError], str] = {
     NoSuchSession: "`sessionbrowse list` shows the sessions.",
-    NoSuchEntry: "`sessionbrowse tree` shows a session's entries, `sessionbrowse labels` all labels.",
+    NoSuchEntry: "`sessionbrowse tree --ids` shows a session's entries, `sessionbrowse labels` all labels.",
     EmptyText: "--clear takes it away.",
 }
 

@@ -176,8 +176,8 @@ def print_show(document: dict[str, Any]) -> None:
         _print(f"{'problem':<11}line {problem['line']}, byte {problem['offset']}: {clean(problem['reason'])}")
 
 
-def print_tree(session: Session, filter_name: str, home: str) -> None:
-    """Print the rows of a tree as the agent draws them."""
+def print_tree(session: Session, filter_name: str, home: str, ids: bool = False) -> None:
+    """Print the rows of a tree as the agent draws them; with `ids` each after its entry's id."""
     from sessionbrowse.model.tree import rows as tree
 
     for row in tree.rows(session, filter_name):
@@ -186,7 +186,8 @@ def print_tree(session: Session, filter_name: str, home: str) -> None:
         leaf = "  ← leaf" if row.leaf else ""
         active = "• " if row.active else ""
         text = clean(tree.row_text(session, row.index, home))
-        _print(f"{_narrowed(tree.prefix(row))}{active}{label}{text}{leaf}")
+        entry_id = f"{clean(session.ids[row.index] or '(no id)'):8}  " if ids else ""
+        _print(f"{entry_id}{_narrowed(tree.prefix(row))}{active}{label}{text}{leaf}")
 
 
 def _narrowed(prefix: str) -> str:

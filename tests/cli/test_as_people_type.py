@@ -67,7 +67,7 @@ def test_a_mistake_gets_the_usage_of_the_command_that_was_meant(typed, usage, se
         (["search", "role:usr", "x"], "Did you mean user?"),
         (["search", "agent:omq", "x"], "Did you mean omp?"),
         (["show", "zzzz"], "No session matches 'zzzz'. `sessionbrowse list` shows the sessions."),
-        (["context", "latest", "--at", "zzzz"], "`sessionbrowse tree` shows a session's entries"),
+        (["context", "latest", "--at", "zzzz"], "`sessionbrowse tree --ids` shows a session's entries"),
         (["rename", "latest", ""], "The name is empty. --clear takes it away."),
     ],
 )
@@ -120,6 +120,14 @@ def test_an_example_that_reads_runs(typed: str, capfd, demo: Path):
     assert main([*words, *roots]) in (0, 1)
     said = capfd.readouterr()
     assert said.out or "not exist" in said.err or "nothing found" in said.err
+
+
+def test_the_ids_that_a_tree_prints_are_those_that_commands_take(capfd, demo: Path):
+    rows = json.loads(asked(capfd, demo, "tree", "Refactor auth module", "--json"))["rows"]
+    plain = asked(capfd, demo, "tree", "Refactor auth module").splitlines()
+    with_ids = asked(capfd, demo, "tree", "Refactor auth module", "--ids").splitlines()
+    assert with_ids == [f"{row['id']}  {line}" for row, line in zip(rows, plain, strict=True)]
+    assert rows[3]["id"] in asked(capfd, demo, "context", "Refactor auth module", "--at", with_ids[3].split()[0])
 
 
 def test_a_directory_takes_those_below_it_along(capfd, demo: Path):

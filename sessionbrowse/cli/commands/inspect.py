@@ -34,7 +34,7 @@ def run_tree(arguments: argparse.Namespace) -> int:
     if arguments.json:
         output.print_json(documents.tree_document(session, arguments.filter, home))
     else:
-        output.print_tree(session, arguments.filter, home)
+        output.print_tree(session, arguments.filter, home, arguments.ids)
     return _status(session)
 
 
@@ -93,6 +93,7 @@ def add_arguments(add: AddCommand) -> None:
     if tree := add("tree", "Show the branch tree of a session, as its agent does"):
         add_ref(tree)
         tree.add_argument("--filter", choices=FILTERS, default="default", help="which entries to show")
+        tree.add_argument("--ids", action="store_true", help="print each entry's id before its row")
 
     if context := add("context", "Show the context that the model would receive"):
         add_ref(context)
