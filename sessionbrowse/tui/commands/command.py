@@ -27,6 +27,7 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     has_folder: bool = True
     has_family: bool = False
     folds_families: bool = True
+    shows_hidden: bool = True
     branch_points: int = 0
     labels: int = 0
     blocks: bool = False

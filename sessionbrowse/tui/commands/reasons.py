@@ -41,7 +41,12 @@ def needs_families(context: CommandContext) -> str | None:
 
 
 def needs_family(context: CommandContext) -> str | None:
-    return needs_families(context) or (None if context.has_family else "This session has no forks or subagents.")
+    if (why := needs_families(context)) is not None or context.has_family:
+        return why
+    # Sessions of subagents are only read when they are shown, so nothing is known of them before.
+    if context.shows_hidden:
+        return "This session has no forks or subagents."
+    return "No forks here; subagents are not shown."
 
 
 def needs_branches(context: CommandContext) -> str | None:

@@ -141,6 +141,7 @@ class BrowseScreen(PanedScreen):
             has_session=self.subject is not None,
             has_family=row is not None and bool(row.family or row.prefix) and not self.state.is_flat,
             folds_families=not self.state.is_flat,
+            shows_hidden=self.state.hidden,
             has_filter=not self.state.filter.is_empty,
             has_folder=self.state.folder is not None or self.state.other_folder(self.subject) is not None,
             has_project=bool(self.project),

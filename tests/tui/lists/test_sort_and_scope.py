@@ -58,9 +58,19 @@ async def test_why_there_is_nothing_to_open_is_said() -> None:
     async with browsing(fixed_source(family())) as browser:
         await browser.press("down", "o", "ctrl+s", "O")
         assert browser.toasts() == [
-            "This session has no forks or subagents.",
+            "No forks here; subagents are not shown.",
             "Threads and filtered lists have no folds.",
         ]
+
+
+async def test_no_session_is_said_to_have_no_subagents_before_they_are_read() -> None:
+    async with browsing(fixed_source(family())) as browser:
+        await browser.press("down", "o", "full_stop", "o")
+        said = browser.toasts()
+        assert (said[0], said[-1]) == (
+            "No forks here; subagents are not shown.",
+            "This session has no forks or subagents.",
+        )
 
 
 async def test_a_filter_finds_what_is_folded_and_clearing_it_leaves_that_open() -> None:
