@@ -29,7 +29,7 @@ from sessionbrowse.store.find.roots import places_of
 from sessionbrowse.store.own.pins import read_pins
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.trash import NoTrash
-from sessionbrowse.text import clean, size
+from sessionbrowse.text import clean, plural, size
 
 _SIZE = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
@@ -109,7 +109,9 @@ def run_doctor(arguments: argparse.Namespace) -> int:
             for damage in one.damage
         )
     count = sum(one.is_damaged for one in damaged)
-    output.note(f"{count:,} of {len(sessions):,} sessions are damaged" if count else "no damage found")
+    sentence = f"damage in {count:,} of {plural(len(sessions), 'session')}" if count else "no damage found"
+    gone = plural(len(damaged) - count, "more session") if count else plural(len(damaged), "session")
+    output.note(f"{sentence}; {gone} whose directory is missing" if len(damaged) > count else sentence)
     return 1 if count else 0
 
 
@@ -159,7 +161,7 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
             output.note(sentence)
         moved = {one.path for one in bulk.done}
         total = size(sum(row.summary.bytes for row in chosen if row.summary.path in moved))
-        output.note(f"{len(moved):,} of {len(chosen):,} sessions are in the trash, {total}; undo brings them back")
+        output.note(f"in the trash: {len(moved):,} of {plural(len(chosen), 'session')}, {total}; undo brings all back")
     if arguments.json:
         output.print_json(
             [row.document() | {"undo_id": undo_id if row.summary.path in moved else None} for row in rows]
@@ -181,11 +183,11 @@ def _is_cleanup_wanted(arguments: argparse.Namespace, chosen: list[CleanupRow]) 
         return True
     total = size(sum(row.summary.bytes for row in chosen))
     if not arguments.json and sys.stdin.isatty() and sys.stderr.isatty():
-        sys.stderr.write(f"Move {len(chosen):,} sessions, {total}, to the trash? [y/N] ")
+        sys.stderr.write(f"Move {plural(len(chosen), 'session')}, {total}, to the trash? [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().casefold() in ("y", "yes"):
             return True
-    output.note(f"Nothing was moved. --yes moves {len(chosen):,} sessions, {total}, to the trash.")
+    output.note(f"Nothing was moved. --yes moves {plural(len(chosen), 'session')}, {total}, to the trash.")
     return False
 
 

@@ -19,7 +19,7 @@ from sessionbrowse.services.clean.secret_detector import SecretDetector, detecto
 from sessionbrowse.services.export.export import FORMATS, export, export_to
 from sessionbrowse.services.export.redacted import export_redacted
 from sessionbrowse.store.write.admission import Target
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 
 
 def run_export(arguments: argparse.Namespace) -> int:
@@ -66,7 +66,8 @@ def run_redact(arguments: argparse.Namespace) -> int:
         output.print_json(done.document())
         return 0
     masked = sum(count for _, count in done.masks)
-    output.note(f"{'would mask' if done.dry_run else 'masked'} {masked:,} secrets and names: {clean(done.to or '')}")
+    found = plural(masked, "secret or name", "secrets and names")
+    output.note(f"{'would mask' if done.dry_run else 'masked'} {found}: {clean(done.to or '')}")
     return 0
 
 

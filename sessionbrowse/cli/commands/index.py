@@ -18,7 +18,7 @@ from sessionbrowse.services.list.gather import update_index
 from sessionbrowse.store.index.damage import check_index, discard_index
 from sessionbrowse.store.index.index import Index, Status, UpdateProgress, open_index
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_damage, is_locked, locked, remove_files
-from sessionbrowse.text import clean, size
+from sessionbrowse.text import clean, plural, size
 
 PROGRESS_SECONDS = 0.5
 REBUILD = "`sessionbrowse index --rebuild` makes a new one."
@@ -128,7 +128,8 @@ def _print_status(status: Status, as_json: bool) -> int:
         "tools": status.has_tools,
     }
     tools = ", tool calls and results included" if status.has_tools else ""
-    sentence = f"{status.sessions} sessions, {status.entries} entries, {size(status.bytes)}{tools}: {status.path}"
+    counts = f"{plural(status.sessions, 'session')}, {plural(status.entries, 'entry', 'entries')}"
+    sentence = f"{counts}, {size(status.bytes)}{tools}: {status.path}"
     if as_json:
         output.print_json(document)
     else:

@@ -20,7 +20,7 @@ from sessionbrowse.model.usage.totals import Span, Totals
 from sessionbrowse.services.usage.stats import BY, SORTS, Stats, stats
 from sessionbrowse.services.usage.stats_document import cents, name_of, stats_document
 from sessionbrowse.services.usage.usage_listing import UsageRow, open_usage
-from sessionbrowse.text import clean, shorten_home, tokens
+from sessionbrowse.text import clean, plural, shorten_home, tokens
 
 _FORMULA = ("=", "+", "-", "@")
 """The characters with which a cell begins that a spreadsheet takes for a formula."""
@@ -94,7 +94,7 @@ def _print_stats(found: Stats, names: Sequence[str]) -> None:
     """Print one row for each group, then the total and what stands beside it."""
     rows = [(*_sums(row.totals), clean(name) or "(unknown)") for row, name in zip(found.rows, names, strict=True)]
     if rows:
-        more = f", with {found.rows_left_out:,} rows that are not shown" if found.rows_left_out else ""
+        more = f", with {plural(found.rows_left_out, 'row')} left out by --limit" if found.rows_left_out else ""
         rows.append((*_sums(found.total), f"total{more}"))
     titles = ("cost", "tokens", "kept", "abandoned", "compaction", "subagents", found.by)
     output.print_table(titles, rows, right=(0, 1, 2, 3, 4, 5), stretch=6)
@@ -110,14 +110,17 @@ def _sums(totals: Totals) -> tuple[str, ...]:
 def _beside(total: Totals) -> list[str]:
     """Return sentences about what is not in the total."""
     sums, sentences = total.total, []
-    if total.copies[REQUESTS]:
-        sentences.append(f"{total.copies[REQUESTS]:,} copies of requests, {cents(total.copies)}, are not counted again")
+    if copies := total.copies[REQUESTS]:
+        counted = plural(copies, "copy of a request", "copies of requests")
+        sentences.append(f"{counted}, {cents(total.copies)}, {'is' if copies == 1 else 'are'} not counted again")
     if sums[UNPRICED]:
-        sentences.append(f"{sums[UNPRICED]:,} of {sums[REQUESTS]:,} requests are not priced")
+        are = "is" if sums[UNPRICED] == 1 else "are"
+        sentences.append(f"{sums[UNPRICED]:,} of {plural(sums[REQUESTS], 'request')} {are} not priced")
     if total.undecided[REQUESTS]:
-        sentences.append(f"{total.undecided[REQUESTS]:,} requests, {cents(total.undecided)}, may be counted elsewhere")
+        undecided = plural(total.undecided[REQUESTS], "request")
+        sentences.append(f"{undecided}, {cents(total.undecided)}, may be counted elsewhere")
     if sums[UNRECORDED]:
-        sentences.append(f"{sums[UNRECORDED]:,} compactions have no record of what they cost")
+        sentences.append(f"{plural(sums[UNRECORDED], 'compaction')} without a record of the cost")
     return sentences
 
 

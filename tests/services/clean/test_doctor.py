@@ -272,6 +272,13 @@ def test_a_missing_directory_is_named_but_is_no_damage(tmp_path: Path, capfd: py
     path.write_bytes(b"".join([line(header(cwd=str(tmp_path / "gone"))), *WHOLE[1:]]))
     assert main(["doctor", str(path), "--json"]) == 0
     assert "missing-directory" in capfd.readouterr().out
+    assert main(["doctor", str(path)]) == 0
+    assert capfd.readouterr().err == "sessionbrowse: no damage found; 1 session whose directory is missing\n"
+    torn = tmp_path / "torn.jsonl"
+    torn.write_bytes(with_line(7, b"junk\n"))
+    assert main(["doctor", str(torn), str(path)]) == 1
+    said = capfd.readouterr().err
+    assert said == "sessionbrowse: damage in 1 of 2 sessions; 1 more session whose directory is missing\n"
 
 
 def test_a_repaired_copy_has_the_artifacts_beside_it(tmp_path: Path):
