@@ -138,6 +138,14 @@ def _keys(value: object, prefix: str = "") -> Iterator[str]:
             yield from _keys(inner, prefix)
 
 
+def test_a_search_finds_what_the_page_of_searches_says_of_ids(roots: list[str], capfd: pytest.CaptureFixture[str]):
+    assert "the session with an id that begins so, from four characters on" in (DOCS / "search.md").read_text()
+    wanted = next(one for one in _asked(["list", "--json", *roots], capfd) if one["name"] == "Refactor auth module")
+    for length, found in ((8, True), (4, True), (3, False)):
+        hits = _asked(["search", wanted["id"][:length], "--limit", "100", "--json", *roots], capfd)
+        assert (wanted["path"] in {hit["path"] for hit in hits}) is found, length
+
+
 @pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.name)
 def test_every_link_of_a_page_leads_to_a_file(page: Path) -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
