@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sessionbrowse.cli import main
 from sessionbrowse.cli.parser import parse
 from sessionbrowse.config import parse_settings
 from sessionbrowse.store.read.session_file import open_session
@@ -18,6 +19,15 @@ README = (ROOT / "README.md").read_text()
 
 def block(language: str, number: int = 0) -> str:
     return str(re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)[number])
+
+
+def test_the_settings_of_the_readme_have_no_clash(own_home: Path, monkeypatch, capsys):
+    (own_home / "backup/.pi/agent").mkdir(parents=True)
+    path = own_home / "config.toml"
+    path.write_text(block("toml"))
+    monkeypatch.setenv("SESSIONBROWSE_CONFIG", str(path))
+    assert main(["config", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["problems"] == []
 
 
 def test_the_script_labels_what_it_finds(own_home: Path, capsys):
