@@ -33,7 +33,8 @@ PART_ROLES: dict[TokenPart, str] = {
     "other": "dim",
 }
 PART_WORDS: dict[TokenPart, str] = {"calls": "tool calls", "results": "tool results"}
-SHADES = "█▓▒"
+SHADES = "█▓▒▚▌▞▐▄▀"
+"""One for each part, because without colours only the shade tells parts apart."""
 FREE = "░"
 LEAST_ITEMS, FIRST_ITEMS, MOST_ITEMS = 3, 5, 30
 """Numbers of largest items: fewer are not listed, these are shown at once, and more are left out."""
@@ -235,5 +236,5 @@ def legend(shares: dict[TokenPart, int], window: int | None) -> Line:
 
 
 def _shade(number: int) -> str:
-    """Return the shade of a part of the bar; neighbours differ in shade as well as in colour."""
+    """Return the shade of a part of the bar; all parts differ in shade as well as in colour."""
     return SHADES[number % len(SHADES)]

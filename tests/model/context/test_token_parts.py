@@ -9,7 +9,7 @@ import pytest
 from sessionbrowse.model.context import build
 from sessionbrowse.model.context.model_windows import context_window
 from sessionbrowse.model.context.token_parts import ContextItem, context_items, largest_items, tokens_by_part
-from sessionbrowse.tui.reading.context_view import window_bar
+from sessionbrowse.tui.reading.context_view import PART_ROLES, window_bar
 from tests.support.session_files import answer, entry, header, opened, user
 
 IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
@@ -114,3 +114,9 @@ def test_a_bar_of_a_known_window_shows_what_is_free() -> None:
     (taken, _), (free, roles) = window_bar({"user": 250}, 1_000, 40)
     assert (len(taken), len(free)) == (10, 30)
     assert roles == "faint"
+
+
+def test_without_colours_the_shade_alone_tells_each_part() -> None:
+    line = window_bar(dict.fromkeys(PART_ROLES, 100), 2_000, 80)
+    shades = [text[0] for text, _ in line]
+    assert len(shades) == len(set(shades)) == len(PART_ROLES) + 1
