@@ -56,7 +56,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "time, errors, prompt, outcome and changed lines of compared branches": 140,
     "sending the terminal only the cells that changed": 150,
     "sessions in which the words of a filter were said": 90,
-    "sessions by name and `latest` on the command line": 60,
+    "sessions by name and `latest` on the command line, deleted ones by the beginning of an id": 65,
     "files, locks, processes and the trash of macOS and Windows": 80,
     "keys, order and columns of pi's own picker and tree": 120,
     "files, commands and labels that a compaction forgot": 130,

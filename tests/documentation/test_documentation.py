@@ -88,7 +88,7 @@ def test_the_keys_that_changes_print_are_those_that_the_page_lists(tmp_path: Pat
     page = (DOCS / "json.md").read_text().partition("## Changes")[2]
     rows, _, more = page.partition("print more")
     copied = re.findall(r"`([a-z_]+)`", rows + more.partition("`undo --list`")[0]) + re.findall(r"`([a-z]+)\.\*`", more)
-    arrays = ("delete", "archive", "unarchive", "restore", "shrink", "doctor")
+    arrays = ("delete", "archive", "unarchive", "shrink", "doctor")
     for line in (
         ["rename", jwt, "Auth"],
         ["label", jwt, "jwt-works", "JWT"],

@@ -241,8 +241,10 @@ def each(
     for failure in bulk.failed:
         output.note(failure.error.sentence)
     if arguments.json:
-        # Scripts pass one REF or ID, or many, to the same command, so both give an array.
-        output.print_json([one.document() for one in bulk.done])
+        documents = [one.document() for one in bulk.done]
+        # Scripts pass one REF or many to the same command, so both give an array.
+        takes_references = "refs" in arguments
+        output.print_json(documents if takes_references or len(items) > 1 else documents[0])
     return 1 if bulk.failed else 0
 
 

@@ -190,7 +190,7 @@ def test_delete_and_restore_on_the_command_line(cli: Any, store: Store, own_home
     status, out, _ = cli("restore", "--list", "--json")
     assert [one["path"] for one in json.loads(out)] == [str(path)]
     status, out, _ = cli("restore", document["undo_id"], "--json")
-    assert (status, [one["done"] for one in json.loads(out)]) == (0, ["restore"])
+    assert (status, json.loads(out)["done"]) == (0, "restore")
     assert picture(store.home) == before
     status, _, err = cli("restore")
     assert status == 1
