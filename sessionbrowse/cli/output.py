@@ -208,7 +208,7 @@ def print_context(document: dict[str, Any]) -> None:
         _print(
             clean(f"── {message['role']}{kind} · {message['entry_id']} · {tokens(message['tokens'])}{images}{unsent}")
         )
-        for line in clean_lines(message["text"]):
+        for line in clean_lines("\n".join([*filter(None, [message["text"]]), *message["calls"]])):
             _print(line)
     if document["left_out"]:
         _print("")

@@ -130,6 +130,14 @@ def test_the_ids_that_a_tree_prints_are_those_that_commands_take(capfd, demo: Pa
     assert rows[3]["id"] in asked(capfd, demo, "context", "Refactor auth module", "--at", with_ids[3].split()[0])
 
 
+def test_a_context_shows_the_calls_of_an_answer_without_words(capfd, demo: Path):
+    messages = json.loads(asked(capfd, demo, "context", "deploy script", "--json"))["messages"]
+    silent = [one for one in messages if one["role"] == "assistant" and not one["text"]]
+    assert [one["calls"][0] for one in silent][:2] == ["[ls: scripts]", "[write: scripts/deploy.sh]"]
+    said = asked(capfd, demo, "context", "deploy script")
+    assert f"· {silent[0]['entry_id']} · {silent[0]['tokens']}\n[ls: scripts]\n\n" in said
+
+
 def test_a_directory_takes_those_below_it_along(capfd, demo: Path):
     shop = str(demo / "home/dev/webshop")
     dev = str(demo / "home/dev")

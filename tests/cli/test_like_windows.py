@@ -67,7 +67,7 @@ def test_everything_can_be_read(demo: Path) -> None:
         "tree latest": "user:",
         "context latest": "tokens",
         "stats": "total",
-        "doctor": "damaged",
+        "doctor": "damage in",
         "export latest --format markdown": "##",
     }
     for command, text in found.items():

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
-from sessionbrowse.format.entries import Compaction
+from sessionbrowse.format.entries import Block, Compaction, ToolCallBlock
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.model.context import build
 from sessionbrowse.model.context.forgotten import forgotten
@@ -18,6 +18,8 @@ from sessionbrowse.model.context.token_parts import context_items, largest_items
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.model.tree.entry_states import EntryStates
+from sessionbrowse.model.tree.row_words import Call
+from sessionbrowse.model.tree.tool_call_text import tool_call_text
 
 Document = dict[str, Any]
 
@@ -87,13 +89,22 @@ def context_document(session: Session, at: int | None = None) -> Document:
         "at": built.at,
         "model": asdict(model) if model is not None else None,
         "thinking_level": built.thinking_level,
-        "messages": [{key: getattr(message, key) for key in _MESSAGE_KEYS} for message in built.messages],
+        "messages": [
+            {key: getattr(message, key) for key in _MESSAGE_KEYS} | {"calls": _calls(session, message.blocks)}
+            for message in built.messages
+        ],
         "left_out": [{"entry_id": left.entry_id, "reason": left.reason} for left in built.left_out],
         "tokens": built.tokens,
         "parts": dict(sorted(tokens_by_part(items).items(), key=lambda part: -part[1])),
         "largest": [{key: getattr(item, key) for key in _ITEM_KEYS} for item in largest_items(items)],
         "forgotten": _forgotten(session, built),
     }
+
+
+def _calls(session: Session, blocks: Iterable[Block]) -> list[str]:
+    """Return the tool calls of a message as the tree's rows write them; many answers hold nothing else."""
+    calls = [Call(block.name, block.arguments) for block in blocks if isinstance(block, ToolCallBlock)]
+    return [tool_call_text(session.rules.tree, call, "") for call in calls]
 
 
 def _forgotten(session: Session, built: build.Context) -> Document | None:
