@@ -176,6 +176,16 @@ def print_show(document: dict[str, Any]) -> None:
         _print(f"{'problem':<11}line {problem['line']}, byte {problem['offset']}: {clean(problem['reason'])}")
 
 
+def can_ask() -> bool:
+    """Return True if a question can be asked and answered in the terminal."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def not_confirmed(done: str) -> str:
+    """Return the error for a change that was not confirmed; `--yes` is named only where nobody could be asked."""
+    return f"Nothing was {done}." + ("" if can_ask() else " Without a terminal to confirm on, add --yes.")
+
+
 def print_tree(session: Session, filter_name: str, home: str, ids: bool = False) -> None:
     """Print the rows of a tree as the agent draws them; with `ids` each after its entry's id."""
     from sessionbrowse.model.tree import rows as tree

@@ -102,7 +102,7 @@ def run_delete(arguments: argparse.Namespace) -> int:
         summaries = [] if arguments.json else gather_summaries(_whole_scope(arguments))
         plans = [delete_service.plan_delete(target, context, summaries) for target in targets]
         if not _confirmed(plans, arguments.permanent):
-            raise RefusedWrite("Nothing was deleted. Without a terminal to confirm on, add --yes.")
+            raise RefusedWrite(output.not_confirmed("deleted"))
     into: delete_service.Into = "nowhere" if arguments.permanent else "own" if arguments.own_trash else "trash"
 
     def remove(target: Target, context: ChangeContext, group: str | None) -> delete_service.Deleted:
@@ -249,7 +249,7 @@ def each(
 
 
 def _confirmed(plans: Sequence[delete_service.DeletePlan], permanent: bool) -> bool:
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not output.can_ask():
         return False
     for plan in plans:
         more = f" and {len(plan.companions)} more that belong to it" if plan.companions else ""

@@ -251,14 +251,13 @@ def _confirm_leaf(preview: Cleaned, yes: bool) -> None:
     if not preview.preview.leaf_moved or yes:
         return
     leaf = clean(preview.preview.leaf_id or "(no id)")
-    if sys.stdin.isatty() and sys.stderr.isatty():
+    if output.can_ask():
         sys.stderr.write(f"The active branch goes; the session would be resumed at {leaf}. Go on? [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().casefold() in ("y", "yes"):
             return
     raise RefusedWrite(
-        f"The active branch would go, and the session would be resumed at {leaf}. Nothing was changed. Without a "
-        "terminal to confirm on, add --yes."
+        f"The active branch would go, and the session would be resumed at {leaf}. {output.not_confirmed('changed')}"
     )
 
 

@@ -38,7 +38,7 @@ def run_integrate(arguments: argparse.Namespace) -> int:
         return 0
     if not arguments.yes and not _confirmed(concerned, arguments.remove):
         done = "removed" if arguments.remove else "installed"
-        raise RefusedWrite(f"Nothing was {done}. Without a terminal to confirm on, add --yes.")
+        raise RefusedWrite(output.not_confirmed(done))
     if arguments.remove:
         remove(concerned)
     else:
@@ -59,7 +59,7 @@ def own_command() -> list[str]:
 
 
 def _confirmed(folders: list[OwnFolder], removes: bool) -> bool:
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not output.can_ask():
         return False
     for folder in folders:
         output.note(f"{'removes' if removes else 'replaces' if folder.exists else 'makes'} {clean(folder.path)}")

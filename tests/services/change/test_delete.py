@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 from pathlib import Path
@@ -29,6 +30,13 @@ def store(tmp_path: Path, own_home: Path) -> Store:
     store = Store(tmp_path)
     store.environ = {"XDG_DATA_HOME": str(own_home / ".local" / "share")}
     return store
+
+
+class Terminal(io.StringIO):
+    """A text stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
 
 
 def omp_session(store: Store) -> Path:
@@ -209,6 +217,16 @@ def test_restore_takes_the_beginning_of_an_id_that_one_deleted_session_has(store
     restored = restore(ids[0][:-1] + "1", context=store.context)
     assert restored.path == str(paths[0])
     assert restore("01a2", context=store.context).path == str(paths[1])
+
+
+def test_who_answers_no_is_not_sent_for_a_terminal(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = store.session()
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    said = Terminal()
+    monkeypatch.setattr("sys.stderr", said)
+    assert main(["delete", str(path)]) == 1
+    assert said.getvalue().endswith("To the trash? [y/N] sessionbrowse: Nothing was deleted.\n")
+    assert path.exists()
 
 
 def test_several_sessions_are_one_undo(cli: Any, store: Store) -> None:
