@@ -21,14 +21,6 @@ def block(language: str, number: int = 0) -> str:
     return str(re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)[number])
 
 
-def test_the_readme_names_each_agent_that_the_browser_opens_in():
-    (row,) = re.findall(r"^\| `sessionbrowse integrate pi` \| (.*) \|$", README, re.MULTILINE)
-    for agent in ("pi", "omp", "atomic"):
-        assert parse(["integrate", agent]).command == "integrate"
-        assert agent in row
-        assert agent in README.partition("## Inside")[2].partition("```\n")[0]
-
-
 def test_the_settings_of_the_readme_have_no_clash(own_home: Path, monkeypatch, capsys):
     (own_home / "backup/.pi/agent").mkdir(parents=True)
     path = own_home / "config.toml"

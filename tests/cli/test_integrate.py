@@ -100,6 +100,9 @@ def test_an_agent_that_was_not_tried_is_refused_with_what_to_try(story: StoryHom
     refused = integrate(story, "atomic", "--yes")
     assert refused.returncode == 1
     assert "integrate atomic --print" in refused.stderr
+    assert "index.js" in refused.stderr
+    inside = (Path(__file__).parents[2] / "README.md").read_text().partition("## Inside pi and omp")[2]
+    assert "`sessionbrowse integrate atomic --print`" in inside.partition("\n## ")[0]
 
 
 def test_an_agent_that_never_ran_here_is_refused(story: StoryHome) -> None:
