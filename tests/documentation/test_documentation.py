@@ -107,6 +107,9 @@ def test_the_keys_that_changes_print_are_those_that_the_page_lists(tmp_path: Pat
         printed = _asked([*line, "--json", *([] if verb in ("undo", "restore") else roots)], capfd)
         assert isinstance(printed, list) == (verb in arrays), verb
         document = printed[0] if isinstance(printed, list) else printed
+        if verb in ("undo", "restore"):
+            assert main(["undo", document["undo_id"]]) == 1, verb
+            assert capfd.readouterr().err.endswith((" again instead.\n", "undone already.\n")), verb
         own = [
             key
             for keys, verbs in re.findall(r"^\| (.+?) \| (.+?) \| .+ \|$", rows, re.MULTILINE)
