@@ -251,12 +251,14 @@ def size(byte_count: float) -> str:
 
 
 def tokens(count: float) -> str:
-    """Return a number of tokens in short form: `812`, `12.4k`, `3.1M`; an absurd number is `999G+`."""
+    """Return a number of tokens in short form: `812`, `12.4k`, `3.1M`, `45.2B`; an absurd number is `999B+`."""
     if not count < _MOST_TOKENS:
-        return "999G+"
+        return "999B+"
     if count < 999.5:
         return f"{count:.0f}"
-    return _short(count / 1000) + "k" if count < 999_500 else _short(count / 1_000_000) + "M"
+    if count < 999_500:
+        return _short(count / 1000) + "k"
+    return _short(count / 1e6) + "M" if count < 999_500_000 else _short(count / 1e9) + "B"
 
 
 def cost(dollars: float) -> str:
@@ -267,7 +269,7 @@ def cost(dollars: float) -> str:
 
 
 # A session file can contain any number, but a column has room for a few characters only.
-_MOST_TOKENS = 1e12
+_MOST_TOKENS = 999.5e9
 _MOST_DOLLARS = 1e9
 
 

@@ -66,7 +66,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "the words of a list's filter in the tree, and the next of them": 55,
     "a one-line usage, a suggestion or a hint after every error of the command line": 60,
     "scope and filter of the statistics by the keys of the lists, and the demo on request": 90,
-    "a program that goes on counting cost while the statistics are looked at": 45,
+    "a program that goes on counting cost while the statistics are looked at, and their total in any width": 65,
     "ids in a printed tree, calls of tools in a printed context": 20,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""

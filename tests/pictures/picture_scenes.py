@@ -299,8 +299,11 @@ TREES = (
 MODES = ("pick", "own-command", "own-command-said")
 """What the command line and the settings make of the lists."""
 
-STATES = ("welcome", "no-sessions", "gone", "session-gone", "progress", "progress-stopping", "stats-10000", "loading")
+STATES = ("welcome", "no-sessions", "gone", "session-gone", "progress", "progress-stopping", "loading")
 """What the demo store does not show."""
+
+STATISTICS_STATES = ("stats-10000",)
+"""What statistics the demo store does not show."""
 
 OTHERS = (
     Scene("resume-in-use", "G r", "escape", window="Resume in pi"),

@@ -33,7 +33,17 @@ from sessionbrowse.tui.data.picking import pick_path
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.stats.chart import periods
-from tests.pictures.picture_scenes import GROUPS, MODES, OTHERS, SCREENS, SHORT, STATES, STATISTICS, Walk
+from tests.pictures.picture_scenes import (
+    GROUPS,
+    MODES,
+    OTHERS,
+    SCREENS,
+    SHORT,
+    STATES,
+    STATISTICS,
+    STATISTICS_STATES,
+    Walk,
+)
 from tests.pictures.picture_text import Frame, colours_of, frame, text_of
 from tests.support.change_helpers import CONVERSATION, entry, header
 from tests.support.change_helpers import Store as OtherStore
@@ -66,8 +76,10 @@ class Look(Struct, frozen=True):
 
     @property
     def scenes(self) -> dict[str, list[str]]:
-        """The scenes of each part: a group of walks, and in the long looks the rest."""
+        """The scenes of each part: a group of walks with what belongs to it, and in the long looks the rest."""
         found = {group: [scene.name for walk in walks for scene in walk.scenes] for group, walks in self.groups.items()}
+        if "statistics" in found:
+            found["statistics"] += STATISTICS_STATES
         if self.groups is GROUPS:
             found[REST] = [*MODES, *STATES, *[scene.name for scene in OTHERS]]
         return found
@@ -80,7 +92,7 @@ LOOKS = {
         Look("120", (120, 40), ("dark",), GROUPS),
         Look("80", (80, 24), ("light",), GROUPS),
         Look("60", (60, 20), ("high-contrast",), GROUPS),
-        Look("200", (200, 50), ("light",), {"statistics": STATISTICS}),
+        Look("200", (200, 50), ("dark", "light"), {"statistics": STATISTICS}),
         Look("terminal-colours", (100, 30), ("ansi",), SHORT),
         Look("no-colour", (100, 30), ("dark",), SHORT, {"NO_COLOR": "1"}),
     )
@@ -193,6 +205,8 @@ async def album(name: str, part: str | None = None, *, drawn: bool = True) -> Al
             with _short_pauses():
                 for walk in look.groups.get(group, ()):
                     await _walk(taken, walk)
+            if group == "statistics":
+                await _statistics_states(taken)
             if group == REST:
                 await _modes(taken)
                 await _states(taken)
@@ -324,11 +338,19 @@ async def _states(taken: Album) -> None:
             await _go(browser, "enter")
             await taken.take(browser, "session-gone", store)
             await _take_progress(taken, browser, store)
-        counted = replace(fixed_source([missing]), count_usage=_ten_thousand)
-        async with browsing(counted, **options) as browser:
+        await _take_loading(taken, options, store)
+
+
+async def _statistics_states(taken: Album) -> None:
+    """Take the picture of the statistics of very many sessions."""
+    with Store() as store:
+        home = str(store.path / "home" / "dev")
+        options: dict[str, Any] = {"environ": _environ(store), "home": home, "here": home}
+        options |= {"size": taken.look.size, "settings": Settings(theme=taken.look.themes[0])}
+        source = replace(fixed_source([summary(f"{home}/one.jsonl", cwd=home)]), count_usage=_ten_thousand)
+        async with browsing(source, **options) as browser:
             await _go(browser, "dollar_sign")
             await taken.take(browser, "stats-10000", store)
-        await _take_loading(taken, options, store)
 
 
 def _ten_thousand(question: UsageQuestion) -> UsageAnswer:

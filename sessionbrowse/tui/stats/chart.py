@@ -1,15 +1,16 @@
-"""Lines of the statistics: a bar for each day, week or month, and the rows of the table."""
+"""Lines of the statistics: the total, a bar for each day, week or month, and the rows of the table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date
 
-from sessionbrowse.model.usage.request import ABANDONED
-from sessionbrowse.model.usage.sums import COST, REQUESTS, tokens_of
+from sessionbrowse.model.usage.request import ABANDONED, COMPACTION, KEPT, PARTS
+from sessionbrowse.model.usage.sums import COST, REQUESTS, UNPRICED, tokens_of
+from sessionbrowse.model.usage.totals import Totals
 from sessionbrowse.services.usage.stats_document import cents
 from sessionbrowse.services.usage.usage_listing import UsageRow
-from sessionbrowse.text import clean, tokens
+from sessionbrowse.text import clean, plural, tokens
 from sessionbrowse.tui.paint.spans import Line, cut_left, fit, line_width, pad, right_aligned
 
 BAR_WIDTH = 2
@@ -18,6 +19,25 @@ CHART_LINES = 6
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _LEFT_EIGHTHS = " ▏▎▍▌▋▊▉"
 _ABANDONED = "░"
+
+
+def total_line(totals: Totals, width: int) -> Line:
+    """Return the total and its parts; where the line is too narrow, the parts that tell least are left out."""
+    total, copies = totals.total, totals.copies
+    pieces = [(cents(total), "title"), (f"  {tokens(tokens_of(total))} tokens", "")]
+    for name, part in zip(PARTS, totals.parts, strict=True):
+        if part[REQUESTS]:
+            pieces.append((f"   {name} {cents(part)}", "warning" if name == PARTS[ABANDONED] else "dim"))
+    if total[UNPRICED]:
+        pieces.append((f"   {plural(total[UNPRICED], 'request')} not priced", "dim"))
+    if copies[REQUESTS]:
+        pieces.append((f"   copies of {cents(copies)} not counted again", "dim"))
+    line = list(pieces)
+    # Copies are not counted, and what is kept is the rest.
+    for needless in ("copies", PARTS[KEPT], PARTS[COMPACTION], "tokens"):
+        if line_width(line) > width:
+            line = [piece for piece in line if needless not in piece[0]]
+    return fit(line, width)
 
 
 def chart(rows: Sequence[UsageRow], period: str, width: int, lines: int = CHART_LINES) -> list[Line]:

@@ -10,13 +10,12 @@ from textual.app import ComposeResult
 from textual.strip import Strip
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.usage.request import PARTS
-from sessionbrowse.model.usage.sums import COST, REQUESTS, UNPRICED, tokens_of
+from sessionbrowse.model.usage.sums import COST
 from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
 from sessionbrowse.services.usage.stats import ABANDONED_FIRST
-from sessionbrowse.services.usage.stats_document import cents, name_of
+from sessionbrowse.services.usage.stats_document import name_of
 from sessionbrowse.services.usage.usage_listing import UsageRow
-from sessionbrowse.text import clean, plural, shorten_home, tokens
+from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import STATS
 from sessionbrowse.tui.data.jobs import Outcome
@@ -25,7 +24,7 @@ from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.lists.state import ListFilter
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.stats.chart import chart, table_head, table_row
+from sessionbrowse.tui.stats.chart import chart, table_head, table_row, total_line
 from sessionbrowse.tui.stats.times import ALL, TIMES, span_named
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
@@ -53,6 +52,24 @@ class StatsChart(SpanView, can_focus=False):
             return self.paint([], width)
         lines = chart(self.answer.chart.rows, self.answer.question.period, width, self.size.height)
         return self.paint(lines[y] if y < len(lines) else [], width)
+
+
+class StatsLine(SpanView, can_focus=False):
+    """A line that depends on the width at which it is painted."""
+
+    def __init__(self, *, id: str) -> None:
+        super().__init__(id=id)
+        self._make: Callable[[int], Line] = lambda _: []
+
+    def show(self, make: Callable[[int], Line]) -> None:
+        """Show the line that `make` returns for a width."""
+        self._make = make
+        self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Paint the line, with a margin of a cell on both sides as in bars."""
+        width = self.size.width
+        return self.paint([(" ", ""), *self._make(max(0, width - 2))], width)
 
 
 class StatsScreen(CommandScreen[None]):
@@ -89,9 +106,9 @@ class StatsScreen(CommandScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay out bars, chart, table and footer."""
         yield Bar(id="header")
-        yield Bar(id="stats-parts")
+        yield StatsLine(id="stats-parts")
         yield StatsChart()
-        yield Bar(id="stats-head")
+        yield StatsLine(id="stats-head")
         yield RowList(self._render_row, id="stats-rows", classes="pane")
         yield FilterLine(id="filter")
         yield KeyBar(id="footer")
@@ -214,21 +231,11 @@ class StatsScreen(CommandScreen[None]):
         right: Line = [("counting …  ", "accent")] if self._is_counting else []
         right += [(f"per {question.period}, by {question.by}, {question.sort} first", "dim")]
         self.query_one("#header", Bar).show(left, right)
-        parts: Line = []
-        if found is not None:
-            total = found.table.total.total
-            parts = [(cents(total), "title"), (f"  {tokens(tokens_of(total))} tokens", "")]
-            for name, part in zip(PARTS, found.table.total.parts, strict=True):
-                if part[REQUESTS]:
-                    parts.append((f"   {name} {cents(part)}", "warning" if name == "abandoned" else "dim"))
-            if total[UNPRICED]:
-                parts.append((f"   {plural(total[UNPRICED], 'request')} not priced", "dim"))
-            copies = found.table.total.copies
-            if copies[REQUESTS]:
-                parts.append((f"   copies of {cents(copies)} not counted again", "dim"))
-        self.query_one("#stats-parts", Bar).show(parts)
+        totals = found.table.total if found is not None else None
+        self.query_one("#stats-parts", StatsLine).show(lambda width: total_line(totals, width) if totals else [])
         rows = self.rows_list
-        self.query_one("#stats-head", Bar).show([("  ", ""), *table_head(max(1, rows.room - 2), question.by)])
+        head = self.query_one("#stats-head", StatsLine)
+        head.show(lambda _: [("  ", ""), *table_head(max(1, rows.room - 2), question.by)])
 
     def _place(self) -> str:
         """Return the words for what the figures are about."""
