@@ -421,10 +421,8 @@ class Index:
         with locked(self.directory):
             try:
                 yield
-            except sqlite3.Error as error:
+            except (sqlite3.Error, OSError) as error:
                 raise not_written(self.directory, error) from error
-            except OSError as error:
-                raise IndexUnavailable(f"The index could not be written ({error.strerror}).") from error
             finally:
                 with suppress(sqlite3.Error):
                     if self.connection.in_transaction:

@@ -253,8 +253,10 @@ def is_damage(error: sqlite3.Error) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
 
 
-def not_written(directory: Path, error: sqlite3.Error) -> IndexUnavailable:
+def not_written(directory: Path, error: sqlite3.Error | OSError) -> IndexUnavailable:
     """Return the error for an index that could not be written; a damaged one is deleted, so the lock must be held."""
+    if isinstance(error, OSError):
+        return IndexUnavailable(f"The index could not be written ({error.strerror}).")
     why = "another program has locked it" if is_locked(error) else str(error)
     if is_damage(error):
         begin_anew(directory)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.text import clean
 from sessionbrowse.tui.data.jobs import Job
 from sessionbrowse.tui.lists.screen import BrowseScreen
+
+
+class NotPinned(SessionBrowseError):
+    """The disk refused to save a pin."""
 
 
 def do_pin(screen: BrowseScreen) -> None:
@@ -23,7 +28,10 @@ def do_pin(screen: BrowseScreen) -> None:
     source = browser.source
 
     def change(job: Job) -> Pins:
-        source.set_pin(summary, not is_ours)
+        try:
+            source.set_pin(summary, not is_ours)
+        except OSError as error:
+            raise NotPinned(f"The pin cannot be saved: {error.strerror or error}.") from error
         return source.pins()
 
     screen.lane("pins", screen.updates.take_pins).ask(change)

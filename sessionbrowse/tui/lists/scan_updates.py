@@ -200,7 +200,7 @@ class ScanUpdates:
     def take_pins(self, outcome: Outcome) -> None:
         """Show the pinned sessions at the top of the list."""
         if outcome.error is not None:
-            self._screen.browser.say(f"The pin cannot be saved: {outcome.error}.", "error")
+            self._screen.browser.say(outcome.sentence, "error")
         elif isinstance(outcome.value, Pins):
             self._screen.state.library.pins = outcome.value
             self._screen.refresh_sessions()
