@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from sessionbrowse.model.usage.request import ABANDONED, COMPACTION, KEPT, PARTS
+from sessionbrowse.model.usage.request import ABANDONED, COMPACTION, KEPT, PARTS, SUBAGENTS
 from sessionbrowse.model.usage.sums import COST, REQUESTS, UNPRICED, tokens_of
 from sessionbrowse.model.usage.totals import Totals
 from sessionbrowse.services.usage.stats_document import cents
@@ -34,7 +34,7 @@ def total_line(totals: Totals, width: int) -> Line:
         pieces.append((f"   copies of {cents(copies)} not counted again", "dim"))
     line = list(pieces)
     # Copies are not counted, and what is kept is the rest.
-    for needless in ("copies", PARTS[KEPT], PARTS[COMPACTION], "tokens"):
+    for needless in ("copies", PARTS[KEPT], PARTS[COMPACTION], "tokens", PARTS[SUBAGENTS]):
         if line_width(line) > width:
             line = [piece for piece in line if needless not in piece[0]]
     return fit(line, width)
@@ -113,7 +113,8 @@ def table_row(row: UsageRow, name: str, width: int, most: int) -> Line:
     cells = [cents(total), tokens(tokens_of(total)), *[cents(part) if part[REQUESTS] else "" for part in parts]]
     left = parts[ABANDONED][COST] * 4 > total[COST] > 0
     roles = ["", "dim", "dim", "warning" if left else "dim", "dim"]
-    share = min(64, round(8 * 8 * total[COST] / most)) if most else 0
+    whole = _gauge_cells(width) * 8
+    share = min(whole, round(whole * total[COST] / most)) if most else 0
     gauge = "█" * (share // 8) + _LEFT_EIGHTHS[share % 8].strip()
     return _columns([*cells[:4], cells[5]], clean(name), width, roles, "", gauge)
 
@@ -127,9 +128,14 @@ def _columns(
     line: Line = []
     for number in wanted:
         line += [right_aligned(cells[number], roles[number], 11 if number != 1 else 7), ("  ", "")]
-    if width >= 100:
-        line += [*pad([(gauge, "accent")], 8), ("  ", "")]
+    if gauge_cells := _gauge_cells(width):
+        line += [*pad([(gauge, "accent")], gauge_cells), ("  ", "")]
     left = max(0, width - line_width(line))
     if name.startswith(("/", "~")):
         name = cut_left(name, left)
     return fit([*line, (name, name_roles)], width)
+
+
+def _gauge_cells(width: int) -> int:
+    """Return the width of the bar in each row of the table."""
+    return 0 if width < 100 else 8 if width < 150 else 24

@@ -25,4 +25,5 @@ def test_a_narrow_total_leaves_out_whole_parts() -> None:
     assert shown(78) == "$10.00  4k tokens   abandoned $2.00   compaction $3.00   subagents $4.00"
     assert shown(60) == "$10.00  4k tokens   abandoned $2.00   subagents $4.00"
     assert shown(50) == "$10.00   abandoned $2.00   subagents $4.00"
+    assert shown(35) == "$10.00   abandoned $2.00"
     assert all(line_width(total_line(totals, width)) <= width for width in range(120))
