@@ -39,6 +39,10 @@ SLOW = ("tests/stories/", "tests/pictures/", "tests/tui/outside/", "tests/tui/sh
 
 STDERR = pytest.StashKey[int]()
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell without job control starts commands in the background so, and the programs that tests start inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 settings.register_profile(
     "sessionbrowse",
     deadline=None,
