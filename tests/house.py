@@ -68,6 +68,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "scope and filter of the statistics by the keys of the lists, and the demo on request": 90,
     "a program that goes on counting cost while the statistics are looked at, and their total in any width": 65,
     "ids in a printed tree, calls of tools in a printed context": 20,
+    "the total of a session's family in the preview": 100,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""
 

@@ -16,7 +16,7 @@ SCREENS: tuple[Screen, ...] = (
         "right where there is room. A row shows name or first prompt, branches (`⌥`), labels (`⚑`), the folder if "
         "all are listed, the agent's letter, how the session ended if it did not end well (`!` interrupted, `■` "
         "aborted, `⊗` error, `◔` pending), age, messages and cost. `⊞1` stands for a fork or a subagent folded "
-        "below.",
+        "below; the preview tells what the family cost, each request counted once.",
         "browse",
         (contexts.LIST, contexts.PROJECTS, contexts.SESSIONS, contexts.PREVIEW),
     ),

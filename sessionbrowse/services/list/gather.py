@@ -49,12 +49,14 @@ class Listing(Struct, frozen=True, dict=True):
     """The sessions of a scope, newest files first.
 
     `everyone` includes sessions of agents outside the scope; if sessions are excluded, also hidden and archived ones.
+    `is_whole` is False if the scope did not allow every file to be read.
     """
 
     scope: Scope
     everyone: list[Listed]
     files: dict[str, FoundFile]
     index: Index | None = None
+    is_whole: bool = True
 
     @cached_property
     def sessions(self) -> list[Listed]:
@@ -137,7 +139,8 @@ def gather(
     if left_out:
         read_count = f"{len(files) - len(left_out):,} of {len(files):,} sessions"
         note(f"Only the newest {read_count} were looked at, because the others are not in an index yet.")
-    return Listing(scope, [sessions[path] for path in files if path in sessions], files, index)
+    found = [sessions[path] for path in files if path in sessions]
+    return Listing(scope, found, files, index, is_whole=not left_out)
 
 
 def gather_into(

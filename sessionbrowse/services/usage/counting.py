@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 
 import msgspec
 
@@ -56,7 +56,7 @@ class Counting:
         """
         rows: dict[GroupKey, UsageRow] = {}
         sums: dict[GroupKey, Totals] = {}
-        family_of = self._families() if by == "family" else {}
+        family_of = self._families if by == "family" else {}
         for file in self.files:
             if paths is not None and file.path not in paths:
                 continue
@@ -115,8 +115,14 @@ class Counting:
         with suppress(IndexUnavailable, sqlite3.Error, OverflowError, OSError), locked(index.directory):
             write_settled(index.connection, answers, instead=is_new)
 
+    def family_of(self, path: str) -> tuple[str, ...]:
+        """Return the paths of a file's family, its own path included; none if it is alone."""
+        head = self._families.get(path)
+        return () if head is None else tuple([member for member, other in self._families.items() if other == head])
+
+    @cached_property
     def _families(self) -> dict[str, str]:
-        """Return the path of the oldest member of each file's family."""
+        """The path of the oldest member of each file's family, by the file's path."""
         numbers = families(self._summaries)
         oldest: dict[int, tuple[float, str]] = {}
         for summary in self._summaries:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sessionbrowse.model.usage.totals import Span
+from sessionbrowse.model.usage.totals import Span, Totals
 from sessionbrowse.services.usage.stats import Stats, counting_of, stats
 from sessionbrowse.services.usage.usage_listing import UsageListing, gather_usage
 from sessionbrowse.store.find.roots import Scope, real_surroundings
@@ -38,6 +38,9 @@ class UsageQuestion(Struct, frozen=True, tag=True):
     It is about all sessions, or those of the directories `cwds`, of the files `paths`, of one `agent`; and about all
     requests, or those from `since` to `until` (milliseconds), or `only` those of one provider or model, as a pair of
     "provider" or "model" and the key of its row.
+
+    `family_of`, the path of a session, asks for one row instead: that of the session's family. There is no row if the
+    session is alone, or if files of the scope are neither in the index nor few enough to be added to it at once.
     """
 
     by: str = "project"
@@ -49,6 +52,7 @@ class UsageQuestion(Struct, frozen=True, tag=True):
     paths: tuple[str, ...] | None = None
     agent: str | None = None
     only: tuple[str, str | None] | None = None
+    family_of: str | None = None
 
 
 class UsageAnswer(Struct, frozen=True):
@@ -69,8 +73,7 @@ class UsageCounter:
         around = replace(real_surroundings(), home=scope.home, environ=scope.environ)
         self._scope = Scope(around=around, roots=scope.roots, extra_roots=scope.extra_roots, agents=scope.agents)
         self._index_directory = Path(scope.cache)
-        self._found: UsageListing | None = None
-        self._counting: Callable[[], Counting] | None = None
+        self._kept: tuple[UsageListing, Callable[[], Counting]] | None = None
 
     def answer(self, question: UsageQuestion) -> UsageAnswer:
         """Answer a question about the files as they are now.
@@ -78,9 +81,16 @@ class UsageCounter:
         Raises:
             NotFound: a root is no directory, or an agent is unknown.
         """
-        found = self._gather()
+        if question.family_of is not None:
+            # One row is not worth reading a whole store.
+            found, counting = self._gather(replace(self._scope, most_unread=0))
+            members = counting().family_of(question.family_of) if found.versions is not None else ()
+            if not members:
+                return UsageAnswer(question, Stats("family", [], Totals()), Stats(question.period, [], Totals()))
+            question = replace(question, by="family", paths=members)
+        else:
+            found, counting = self._gather(self._scope)
         span, only, chosen = Span(question.since, question.until), question.only, _chosen(question)
-        counting = self._counting
         return UsageAnswer(
             question,
             stats(found, question.by, span=span, chosen=chosen, only=only, sort=question.sort, counting=counting),
@@ -89,20 +99,20 @@ class UsageCounter:
 
     def close(self) -> None:
         """Close the index."""
-        found, self._found, self._counting = self._found, None, None
-        if found is not None and found.listing.index is not None:
-            found.listing.index.close()
+        kept, self._kept = self._kept, None
+        if kept is not None and kept[0].listing.index is not None:
+            kept[0].listing.index.close()
 
-    def _gather(self) -> UsageListing:
+    def _gather(self, scope: Scope) -> tuple[UsageListing, Callable[[], Counting]]:
         index = open_index(self._index_directory)
-        found = gather_usage(self._scope, index)
-        if self._found is not None and found.versions is not None and found.versions == self._found.versions:
+        found = gather_usage(scope, index)
+        if self._kept is not None and found.versions is not None and found.versions == self._kept[0].versions:
             if index is not None:
                 index.close()
-            return self._found
+            return self._kept
         self.close()
-        self._found, self._counting = found, cache(partial(counting_of, found))
-        return found
+        self._kept = found, cache(partial(counting_of, found))
+        return self._kept
 
 
 def answer(scope: UsageScope, question: UsageQuestion) -> UsageAnswer:

@@ -118,7 +118,7 @@ def _heal(index: Index | None, note: Note) -> None:
 def _versions(listing: Listing) -> bytes | None:
     """Return what identifies the versions of all files; None if one of them is not in the index."""
     rows = [session for session in listing.sessions if isinstance(session, ListRow)]
-    if listing.index is None or len(rows) < len(listing.sessions):
+    if listing.index is None or not listing.is_whole or len(rows) < len(listing.sessions):
         return None
     stamps = array("q", [listing.index.generation, *[row.row for row in rows]])
     for name in ("size", "mtime_ns", "ctime_ns"):

@@ -132,6 +132,11 @@ def is_session_name(name: str) -> bool:
     return name.endswith(SUFFIXES)
 
 
+def has_own_folder(path: str) -> bool:
+    """Tell whether a session has a folder of its own, in which sessions of its subagents may lie."""
+    return path.endswith(SUFFIX) and os.path.isdir(path.removesuffix(SUFFIX))
+
+
 def is_packed(path: str) -> bool:
     """Tell by its name whether a session file was packed by `omp gc --archive`."""
     return path.endswith(PACKED_SUFFIX)

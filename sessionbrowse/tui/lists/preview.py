@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
+from sessionbrowse.model.listing.families import is_stub
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.layout.parts import LinePart, Part, PreviewDocument
+from sessionbrowse.tui.lists.family_total import FamilyTotals
 from sessionbrowse.tui.lists.said import SaidSessions
 from sessionbrowse.tui.lists.state import ListState
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.cursor_debounce import Resting
-from sessionbrowse.tui.widgets.text_view import TextView
+from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
 
 if TYPE_CHECKING:
     from sessionbrowse.services.search.hits import Hit
@@ -26,7 +29,9 @@ PREVIEW_DELAY = 0.12
 class Preview:
     """Controls the preview pane: decides which session it shows, and when the session's file is read."""
 
-    def __init__(self, screen: CommandScreen[None], state: ListState, said: SaidSessions) -> None:
+    def __init__(
+        self, screen: CommandScreen[None], state: ListState, said: SaidSessions, is_scanning: Callable[[], bool]
+    ) -> None:
         self._screen = screen
         self._state = state
         self._said = said
@@ -38,6 +43,8 @@ class Preview:
         self._asked_said: tuple[Hit, str] | None = None
         self._shown: str | None = None
         self._is_due = False
+        self._read: tuple[list[Part], FindMatches | None] = ([], None)
+        self._family = FamilyTotals(screen, self._has_family, is_scanning, self._show_read)
 
     @property
     def due(self) -> bool:
@@ -71,8 +78,9 @@ class Preview:
             self._is_due = True
             self._timer = self._screen.set_timer(PREVIEW_DELAY, self.load)
 
-    def follow_filter(self) -> None:
+    def rows_changed(self) -> None:
         """Show the session under the cursor again if it now matches the filter by another entry, or by other words."""
+        self._family.scanned()
         if self._asked is not None and self._asked_said != self._said_in(self._asked):
             self.show()
 
@@ -119,8 +127,11 @@ class Preview:
         lane = self._screen.lane("preview", self.take)
         (lane.follow if follows else lane.ask)(load)
 
-    def changed(self) -> None:
-        """Read the previewed session again after a change; the preview keeps its scroll position."""
+    def sessions_changed(self, paths: Collection[str]) -> None:
+        """Read the previewed session again if it changed; the preview keeps its scroll position."""
+        self._family.forget()
+        if self._asked not in paths or not self._screen.has_class("-preview-shown"):
+            return
         # While another screen covers the preview, reading the session again can wait.
         self._is_stale = not self._screen.is_seen
         if self._screen.is_seen:
@@ -149,9 +160,16 @@ class Preview:
             from sessionbrowse.tui.shell.match_spans import MatchMarks
 
             marks = MatchMarks(self._screen, self._view).of(read.query)
-        parts = [*self._facts(summary), *read.parts]
-        self._view.show(parts, keep_place=self._shown == summary.path, marks=marks)
+        self._read = (read.parts, marks)
+        self._family.ask(summary.path)
+        self._show_read(keep_place=self._shown == summary.path)
         self._shown = summary.path
+
+    def _show_read(self, *, keep_place: bool = True) -> None:
+        summary = self._screen.subject
+        if summary is not None and summary.path == self._asked:
+            parts, marks = self._read
+            self._view.show([*self._facts(summary), *parts], keep_place=keep_place, marks=marks)
 
     def _show_facts(self) -> None:
         self._painted = True
@@ -164,4 +182,10 @@ class Preview:
 
         browser = self._screen.browser
         exists = self._state.exists.get(summary.cwd)
-        return summary_parts(summary, browser.home, browser.now_ms(), exists=exists)
+        family = self._family.line(summary.path)
+        return summary_parts(summary, browser.home, browser.now_ms(), exists=exists, family=family)
+
+    def _has_family(self, path: str) -> bool:
+        library = self._state.library
+        summary = library.get(path)
+        return summary is not None and not is_stub(summary) and len(library.family(path)) > 1

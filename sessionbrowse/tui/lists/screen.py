@@ -64,7 +64,7 @@ class BrowseScreen(PanedScreen):
         self._followed_key: Hashable | None = None
         self.updates = ScanUpdates(self)
         self.said = SaidSessions(self, self.state, self.refresh_sessions)
-        self.preview = Preview(self, self.state, self.said)
+        self.preview = Preview(self, self.state, self.said, lambda: self.updates.scanning)
 
     # -- layout -------------------------------------------------------------------------------------------------
 
@@ -171,8 +171,7 @@ class BrowseScreen(PanedScreen):
     def sessions_changed(self, updates: SessionUpdates) -> None:
         """Show sessions that changed on disk, in the lists and in the preview."""
         self.refresh_rows()
-        if self.subject is not None and self.subject.path in updates.paths and self.has_class("-preview-shown"):
-            self.preview.changed()
+        self.preview.sessions_changed(updates.paths)
 
     def reveal(self, key: Hashable) -> bool:
         """Move the cursor to a folder (`key` is a tuple) or a session (its path); return False if it has no row."""
@@ -234,7 +233,7 @@ class BrowseScreen(PanedScreen):
         if found is not None and sessions.go_to_key(found):
             self.state.wanted_session = None
         self._refresh_titles()
-        self.preview.follow_filter()
+        self.preview.rows_changed()
         self.say_found()
         self.update_footer()
 

@@ -319,8 +319,13 @@ def raw_document(session: Session, index: int, now_ms: float) -> list[Part]:
 # ---- a session ------------------------------------------------------------------------------------------------
 
 
-def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | None = None) -> list[Part]:
-    """Return the facts at the top of a session's preview; `exists` is False if the session's directory is missing."""
+def summary_parts(
+    summary: Summary, home: str, now_ms: float, *, exists: bool | None = None, family: Line | None = None
+) -> list[Part]:
+    """Return the facts at the top of a session's preview, with a line about its family.
+
+    `exists` is False if the session's directory is missing.
+    """
     title = one_line(summary.name or "") or one_line(summary.first_message or "", 200) or "(no messages)"
     parts: list[Part] = [LinePart([(title, "title")])]
     glyph: Line = [(f"{GLYPHS.get(summary.agent, '·')} ", summary.agent), (summary.agent, "")]
@@ -341,6 +346,8 @@ def summary_parts(summary: Summary, home: str, now_ms: float, *, exists: bool | 
         counts.append(text.cost(summary.cost))
     counts.append(text.size(summary.bytes))
     parts.append(ItemsPart(counts))
+    if family is not None:
+        parts.append(LinePart(family))
     if summary.parent_session is not None:
         found = "" if summary.parent_path else "  (not found)"
         # The parent session is usually in the same folder, so its file name is enough.

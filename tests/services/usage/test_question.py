@@ -53,6 +53,29 @@ def test_a_question_is_about_folders_files_an_agent_a_model_or_a_time(scope: Usa
     assert dollars(scope, UsageQuestion(until=1_786_608_003_000)) == {"/home/dev/webshop": 0.25}
 
 
+def test_a_family_is_one_row_in_which_copied_requests_count_once(scope: UsageScope) -> None:
+    shop = next(Path(scope.roots[0]).rglob("shop.jsonl"))
+    fork = shop.with_name("fork.jsonl")
+    fork.write_bytes(
+        header(id="fork", parentSession=str(shop))
+        + b"".join(shop.read_bytes().splitlines(keepends=True)[1:])
+        + paid("f", "c", second=9)
+    )
+    child = shop.with_suffix("") / "child.jsonl"
+    child.parent.mkdir()
+    child.write_bytes(header(id="child") + paid("g", None, second=11))
+    index_of(Path(scope.roots[0]), Path(scope.cache))
+    for path in (shop, fork, child):
+        assert list(dollars(scope, UsageQuestion(family_of=str(path))).values()) == [1.0]
+    assert dollars(scope, UsageQuestion(family_of=str(shop.parents[1] / "--home-dev-bank--" / "bank.jsonl"))) == {}
+
+
+def test_a_family_is_not_counted_before_its_files_are_in_the_index(scope: UsageScope) -> None:
+    shop = next(Path(scope.roots[0]).rglob("shop.jsonl"))
+    shop.with_name("copy.jsonl").write_bytes(shop.read_bytes())
+    assert dollars(scope, UsageQuestion(family_of=str(shop))) == {}
+
+
 def test_the_rows_of_a_chart_are_in_the_order_of_time(scope: UsageScope) -> None:
     later = folder(Path(scope.roots[0])) / "later.jsonl"
     later.write_bytes(header(id="later") + paid("e", None, timestamp=1_788_000_000_000))

@@ -1,0 +1,106 @@
+"""The cost of a session's family (the session with its forks, copies and subagents), for the preview."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual.timer import Timer
+
+from sessionbrowse.text import tokens
+from sessionbrowse.tui.data.jobs import Job, Outcome
+from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+
+if TYPE_CHECKING:
+    from sessionbrowse.services.usage.usage_listing import UsageRow
+
+QUIET_SECONDS = 5.0
+"""Seconds without a change on the disk after which a total is counted again; counting reads the sums of all files."""
+
+
+class FamilyTotals:
+    """Counts in the background what the family of the previewed session cost.
+
+    `has_family` tells of a session's path whether the list shows forks or copies of it; `is_scanning` whether sessions
+    are still being read, which counting would delay. `changed` is called when the line has changed.
+    """
+
+    def __init__(
+        self,
+        screen: CommandScreen[None],
+        has_family: Callable[[str], bool],
+        is_scanning: Callable[[], bool],
+        changed: Callable[[], None],
+    ) -> None:
+        self._screen = screen
+        self._has_family = has_family
+        self._is_scanning = is_scanning
+        self._changed = changed
+        self._lines: dict[str, Line] = {}
+        self._path: str | None = None
+        self._awaits_scan = self._is_counting = False
+        self._timer: Timer | None = None
+
+    def line(self, path: str) -> Line | None:
+        """Return the line with the total of a session's family; None if nothing is known of a family."""
+        is_awaited = path == self._path and (self._awaits_scan or self._is_counting)
+        return self._lines.get(path) or (_line("…") if is_awaited and self._has_family(path) else None)
+
+    def ask(self, path: str) -> None:
+        """Count the total of a session's family if it is not known."""
+        self._path = path
+        self._awaits_scan = self._is_scanning()
+        if path not in self._lines and not self._awaits_scan:
+            self._count()
+
+    def scanned(self) -> None:
+        """Count the total that was asked for during a scan, if the scan is complete."""
+        if self._awaits_scan and not self._is_scanning() and self._path is not None:
+            self.ask(self._path)
+
+    def forget(self) -> None:
+        """Drop the totals, because sessions changed; the shown one stays until it is counted again."""
+        self._lines = {path: line for path, line in self._lines.items() if path == self._path}
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self._screen.set_timer(QUIET_SECONDS, self._count) if self._lines else None
+
+    def _count(self) -> None:
+        path, count = self._path, self._screen.browser.source.count_usage
+        if path is None or count is None:
+            return
+        is_listed, self._is_counting = self._has_family(path), True
+
+        def work(job: Job) -> tuple[str, Line | None]:
+            from sessionbrowse.services.usage.question import UsageQuestion
+            from sessionbrowse.store.find.discover import has_own_folder
+
+            if not is_listed and not has_own_folder(path):
+                return path, None
+            rows = count(UsageQuestion(family_of=path)).table.rows
+            return path, _total(rows[0]) if rows else None
+
+        self._screen.lane("family", self._take).ask(work)
+
+    def _take(self, outcome: Outcome) -> None:
+        self._is_counting = False
+        # A total that cannot be counted is left out: the statistics say why.
+        if outcome.error is None:
+            path, line = outcome.value
+            self._lines.pop(path, None)
+            if line is not None:
+                self._lines[path] = line
+        self._changed()
+
+
+def _total(row: UsageRow) -> Line:
+    from sessionbrowse.model.usage.sums import tokens_of
+    from sessionbrowse.services.usage.stats_document import cents
+
+    total = row.totals.total
+    return _line(f"{cents(total)} · {tokens(tokens_of(total))} tokens")
+
+
+def _line(text: str) -> Line:
+    return [("⊞ ", "branch"), ("family total ", "dim"), (text, "dim")]
