@@ -39,9 +39,11 @@ SLOW = ("tests/stories/", "tests/pictures/", "tests/tui/outside/", "tests/tui/sh
 
 STDERR = pytest.StashKey[int]()
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # A shell without job control starts commands in the background so, and the programs that tests start inherit it.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in (signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        # The programs that tests start would inherit what nohup, or a shell without job control, does for its
+        # background commands. A signal with a handler is taken as usual by a program that is started.
+        signal.signal(number, lambda *_: None)
 
 settings.register_profile(
     "sessionbrowse",
