@@ -1,6 +1,6 @@
 # make run    opens the browser (ARGS="--root DIR" and the like are passed on)
-# make test   runs the tests   (ARGS="-k word")
-# Both make .venv and install what they need; make setup does only that.
+# make test   runs the quick tests (ARGS="-k word"); make check runs all
+# Each makes .venv and installs what it needs; make setup does only that.
 
 .DELETE_ON_ERROR:
 .PHONY: remake run setup test coverage check format lint types stress package release interop bench docs screenshots recording fuzz clean
@@ -26,8 +26,9 @@ setup: $(VENV)/.dev
 # kept, also where the environment says otherwise: each worker, and each program that a test starts, would do it again.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -q -n "$$($(PY) -c 'import os; print((os.cpu_count() or 1) + 2)')" --dist worksteal
 
+# The tests of single behaviours: all that the usual run has but those marked `slow`.
 test: $(VENV)/.dev
-	@$(PYTEST) $(ARGS)
+	@$(PYTEST) -m "not slow and not stress and not interop and not package" $(ARGS)
 
 # The floors below the interfaces, by their own tests and those of the command line.
 FLOORS := format model store services manager

@@ -9,6 +9,8 @@ import pytest
 
 import sessionbrowse
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 OF_TEXTUAL = """
 border_subtitle cursor_position cursor_blink refresh_styles can_replace validate_cursor get_selection selection_updated

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from textwrap import dedent
 
+import pytest
+
 from sessionbrowse.demo import make_demo
 from tests import house
 from tests.count_lines import code_lines
@@ -43,6 +45,7 @@ def test_only_code_counts_as_lines_of_code() -> None:
     assert code_lines(dedent(source)) == 5
 
 
+@pytest.mark.slow
 def test_a_seed_draws_the_same_twenty_places_and_each_has_an_answer() -> None:
     drawn = questions(3)
     assert len(drawn) == 20

@@ -14,6 +14,8 @@ from sessionbrowse.agents import AGENTS
 from tests.support.session_files import Status, answer, header, snapshot, user
 from tests.support.whole_sessions import OF_ATOMIC, OF_OMP, OF_PI, OF_VERSION_1, TRANSCRIPT
 
+pytestmark = pytest.mark.slow
+
 WATCHED = 97
 """The exit status of a command that tried to change something below the store."""
 

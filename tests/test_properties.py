@@ -28,6 +28,8 @@ from tests.support.program_search import search_text, searched_rows
 from tests.support.session_files import snapshot
 from tests.support.whole_sessions import OF_ATOMIC, OF_OMP, SESSIONS, TRANSCRIPT
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 20
 """No made-up session takes a tenth of it."""
 

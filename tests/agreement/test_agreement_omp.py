@@ -66,6 +66,7 @@ def test_the_archive_holds_odd_files_and_a_hundred_that_omp_wrote(sessions: list
     assert {each.version for each in sessions} == {"18.2.3"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aspect", ASPECTS)
 def test_we_answer_as_omp_does(judgement: Judgement, aspect: str) -> None:
     differing = [f for f in judgement.unexplained if f.aspect == aspect]

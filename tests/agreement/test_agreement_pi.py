@@ -71,6 +71,7 @@ def test_the_archive_holds_all_odd_files_and_a_hundred_that_pi_wrote(sessions: l
     assert {each.version for each in sessions} == {"1.5.2"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("aspect", ASPECTS)
 def test_we_answer_as_pi_does(judgement: Judgement, aspect: str) -> None:
     differing = [f for f in judgement.unexplained if f.aspect == aspect]

@@ -16,6 +16,8 @@ from sessionbrowse.cli import main
 from tests.agreement.slow_search import Asked, Entry, entries_in, folded, found
 from tests.support.index_support import entry, header, write
 
+pytestmark = pytest.mark.slow
+
 SESSIONS = 40
 MATCHES = ("exact", "forms", "session", "some", "typo")
 TITLES = ("name", "label", "directory", "id")

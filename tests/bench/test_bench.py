@@ -39,6 +39,7 @@ def _entries(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_bytes().split(b"\n")[:-1]]
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_the_same_bytes(tmp_path: Path) -> None:
     first = make_store(MIXED, tmp_path / "one")
     second = make_store(MIXED, tmp_path / "two")
@@ -46,6 +47,7 @@ def test_the_same_seed_makes_the_same_bytes(tmp_path: Path) -> None:
     assert [file.read_bytes() for file in first.files()] == [file.read_bytes() for file in second.files()]
 
 
+@pytest.mark.slow
 def test_a_store_has_the_size_and_the_shares_it_promises(tmp_path: Path) -> None:
     store = make_store(MIXED, tmp_path)
     sizes = [file.stat().st_size for file in store.files()]
@@ -72,6 +74,7 @@ def test_every_made_session_is_read_without_a_problem(tmp_path: Path) -> None:
         assert open_session(file).problems == ()
 
 
+@pytest.mark.slow
 def test_hard_cases_are_as_hard_as_they_say(tmp_path: Path) -> None:
     def only(spec: StoreSpec) -> list[dict[str, Any]]:
         return _entries(make_store(spec, tmp_path).files()[0])

@@ -155,6 +155,7 @@ LOADS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", STARTS)
 def test_a_shell_completes_as_a_person_types(shell: str, home: StoryHome) -> None:
     if shutil.which(shell) is None:

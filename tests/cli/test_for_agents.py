@@ -48,6 +48,7 @@ def commands(path: Path, session_id: str) -> list[list[str]]:
     ]
 
 
+@pytest.mark.slow
 def test_excluded_sessions_never_appear(
     story: StoryHome, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
@@ -89,6 +90,7 @@ def test_excluded_sessions_never_appear(
                         assert name not in printed or name in asked, command
 
 
+@pytest.mark.slow
 def test_what_was_made_from_an_excluded_session_never_appears(
     story: StoryHome, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

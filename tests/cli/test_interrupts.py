@@ -25,6 +25,8 @@ from tests.support.interrupting import (
 )
 from tests.support.story_support import PROJECT_ROOT, StoryHome
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = {
     "list": ["list", "--json"],
     "search": ["search", "sink"],

@@ -54,6 +54,7 @@ def run(demo: Path, *words: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_everything_can_be_read(demo: Path) -> None:
     before = snapshot(demo)
     found = {

@@ -16,6 +16,8 @@ from sessionbrowse.cli import main
 from sessionbrowse.services.clean.secret_detector import SecretDetector
 from tests.support.change_helpers import header, line, user
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("kingfisher_sdk", reason="the optional package is not installed")
 
 SECRET = "glpat-Ab3dEf6hIj9kLm2nOp5q"

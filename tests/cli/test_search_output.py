@@ -102,6 +102,7 @@ def test_a_list_with_a_query_is_ranked_and_says_how_each_row_matches(capfdbinary
     assert "searched instead: lantern" in err.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_indexed", [True, False])
 @pytest.mark.parametrize(
     ("query", "expected"),

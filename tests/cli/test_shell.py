@@ -28,6 +28,7 @@ def binding(story: StoryHome, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=story.env(), capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("key", "typed"), [("ctrl+x s", "\x18s"), ("alt+s", "\x1bs")])
 @pytest.mark.parametrize("shell", START)
 def test_the_key_leaves_the_resume_command_on_the_line(story: StoryHome, shell: str, key: str, typed: str) -> None:

@@ -25,6 +25,8 @@ from tests.faults.fault_injection import Action, after, failing_disk, in_child
 from tests.faults.fault_table import FAULTS, some_calls, survived
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, Store, line, target, user
 
+pytestmark = pytest.mark.slow
+
 Verb = Callable[[Store, Path], object]
 
 VERBS: dict[str, tuple[str, str | None, Verb]] = {

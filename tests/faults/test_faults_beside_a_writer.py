@@ -24,6 +24,8 @@ from tests.faults.live_worlds import LIVE_VERBS, SEAMS, TRASH, LiveWorld, failin
 from tests.support.disks import mounted
 from tests.support.file_helpers import own_system_trash
 
+pytestmark = pytest.mark.slow
+
 DISKS = ("one disk", "two disks")
 MOST_SHOWN = 12
 SHARED_MEMORY = Path("/dev/shm")

@@ -21,6 +21,8 @@ from tests.faults.fault_table import FAULTS, some_calls, survived
 from tests.faults.fault_worlds import FILE_VERBS, THEIRS, Looks, World, kept
 from tests.support.file_helpers import own_system_trash
 
+pytestmark = pytest.mark.slow
+
 # Every verb has one row of which every run takes some calls; `make stress` runs the whole table.
 KILLED_IN_EVERY_RUN = frozenset(
     {"fork pi", "delete omp", "restore omp", "archive pi", "relocate", "manager begins pi", "prune pi"}

@@ -16,6 +16,8 @@ from tests.faults.fault_table import FAULTS, some_calls, survived
 from tests.faults.test_faults_of_files import Case, check_all_or_nothing, check_nothing_else_is_lost
 from tests.support.file_helpers import own_system_trash
 
+pytestmark = pytest.mark.slow
+
 VERBS = (
     *("delete pi", "delete omp", "delete omp, own trash", "restore omp"),
     *("undo delete", "undo fork", "unpack omp", "undo unpack"),

@@ -22,6 +22,8 @@ from tests.support.change_helpers import target
 from tests.support.disks import fill, made_read_only, made_writable, mounted
 from tests.support.file_helpers import own_system_trash
 
+pytestmark = pytest.mark.slow
+
 ROOM = (0, 4096, 8192, 20_480, 65_536)
 """Bytes that are left on a full disk: the journal alone fits, or a part of what the verb writes."""
 

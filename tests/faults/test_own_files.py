@@ -30,6 +30,8 @@ from sessionbrowse.store.own.pins import read_pins, set_pin
 from sessionbrowse.store.own.remembered_views import ListView, SessionView, recall, remember, scope_key
 from tests.support.index_support import answer, entry, folder, header, line_of, scope_of, user
 
+pytestmark = pytest.mark.slow
+
 QUICK_CASES, STRESS_CASES = 20, 2000
 ASKED = (
     ("list", "--json"),

@@ -25,6 +25,8 @@ from tests.support.disks import fill, mounted
 from tests.support.index_support import header, user, write
 from tests.support.terminal import Terminal, TimedOut
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 60
 MEGABYTE = 1 << 20
 OTHER_USER = 64_123

@@ -36,6 +36,7 @@ def test_questions_have_one_to_six_words_and_say_what_is_wanted() -> None:
         assert each.wants.endswith((".", "?")), each.ask
 
 
+@pytest.mark.slow
 def test_every_question_names_its_session_and_an_entry(base: tuple[list[Known], list[Asked]]) -> None:
     _, asked = base
     assert all(each.sessions and each.entries for each in asked)

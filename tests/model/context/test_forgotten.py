@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sessionbrowse.model.context.build import build
 from sessionbrowse.model.context.forgotten import MOST_JUDGED, Forgotten, forgotten
 from sessionbrowse.store.read.session_file import open_session
@@ -67,6 +69,7 @@ def test_what_the_context_keeps_is_not_forgotten(tmp_path: Path) -> None:
     assert losses(tmp_path, "Nothing.", kept="u1") == Forgotten()
 
 
+@pytest.mark.slow
 def test_thousands_of_texts_in_a_megabyte_of_summary_take_moments(tmp_path: Path) -> None:
     more = []
     parent = "l1"

@@ -132,6 +132,7 @@ def test_letters_and_digits_are_also_tried_the_other_way_round():
     assert fuzzy("12-abc", "abc12") is None
 
 
+@pytest.mark.slow
 @given(st.text(max_size=8), st.text(max_size=30))
 def test_letters_match_if_and_only_if_they_stand_in_this_order(query: str, text: str):
     places = iter(text.lower())

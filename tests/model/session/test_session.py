@@ -151,6 +151,7 @@ def test_loops_are_cut_at_their_first_entry_and_nothing_hides(tmp_path: Path, pa
     assert any("loop" in reason or "own parent" in reason for _, _, reason in problems(session))
 
 
+@pytest.mark.slow
 def test_a_loop_of_100_000_entries_is_cut_in_no_time(tmp_path: Path):
     count = 100_000
     lines = [user(f"{n:x}", f"{(n - 1) % count:x}") for n in range(count)]
@@ -179,6 +180,7 @@ def chain(count: int) -> list[bytes]:
     return [header(), *[user(f"{n:x}", f"{n - 1:x}" if n else None, "q") for n in range(count)]]
 
 
+@pytest.mark.slow
 def test_a_chain_200_000_deep_is_a_session_like_any_other(tmp_path: Path):
     count = 200_000
     label = entry("label", "l", f"{count - 1:x}", targetId="5", label="early")

@@ -52,6 +52,7 @@ def by_the_whole_context(asked: Session, index: int) -> str:
     return "compacted" if branch.index(index) < kept else "active"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["pi", "omp", "atomic", "indusagi"])
 def test_states_are_those_of_the_whole_context(agent: str) -> None:
     dice = random.Random(agent)

@@ -25,6 +25,8 @@ from tests.support.change_helpers import CONVERSATION, Store, entry, header, tar
 from tests.support.file_helpers import own_system_trash
 from tests.support.watched_paths import watched
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_watch_sees_what_it_should(tmp_path: Path) -> None:
     with watched() as paths:

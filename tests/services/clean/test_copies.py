@@ -52,6 +52,7 @@ def labels_of(session: Session) -> dict[str | None, tuple[str, Any]]:
     return {session.ids[target]: (mark.text, mark.time) for target, mark in session.labels.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["pi", "omp", "atomic", "indusagi"])
 @pytest.mark.parametrize("seed", range(TREES))
 def test_a_pruned_copy_keeps_contexts_labels_name_and_leaf(tmp_path: Path, agent: str, seed: int):

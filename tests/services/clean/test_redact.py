@@ -19,6 +19,8 @@ from tests.support.change_helpers import CONVERSATION, Store, header, line, user
 from tests.support.planted_secrets import KINDS, PLACES, forms, planted
 from tests.support.random_trees import RandomTree
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("kingfisher_sdk", reason="the optional package is not installed")
 
 EACH = 20

@@ -312,6 +312,7 @@ def test_a_session_that_its_agent_would_refuse_is_not_exported(tmp_path: Path):
         list(export(str(path), "pi", "html"))
 
 
+@pytest.mark.slow
 def test_a_redacted_export_holds_no_masked_secret_also_in_names(tmp_path: Path):
     pytest.importorskip("kingfisher_sdk", reason="the optional package is not installed")
     secret = "glpat-Ab3dEf6hIj9kLm2nOp5q"

@@ -153,6 +153,7 @@ def of_entries(hits: list[Hit]) -> set[tuple[str, int]]:
     return set(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("queries", [50, pytest.param(550, marks=pytest.mark.stress)])
 @pytest.mark.parametrize("seed", range(4))
 def test_every_answer_is_that_of_a_scan_over_the_decoded_files(tmp_path: Path, seed: int, queries: int) -> None:
@@ -223,6 +224,7 @@ def entries_with(root: Path, phrases: tuple[str, ...]) -> set[tuple[str, int]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("queries", [30, pytest.param(300, marks=pytest.mark.stress)])
 @pytest.mark.parametrize("seed", range(4))
 def test_what_a_search_calls_exact_is_what_a_reading_of_the_files_finds(
@@ -473,6 +475,7 @@ def test_relative_dates_count_from_now() -> None:
     assert parse_search("after:1d", now).after_ms == datetime(2026, 8, 12, tzinfo=UTC).timestamp() * 1000
 
 
+@pytest.mark.slow
 def test_whatever_matches_has_the_words_that_the_index_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     dice = random.Random(3)
     letters = "aAbé→ _-日本ß\u0301K\n.İǅ½ŉ한\u2028\x00"

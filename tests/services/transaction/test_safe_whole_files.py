@@ -133,6 +133,7 @@ def test_a_relocation_beside_a_writer_tears_no_session_apart(tmp_path: Path, ses
         assert json.loads(found["b"].read_bytes().split(b"\n")[0])["parentSession"] == str(found["a"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [4, pytest.param(1, marks=pytest.mark.stress)])
 @pytest.mark.parametrize("verb", ["relocate", "undo relocate", "archive omp", "unarchive omp", "restore omp"])
 def test_after_a_kill_at_any_call_every_session_is_listed_before_anything_is_recovered(
@@ -163,6 +164,7 @@ def test_after_a_kill_at_any_call_every_session_is_listed_before_anything_is_rec
         assert {name.removeprefix("a0000000-") for name in ids()} == everyone, at
 
 
+@pytest.mark.slow
 def test_a_second_relocation_goes_on_with_the_one_that_was_killed(tmp_path: Path) -> None:
     def make() -> Store:
         shutil.rmtree(tmp_path / "world", ignore_errors=True)

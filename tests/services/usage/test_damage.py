@@ -64,6 +64,7 @@ def index_of(root: Path, cache: Path, **more: Any) -> None:
     index.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_requests_are_read_from_the_files(tmp_path: Path, damage: str) -> None:
     make_store(tmp_path / "s")

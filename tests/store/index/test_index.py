@@ -583,6 +583,7 @@ SOME_LINES: list[bytes] = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.lists(

@@ -94,6 +94,7 @@ def test_problems_with_the_settings_stop_the_search_for_secrets(tmp_path: Path) 
         detector_with((), ("line 3 is wrong.",), str(tmp_path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("downs", "name", "begins"),
     [(0, "a.html", "<!doctype html>"), (1, "a.md", "# "), (2, "b.jsonl", '{"type":"session"'), (3, "a.json", "{")],

@@ -90,6 +90,7 @@ def test_a_missing_agent_is_said_in_a_sentence_and_the_browser_stays(tmp_path: P
         assert leave(browser)[0] == 0
 
 
+@pytest.mark.slow
 def test_a_terminal_never_gets_a_byte_that_a_session_sent(tmp_path: Path, own_home: Path) -> None:
     folder = tmp_path / "sessions" / "--p--"
     folder.mkdir(parents=True)

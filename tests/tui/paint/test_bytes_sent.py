@@ -34,6 +34,7 @@ def sent(terminal: Terminal, key: str) -> int:
     return len(terminal.seen) - before
 
 
+@pytest.mark.slow
 def test_a_key_sends_little_more_than_what_it_changes(browser: Terminal) -> None:
     preview = [sent(browser, key) for key in [DOWN] * 8 + [UP] * 8]
     opened = sent(browser, "/")

@@ -52,6 +52,7 @@ def whole(browser: Driven) -> Screen:
     return screen
 
 
+@pytest.mark.slow
 async def test_piece_by_piece_stands_on_the_terminal_what_stands_on_the_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

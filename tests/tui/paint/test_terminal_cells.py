@@ -49,6 +49,7 @@ def strip_of(dice: random.Random, width: int) -> Strip:
     return strip.adjust_cell_length(width, dice.choice(STYLES[1:]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("colors", [ColorSystem.TRUECOLOR, ColorSystem.EIGHT_BIT, ColorSystem.STANDARD])
 def test_after_any_pieces_the_terminal_shows_what_a_terminal_without_memory_shows(colors: ColorSystem) -> None:
     for seed in range(60):

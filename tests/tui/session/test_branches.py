@@ -45,6 +45,7 @@ async def test_one_key_folds_and_unfolds_all_branches(tmp_path: Path) -> None:
         assert sorted(row.lstrip("▌▏ ") for row in browser.rows("#tree")) == sorted(row.lstrip("▌▏ ") for row in before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("agent", ["pi", "omp", "atomic", "indusagi"])
 async def test_the_keys_of_branches_work_for_every_agent(tmp_path: Path, agent: str) -> None:
     store = Store(tmp_path)

@@ -497,6 +497,7 @@ async def test_unknown_types_are_shown_by_their_name(tmp_path: Path) -> None:
 # ---- the real files ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 async def test_every_real_session_can_be_walked_through_in_every_view(corpus: Path) -> None:
     roots = [str(path) for path in sorted(corpus.iterdir()) if path.is_dir()]
     async with browsing(roots=roots) as browser:

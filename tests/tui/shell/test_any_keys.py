@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pytest
+
 from sessionbrowse.tui.commands.table import COMMANDS
 from tests.support.tui_support import browsing, demo_options
 
@@ -13,6 +15,7 @@ KEYS = [*sorted({key for command in COMMANDS for key in command.keys} - QUITTING
 SIZES = [(20, 6), (40, 10), (60, 20), (80, 24), (120, 40), (200, 50)]
 
 
+@pytest.mark.slow
 async def test_a_thousand_random_keys_end_nothing(tmp_path: Path) -> None:
     rng = random.Random(20261121)
     async with browsing(**demo_options(tmp_path / "demo")) as browser:

@@ -18,6 +18,7 @@ def store(tmp_path: Path) -> dict[str, Any]:
     return demo_options(tmp_path / "demo")
 
 
+@pytest.mark.slow
 async def test_project_session_order_and_filter_are_as_they_were_left(store: dict[str, Any]) -> None:
     async with browsing(**store) as browser:
         await browser.press("left", "down", "down", "down", "right", "ctrl+s", "ctrl+s", "ctrl+p", "v", "down", "down")
