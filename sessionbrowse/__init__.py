@@ -6,8 +6,8 @@ Names are imported when they are first used, so that `import sessionbrowse` cost
 import _signal  # type: ignore[import-not-found]
 import sys
 
-# Ctrl+C during the program's imports ends it silently: an exception would print a traceback, and may crash extension
-# modules that are half set up. A script that imports the library keeps its own handling.
+# Ctrl+C during the program's imports must end the program silently: an exception would print a traceback, and may crash
+# extension modules that are half initialised. A script that imports this library keeps its own handling of Ctrl+C.
 _named = sys.orig_argv if sys.argv[:1] == ["-m"] else [path.rpartition("/")[2] for path in sys.argv[:1]]
 if "sessionbrowse" in _named and _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sessionbrowse.session_manager import parse_session_entries as parse_session_entries
     from sessionbrowse.session_manager import session_entry_to_context_messages as session_entry_to_context_messages
 
-# Public name -> module that holds it.
+# Maps each public name to the module that defines it.
 _EXPORTS: dict[str, str] = dict.fromkeys(
     (
         "CURRENT_SESSION_VERSION",

@@ -1,4 +1,4 @@
-"""`python -m sessionbrowse`."""
+"""Run the command line with `python -m sessionbrowse`."""
 
 import sys
 

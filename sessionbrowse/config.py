@@ -1,4 +1,7 @@
-"""The user's settings file, and the program's directories. No command, agent or theme is named in this module."""
+"""The user's settings file, and the program's directories.
+
+This module knows no commands, agents or themes; other modules check the settings that name them.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ CommandPlace = Literal["everywhere", "lists", "session"]
 CommandOutput = Literal["terminal", "pause", "toast"]
 
 ROW_FIELDS: tuple[RowField, ...] = ("model", "folder", "agent", "modified", "messages", "cost")
-"""Fields that a session's row shows beside its title, from left to right."""
+"""Fields that a session's row shows next to its title, from left to right."""
 
 
 HABITS: Mapping[str, Mapping[str, Any]] = {
@@ -45,17 +48,20 @@ HABITS: Mapping[str, Mapping[str, Any]] = {
         "restore": False,
     }
 }
-"""Defaults of settings that a value of `habits` changes."""
+"""The defaults of other settings for each value of the setting `habits`."""
 
 
 class ResumeSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings for resuming a session in its agent."""
 
     where: ResumeIn = msgspec.field(default="here", name="in")
-    """`here` runs the agent in the browser's terminal until it ends; with other values the browser stays open."""
+    """`here` runs the agent in the browser's terminal until it ends; with other values the browser stays usable."""
     command: tuple[str, ...] = ()
-    """Program and arguments for `command`. Placeholders: `{argv}` is the agent's command line as separate words,
-    `{line}` is one shell line that also changes the directory, `{cwd}` is the directory."""
+    """Program and arguments that start the agent if the setting `in` is `command`.
+
+    Placeholders: `{argv}` is the agent's command line as separate words, `{line}` is one shell line that also changes
+    the directory, `{cwd}` is the directory.
+    """
 
 
 class CustomCommand(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,43 +76,43 @@ class CustomCommand(msgspec.Struct, frozen=True, kw_only=True):
     where: CommandPlace = "everywhere"
     """The screens that offer the command."""
     output: CommandOutput = "terminal"
-    """`terminal` and `pause` run the command in the terminal; `toast` runs it unseen and shows its output."""
+    """`terminal` runs the command in a terminal, `pause` then waits for Enter, `toast` shows the output later."""
 
 
 class NotForAgents(msgspec.Struct, frozen=True, kw_only=True):
-    """The sessions that commands do not show to an agent: a courtesy, because an agent may read any file."""
+    """Sessions that the program hides from agents: only a courtesy, because an agent may read any file."""
 
     directories: tuple[str, ...] = ()
-    """Directories whose sessions are left out, with all below them; `~` is the home directory."""
+    """Directories whose sessions are hidden, with all their subdirectories; `~` is the home directory."""
     sessions: tuple[str, ...] = ()
-    """Sessions by id or path."""
+    """Hidden sessions, by id or path."""
     labels: tuple[str, ...] = ()
-    """Sessions with one of these labels, such as `private`."""
+    """Labels, such as `private`, whose sessions are hidden."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The user's settings; every field is a key of the settings file and has a default."""
 
     habits: Habits = "default"
-    """`pi` gives keys, order and columns of pi's session picker and tree; it is a set of other defaults and keys."""
+    """`pi` uses the keys, sort order and columns of pi's session picker and tree as defaults."""
     theme: str = "dark"
     """Name of the colour theme."""
     date_style: DateStyle = "age"
-    """The form of times in lists: `2h`, `Nov 21 14:03`, or ISO 8601."""
+    """Format of the times in lists: age (`2h`), date (`Nov 21 14:03`), or ISO 8601."""
     tree_filter: TreeFilter = "default"
-    """The filter of a session's tree when it opens."""
+    """The entry filter that is active when a session's tree opens."""
     sort: Sort = "recent"
     """The sort order of the list of sessions when the browser opens."""
     scope: Scope = "all"
-    """`folder` opens the list of sessions at the current directory, if it has sessions."""
+    """`folder`: first list only the current directory's sessions, if there are any; `all`: list all sessions."""
     enter: Enter = "open"
-    """`resume` resumes the session under the cursor, or in its tree the entry, instead of opening it."""
+    """Action of Enter: `open` the session or entry under the cursor, or `resume` the session there in its agent."""
     projects_by: ProjectsBy = "directory"
-    """`repository` shows all worktrees of one repository as one project."""
+    """`repository` shows all worktrees of one git repository as one project."""
     fold_families: bool = True
-    """Fold forks, copies, subagent runs and one-message stubs under the session they belong to."""
+    """Fold forks, copies, subagent runs and one-message stubs under the session to which they belong."""
     row_fields: tuple[RowField, ...] = ROW_FIELDS
-    """Fields that a session's row shows beside its title, as far as there is room."""
+    """Fields that a session's row shows next to its title, as far as there is room."""
     preview: bool = True
     """Show the preview when the browser opens."""
     restore: bool = True
@@ -114,25 +120,25 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     index_tools: bool = False
     """Include tool calls and results in the text index."""
     search_half_life: Annotated[int, msgspec.Meta(ge=1)] = 30
-    """Days after which the age of a session counts half as much in the order of search results."""
+    """Number of days after which the bonus that search results get for being recent is halved."""
     roots: tuple[str, ...] = ()
     """Directories to scan for sessions in addition to those of the agents; `~` is the home directory."""
     keys: dict[str, str] = msgspec.field(default_factory=dict)
-    """Keys that replace the default ones, by command id."""
+    """Keys that replace the default keys; maps command ids to keys."""
     agents: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
-    """Program and arguments that start an agent, by agent; the default is its name on the PATH."""
+    """Program and arguments that start an agent, by agent name; the default is that name, searched on the PATH."""
     resume: ResumeSettings = ResumeSettings()
     """The settings for resuming sessions."""
     redact_patterns: tuple[str, ...] = ()
-    """Regular expressions for further secrets that `redact` masks; with a group, only that group."""
+    """Regular expressions for more secrets that `redact` masks; if one has a group, only the group is masked."""
     not_for_agents: NotForAgents = NotForAgents()
-    """The sessions that commands do not show to an agent."""
+    """Sessions that the program hides from agents."""
     commands: tuple[CustomCommand, ...] = ()
     """Commands that the user defined."""
 
 
 class LoadedSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings in force, the path of their file, and one sentence for each setting that cannot be used."""
+    """The settings in use, the path of the settings file, and one sentence for each setting that cannot be used."""
 
     settings: Settings
     path: Path
@@ -140,13 +146,13 @@ class LoadedSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def load_settings(env: Mapping[str, str] = os.environ, home: Path | None = None) -> LoadedSettings:
-    """Return the user's settings; settings that are missing or invalid have their defaults."""
+    """Return the user's settings; missing or invalid ones have their default values."""
     path = settings_path(env, home)
     try:
-        # Opening a FIFO without O_NONBLOCK would wait for a writer, for ever.
+        # Without O_NONBLOCK, opening a FIFO would block until another program writes to it.
         with open(path, "rb", opener=lambda path, flags: os.open(path, flags | getattr(os, "O_NONBLOCK", 0))) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise OSError(errno.EINVAL, "it is not a file")
+                raise OSError(errno.EINVAL, "it is not a regular file")
             text = file.read().decode()
     except FileNotFoundError:
         return LoadedSettings(settings=Settings(), path=path)
@@ -160,7 +166,7 @@ def load_settings(env: Mapping[str, str] = os.environ, home: Path | None = None)
 
 def parse_settings(text: str) -> tuple[Settings, list[str]]:
     """Return the settings in the TOML document `text`, and one sentence for each setting that cannot be used."""
-    import tomllib  # imported here: most users have no settings file, so nothing to parse
+    import tomllib  # imported here: most users have no settings file to parse
 
     try:
         table = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
@@ -174,7 +180,9 @@ def parse_settings(text: str) -> tuple[Settings, list[str]]:
 
 
 def _settings_of(kind: type[T], table: Mapping[str, Any], above: str, problems: list[str]) -> T:
-    """Return the valid settings of a table as a struct; add one sentence to `problems` for each invalid one.
+    """Return the valid settings of a TOML table as a struct of the type `kind`.
+
+    For each invalid setting one sentence is added to `problems`.
 
     Raises:
         ValidationError: a setting without a default is missing or invalid.
@@ -211,7 +219,7 @@ def _value_of(kind: Any, value: object, name: str, problems: list[str]) -> objec
 
 
 def _entries_of(kind: Any, table: Mapping[str, object], name: str, problems: list[str]) -> dict[str, Any]:
-    """Return the valid entries of a table; add one sentence to `problems` for each invalid one."""
+    """Return the valid values of a TOML table with any keys; add one sentence to `problems` for each invalid value."""
     good: dict[str, Any] = {}
     for key, value in table.items():
         try:
@@ -222,7 +230,7 @@ def _entries_of(kind: Any, table: Mapping[str, object], name: str, problems: lis
 
 
 def _commands_of(tables: list[Any], name: str, problems: list[str]) -> tuple[CustomCommand, ...]:
-    """Return the valid commands; add one sentence to `problems` for each invalid one."""
+    """Return the valid custom commands of the settings; add one sentence to `problems` for each invalid one."""
     found: list[CustomCommand] = []
     for number, table in enumerate(tables, 1):
         here = f"{name}[{number}]"
@@ -295,12 +303,12 @@ def cache_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> 
 
 
 def state_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
-    """Return the directory of pins, the undo journal and the browser's last view; it may not exist yet."""
+    """Return the directory of pins, the undo journal and the browser's saved view; it may not exist yet."""
     return _own_dir("state", env, home)
 
 
 def data_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
-    """Return the directory of the program's own trash; it may not exist yet."""
+    """Return the directory that contains the program's own trash; it may not exist yet."""
     return _own_dir("data", env, home)
 
 
@@ -317,7 +325,7 @@ def _own_dir(kind: str, env: Mapping[str, str], home: Path | None, system: str =
         import platformdirs
 
         return Path(getattr(platformdirs, f"user_{kind}_path")(APP, appauthor=False))
-    # platformdirs has the same rule on Unix, but takes 17 ms to import and does not accept `env` and `home`.
+    # On Unix platformdirs follows the same rule, but takes 17 ms to import and does not accept `env` and `home`.
     variable, below_home = _XDG[kind]
     named = env.get(variable, "").strip()
     if Path(named).is_absolute():

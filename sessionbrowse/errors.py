@@ -1,7 +1,7 @@
-"""Errors that a user can meet; each carries the one sentence that the user reads.
+"""Errors that a user can meet; each contains the one sentence that the user reads.
 
-The command line prints the sentence and exits with status 1; the browser shows it as a toast or in the pane concerned.
-The code that raises an error writes its sentence: it says what is wrong, where, and what to do about it.
+The command line prints the sentence and exits with status 1; the browser shows it as a toast or in a pane. The code
+that raises an error writes its sentence: it says what is wrong, where, and what to do about it.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ class UnsupportedFormat(NotASession):
 
 
 class NotFound(SessionBrowseError):
-    """Something that the user named does not exist."""
+    """A session, entry, directory or other thing that the user named does not exist."""
 
 
 class NoSuchSession(NotFound):
-    """No session has this path, id or prefix of an id."""
+    """No session has the given path, id or beginning of an id."""
 
 
 class NoSuchEntry(NotFound):
-    """The session has no entry with this id, prefix or label."""
+    """The session has no entry with the given id, beginning of an id, or label."""
 
 
 class AmbiguousReference(SessionBrowseError):
-    """A prefix or label matches several things; `candidates` lists them."""
+    """The beginning of an id, or a label, matches several sessions or entries; `candidates` lists them."""
 
     def __init__(self, sentence: str, candidates: Iterable[str]) -> None:
         super().__init__(sentence)
@@ -60,15 +60,15 @@ class AmbiguousReference(SessionBrowseError):
 
 
 class CannotResume(SessionBrowseError):
-    """The agent would not find this session, or would refuse or overwrite it."""
+    """The session cannot be resumed safely: the agent would not find it, or would refuse or overwrite it."""
 
 
 class AgentMissing(CannotResume):
-    """The agent is not installed on this machine."""
+    """The agent's program is not installed on this machine."""
 
 
 class DirectoryMissing(CannotResume):
-    """The session's working directory does not exist any more; `short` says only that, without what to do."""
+    """The session's working directory does not exist any more; `short` is a sentence without advice."""
 
     def __init__(self, sentence: str, short: str) -> None:
         super().__init__(sentence)
@@ -87,23 +87,23 @@ class RefusedWrite(SessionBrowseError):
 
 
 class EmptyText(RefusedWrite):
-    """A name or label is empty after cleaning; the change that takes it away must be asked for."""
+    """A new name or label is empty after cleaning; removing a name or label needs an explicit request."""
 
 
 class NothingStays(RefusedWrite):
-    """A copy of a session would have no message."""
+    """A change was refused because no message would remain in the new copy of the session."""
 
 
 class InUse(RefusedWrite):
-    """Another program may be writing this session."""
+    """A change was refused because another program may be writing this session."""
 
 
 class ChangedMeanwhile(RefusedWrite):
-    """The file changed since it was read; trying again may help."""
+    """A change was refused because the file has changed since it was read; trying again may help."""
 
 
 class UnsafeEntry(RefusedWrite):
-    """The agent cannot resume at this entry; `nearest` is the id of the nearest entry where it can, or None."""
+    """The agent cannot resume at this entry; `nearest` is the id of the nearest entry at which it can, or None."""
 
     def __init__(self, sentence: str, nearest: str | None) -> None:
         super().__init__(sentence)
@@ -113,7 +113,7 @@ class UnsafeEntry(RefusedWrite):
 class CannotUndo(RefusedWrite):
     """A change cannot be undone any more; the sentence says why and what to do instead.
 
-    `earlier_id` is the undo id of the change before it, None if there is none; that one may be refused too.
+    `earlier_id` is the undo id of the previous change, None if there is none. Undoing that change may be refused too.
     """
 
     def __init__(self, sentence: str, earlier_id: str | None = None) -> None:
@@ -122,11 +122,11 @@ class CannotUndo(RefusedWrite):
 
 
 class NoSuchChange(CannotUndo):
-    """No recorded change has this id."""
+    """The journal contains no change with this undo id."""
 
 
 class LostForGood(CannotUndo):
-    """The data that an undo would restore is gone; `of_several` completes "3 sessions …" if several are lost."""
+    """The data that an undo would restore is gone. `of_several` completes the sentence "3 sessions …" for several."""
 
     def __init__(self, sentence: str, of_several: str) -> None:
         super().__init__(sentence)
@@ -134,14 +134,14 @@ class LostForGood(CannotUndo):
 
 
 class WriteFailed(SessionBrowseError):
-    """Writing a change failed; the sentence says what the file contains now."""
+    """An I/O error occurred while writing a change; the sentence says what the file contains now."""
 
 
 # ---- shortages ---------------------------------------------------------------------------------------------
 
 
 def shortage_sentence(error: BaseException) -> str | None:
-    """Return the sentence for an error by which the system refuses memory, threads or files; None for other errors."""
+    """Return the sentence for an error due to lack of memory, threads or file handles; None for other errors."""
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
         return "There is not enough memory; close other programs, or raise the limit of memory (ulimit -v)."
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
@@ -158,16 +158,16 @@ def shortage_sentence(error: BaseException) -> str | None:
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """Return a question that names the one of `names` that a mistyped word may mean, after a blank; else nothing."""
+    """Return " Did you mean NAME?" with the name that a mistyped word may mean, or "" if no name is similar."""
     name = meant(word, names)
     return f" Did you mean {name}?" if name else ""
 
 
 def meant(word: str, names: Iterable[str]) -> str:
-    """Return the one of `names` that a mistyped word may mean, or an empty text."""
+    """Return the name among `names` that a mistyped word may mean, or "" if no name is similar."""
     from difflib import get_close_matches
 
-    # The dashes that all options have make no two of them alike.
+    # All options begin with dashes, so the dashes must not count as similarity.
     bare = {name.lstrip("-").lower(): name for name in names}
     typed = word.lstrip("-").lower()
     begun = [name for name in bare if len(typed) > 1 and name.startswith(typed)]

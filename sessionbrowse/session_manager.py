@@ -77,10 +77,10 @@ class SessionManager(SessionMover, SessionLists):
     """A session: an append-only tree of entries, a leaf (the parent of the next entry), and usually a file.
 
     Make one with `create`, `open`, `continue_recent`, `fork_from` or `in_memory`. Entries are plain objects with the
-    file's own keys. A new session is written at the moment when its program would write it: a pi session with the first
-    user or assistant message (0.99), the others with the first assistant message. From then on the safe writer appends
-    every entry as one line to the file. Entries that other programs appended meanwhile are read before the next entry
-    is added.
+    file's own keys. A new session is written to its file when its agent would write it: a pi session with the first
+    user or assistant message (0.99), the others with the first assistant message. From then on every entry is appended
+    to the file as one line. Entries that other programs have appended meanwhile are read before the next entry is
+    added.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class SessionManager(SessionMover, SessionLists):
         return f"<SessionManager {self.agent} {self.get_session_id()} {self.get_session_file() or 'in memory'}>"
 
     def close(self) -> None:
-        """Do nothing; the method exists because omp's manager must be closed. No file stays open between two calls."""
+        """Do nothing; the method exists because omp's manager must be closed. No file stays open between calls."""
 
     # ---- making and opening --------------------------------------------------------------------------------
 
@@ -120,13 +120,13 @@ class SessionManager(SessionMover, SessionLists):
         workflow: dict[str, str] | None = None,
         environment: Environment | None = None,
     ) -> SessionManager:
-        """Start a session in a working directory; the file is written with its first message.
+        """Start a session in a working directory; the session file is written with the first message.
 
         Args:
-            session_dir: the folder for its file; None for the program's own folder for `cwd`. id: the session's id
-            of letters, digits, `.`, `_`, `-` (pi 0.76 and atomic accept one); None generates an id. parent_session:
-            path of the session that the header names as the parent session. internal, workflow: atomic's marks of a
-            workflow stage; `workflow` has `runId`, `stageId`, `stageName`.
+            session_dir: the folder for the session file; None for the agent's own folder for `cwd`. id: the session's
+            id of letters, digits, `.`, `_`, `-` (pi 0.76 and atomic accept one); None generates an id. parent_session:
+            path of the session that the header names as the parent session. internal, workflow: header fields by which
+            atomic marks a stage of a workflow; `workflow` has `runId`, `stageId`, `stageName`.
 
         Raises:
             RefusedWrite: the id is not valid.
@@ -177,7 +177,7 @@ class SessionManager(SessionMover, SessionLists):
         memory = _loaded(file_path, agent)
         recorded = memory.header.get("cwd")
         if cwd is None and isinstance(recorded, str) and recorded:
-            # omp 17.1.5 stays in the current directory if it cannot enter the recorded one.
+            # omp 17.1.5 stays in the current directory if it cannot enter the session's directory.
             usable = memory.rules.agent != "omp" or os.path.isdir(recorded)
             cwd = resolved(recorded, environment.around) if usable else None
         file = SessionFile(file_path, memory.rules.agent, environment, exists=True, force=force)
@@ -197,9 +197,9 @@ class SessionManager(SessionMover, SessionLists):
     ) -> SessionManager:
         """Open the most recently changed session of a directory, or start a new one if there is none.
 
-        The choice follows the programs: the newest modification time among the files with a valid header. In a folder
-        shared by several projects, only files whose header names the directory count (pi, atomic). omp's record of the
-        last session of each terminal is ignored.
+        The session is chosen as its agent would choose: the newest modification time among the files with a valid
+        header. In a folder shared by several projects, only files whose header names the directory count (pi, atomic).
+        omp's own record of the last session of each terminal is ignored.
         """
         environment = environment or Environment.real()
         agent_named(agent)
@@ -255,10 +255,10 @@ class SessionManager(SessionMover, SessionLists):
         agent: str | None = None,
         environment: Environment | None = None,
     ) -> SessionManager:
-        """Copy the whole history of a session to a new session in another directory, and open that.
+        """Copy the whole history of a session to a new session in another directory, and open the new session.
 
         Every entry is copied unchanged, with branches, labels, names and ids; a source of version 1 or 2 is migrated.
-        The file is written at once.
+        The new file is written at once.
 
         Raises:
             NotASession: the source cannot be read, or is not a session.
@@ -292,7 +292,7 @@ class SessionManager(SessionMover, SessionLists):
     ) -> str | None:
         """Start a new session in the same directory, and return its path; the file is not written yet.
 
-        pi's options object is passed as keyword arguments.
+        The keyword arguments are the fields of the options object that pi's method takes.
         """
         header = _new_header(self.agent, self._cwd, self._environment, id, parent_session, internal, workflow)
         fresh = self._beginning(header, self.agent, self._dir, self._environment)
@@ -311,7 +311,7 @@ class SessionManager(SessionMover, SessionLists):
         self._memory, self._file, self._title_updated_at = other._memory, other._file, other._title_updated_at
 
     def flush(self) -> None:
-        """Write the session to its file now, even without a message (atomic).
+        """Write the session to its file now, even without a message (a method of atomic's `SessionManager`).
 
         Raises:
             WriteFailed: an I/O error occurred; there is no file.
@@ -320,10 +320,10 @@ class SessionManager(SessionMover, SessionLists):
             self._file.create(lines_of(self._memory, self._title_updated_at))
 
     def create_branched_session(self, leaf_id: str) -> str | None:
-        """Make a new session from the path to an entry, switch to it, and return its file path; None in memory.
+        """Make a new session from the path to an entry, switch to it, and return its file path; None without a file.
 
         Label entries are moved from the path to the end, and their children get the preceding entry as parent (pi
-        0.79.2). The file is written at the same moment as the program would write it: at once, or with a later message.
+        0.79.2). The file is written when the agent would write it: at once, or with a later message.
 
         Raises:
             NoSuchEntry: there is no such entry.
@@ -366,7 +366,7 @@ class SessionManager(SessionMover, SessionLists):
         return lambda taken: ids.entry_id(taken, environment.random_bytes)
 
     def _source(self) -> tuple[Session, ReadLine]:
-        """Return the session as parsed from its lines in the file, or in memory if no file is written yet."""
+        """Return the parsed session, and a function that reads its lines, from the file or else from memory."""
         if self._file is None or not self._file.exists:
             return session_of(self._memory.rules, [self._memory.header, *self._memory.entries])
         path = self._file.path
@@ -374,7 +374,7 @@ class SessionManager(SessionMover, SessionLists):
 
 
 def migrate_session_entries(entries: list[EntryObject]) -> None:
-    """Migrate the objects of a file, with its header, to version 3 in place; v1 entries get random ids (pi 1.5.2)."""
+    """Migrate the entries of a file, with the header, to version 3 in place; v1 entries get random ids (pi 1.5.2)."""
     _migrate(entries, lambda taken: ids.entry_id(taken, os.urandom))
 
 
@@ -403,7 +403,7 @@ def _new_header(
     }
     if parent_session is not None:
         header["parentSession"] = parent_session
-    # atomic writes `internal` and `workflow` together or not at all, and `workflow` only with all three names.
+    # atomic writes `internal` and `workflow` together or not at all, and `workflow` only if all three names are set.
     if agent == "atomic" and internal and workflow is not None:
         names = {name: workflow.get(name, "") for name in ("runId", "stageId", "stageName")}
         if all(map(trim, names.values())):

@@ -1,4 +1,4 @@
-"""Make foreign text safe and readable: sanitising, display width, ages, sizes, times, exact JSON.
+"""Make text from files safe and readable: sanitising, display width, ages, sizes, times, exact JSON.
 
 Text of a session file passes `clean` or `clean_lines` before it reaches a terminal. This module knows nothing about
 sessions.
@@ -21,7 +21,7 @@ MARKS_SHOWN = 6
 JOINS_SHOWN = 4
 """Maximum number of zero-width joiners kept in one emoji; the longest emoji in use has three."""
 
-# Characters that always take one or two cells of their own: a text of only these needs no cleaning.
+# Characters that always take one or two terminal cells of their own; text of only these characters needs no cleaning.
 _PLAIN = (
     "\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u048a-\u058f\u05d0-\u05f4\u0620-\u064a\u0660-\u066f\u0671-\u06d5"
     "\u10a0-\u10ff\u1e00-\u1fff\u2010-\u2027\u202f-\u205e\u2070-\u20cf\u2100-\u2bff\u2e80-\u3029\u3030-\u3098"
@@ -31,7 +31,7 @@ _PLAIN = (
 
 
 class _Pattern:
-    """A pattern that is compiled at its first use: compiling all of them takes 5 % of the browser's start."""
+    """A regular expression that is compiled at its first use: compiling all takes 5 % of the browser's start time."""
 
     def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:
         self._pattern = pattern
@@ -58,7 +58,8 @@ class _Pattern:
 
 
 _ODD = _Pattern(f"[^{_PLAIN}]")
-# A quick first test: it compiles three times as fast as `_ODD`, but also matches plain characters from U+10000 on.
+# A quick first test: this pattern compiles three times as fast as `_ODD`, but also matches harmless characters from
+# U+10000 on.
 _MAYBE_ODD = _Pattern(
     "[\x00-\x1f\x7f-\x9f\xad\u0300-\u036f\u0483-\u0489\u0590-\u05cf\u05f5-\u061f\u064b-\u065f\u0670\u06d6-\u109f"
     "\u1100-\u1dff\u2000-\u200f\u2028-\u202e\u205f-\u206f\u20d0-\u20ff\u2c00-\u2e7f\u302a-\u302f\u3099\u309a"
@@ -71,15 +72,15 @@ _CSI = _Pattern(r"\x1b\[[0-?]{0,64}[ -/]{0,4}[@-~]")
 _CONTROL = _Pattern("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _NOT_A_CHARACTER = _Pattern("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
-# Invisible characters that can hide or reorder others: bidi controls, soft hyphen, fillers, invisible
-# operators, interlinear marks, shorthand and musical controls, variation selectors but 15 and 16, tags.
+# Invisible characters that can hide or reorder others: bidi controls, soft hyphen, fillers, invisible operators,
+# interlinear marks, shorthand and musical controls, tags, and variation selectors except 15 and 16.
 _INVISIBLE = _Pattern(
     "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 
-# A zero-width joiner has a meaning only between two emoji, a skin tone only after one, and a non-joiner only in
-# Persian and Indic words.
+# A zero-width joiner has a meaning only between two emoji, a skin tone only after an emoji, and a zero-width non-joiner
+# only in Persian and Indic words.
 _PICTURE = "[\u2194\u2195\u2600-\u27bf\u2b1b\U0001f000-\U0001faff]"
 _TONE = "[\U0001f3fb-\U0001f3ff]"
 _STRAY_JOINER = _Pattern(f"(?<!{_PICTURE})(?<!{_PICTURE}\ufe0f)\u200d|\u200d(?!{_PICTURE})")
@@ -92,7 +93,7 @@ _JSON_STRING_OR_NAN = _Pattern(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?Infinity|NaN')
 
 _MS_PER_MINUTE = 60_000
 _MS_PER_DAY = 86_400_000
-_LATEST_MS = 8_640_000_000_000_000  # ECMAScript: a date lies within 100,000,000 days of 1970
+_LATEST_MS = 8_640_000_000_000_000  # the limit of ECMAScript's dates: 100,000,000 days from 1970
 _ISO = _Pattern(
     r"(?P<year>\d{4}|[+-]\d{6})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?"
     r"(?:(?P<at>[Tt ])(?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.(?P<fraction>\d+))?)?"
@@ -125,7 +126,7 @@ def clean_lines(text: str, *, tab_size: int = 4) -> list[str]:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether `text` needs no cleaning; most texts are ASCII, so that is tested first."""
+    """Return True if `text` needs no cleaning; most texts are ASCII, so ASCII is tested first."""
     if text.isascii() and text.isprintable():
         return True
     found = _MAYBE_ODD.search(text)
@@ -167,7 +168,7 @@ def _capped(run: re.Match[str]) -> str:
 
 
 def width(text: str) -> int:
-    """Return the number of terminal cells that cleaned `text` takes, by the table that Textual draws with."""
+    """Return the number of terminal cells that cleaned `text` takes, according to Textual's width table."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len  # imported here: it takes 4 ms, and plain ASCII text does not need it
@@ -177,7 +178,7 @@ def width(text: str) -> int:
 
 def truncate(text: str, cells: int) -> str:
     """Return cleaned `text` cut to at most `cells` cells, never inside a letter with marks or an emoji."""
-    # a text that is much too long is not measured as a whole
+    # measuring the width of a text that is much too long would take time for nothing
     if len(text) <= 2 * cells and width(text) <= cells:
         return text
     room = cells - width(ELLIPSIS)
@@ -251,7 +252,7 @@ def size(byte_count: float) -> str:
 
 
 def tokens(count: float) -> str:
-    """Return a number of tokens in short form: `812`, `12.4k`, `3.1M`, `45.2B`; an absurd number is `999B+`."""
+    """Return a number of tokens in short form: `812`, `12.4k`, `3.1M`, `45.2B`; more than that is `999B+`."""
     if not count < _MOST_TOKENS:
         return "999B+"
     if count < 999.5:
@@ -262,7 +263,7 @@ def tokens(count: float) -> str:
 
 
 def cost(dollars: float) -> str:
-    """Return US dollars in short form: `$1.20`; less than half a cent is `<$0.01`, an absurd sum `$999M+`."""
+    """Return US dollars in short form: `$1.20`; below half a cent `<$0.01`, from a billion dollars on `$999M+`."""
     if not dollars < _MOST_DOLLARS:
         return "$999M+"
     return "<$0.01" if 0 < dollars < 0.005 else f"${dollars:,.2f}"
@@ -290,7 +291,8 @@ def shell_quote(text: str) -> str:
     return "'" + _QUOTE_OR_BACKSLASH.sub(r"'\\\g<0>'", text.replace("\0", "\ufffd")) + "'"
 
 
-# zsh expands a leading "=", fish "%self": they are quoted, although `shlex` takes them for harmless.
+# zsh expands a leading "=", and fish expands "%self". So words with "=" or "%" are quoted, although `shlex` would not
+# quote them.
 _SHELL_WORD = _Pattern("[A-Za-z0-9_@+:,./-]+")
 _QUOTE_OR_BACKSLASH = _Pattern(r"['\\]")
 _ESCAPED_BYTES_ONLY = _Pattern("[^\ud800-\udfff]*(?:[\udc80-\udcff][^\ud800-\udfff]*)*")
@@ -342,7 +344,8 @@ def parse_time(text: str) -> int | None:
         1 <= month <= 12 and 1 <= day <= 31 and minute < 60 and second < 60 and hour < 25 and in_day <= _MS_PER_DAY
     ):
         return None
-    # `date` knows only the years 1 to 9999, so a year of the same 400-year cycle (146,097 days) from 2000 on is used.
+    # `date` supports only the years 1 to 9999. So the date is computed in the 400-year cycle (146,097 days) that begins
+    # in 2000, and moved by whole cycles.
     cycles, year_of_cycle = divmod(year, 400)
     days = date(2000 + year_of_cycle, month, 1).toordinal() + day - 1 + (cycles - 5) * 146_097
     time_ms = (days - date(1970, 1, 1).toordinal()) * _MS_PER_DAY + in_day
@@ -355,13 +358,13 @@ def parse_time(text: str) -> int | None:
 
 
 def _zone_offset(zone: str | None, wall_ms: int) -> int | None:
-    """Return how many milliseconds `zone` (None: this machine's zone) is ahead of UTC."""
+    """Return the number of milliseconds by which `zone` (None: this machine's zone) is ahead of UTC."""
     if zone is None:
         try:
             wall = datetime.fromtimestamp(wall_ms / 1000, UTC).replace(tzinfo=None)
             return round(wall_ms - wall.timestamp() * 1000)
         except (OverflowError, OSError, ValueError):
-            return 0  # a year outside the range of the system's clock
+            return 0  # the system's clock functions do not support this year
     if zone in "Zz":
         return 0
     hours, minutes = int(zone[1:3]), int(zone[-2:])
@@ -371,7 +374,7 @@ def _zone_offset(zone: str | None, wall_ms: int) -> int | None:
 
 
 def duration(seconds: float) -> str:
-    """Return a length of time as people say it: `45 s`, `12 min`, `3 h 20 min`, `2 d 4 h`."""
+    """Return a duration in readable form: `45 s`, `12 min`, `3 h 20 min`, `2 d 4 h`."""
     minutes = round(seconds / 60)
     if seconds < 60:
         return f"{round(seconds)} s"
@@ -387,7 +390,7 @@ def duration(seconds: float) -> str:
 def iso_ms(time_ms: float) -> str:
     """Return milliseconds since 1970 as `2026-08-13T08:00:05.199Z`, as JavaScript's `toISOString` does.
 
-    Raises `ValueError` outside the range of JavaScript's `Date`; check foreign numbers with `is_time` first.
+    Raises `ValueError` outside the range of JavaScript's `Date`; check numbers from files with `is_time` first.
     """
     if not is_time(time_ms):
         raise ValueError(f"{time_ms!r} ms is not a time")
@@ -407,7 +410,7 @@ def _iso_date(days: int) -> str:
 
 
 def is_time(time_ms: float) -> bool:
-    """Return whether a number of milliseconds lies in the range of JavaScript's `Date`."""
+    """Return True if a number of milliseconds since 1970 lies in the range of JavaScript's `Date`."""
     return -_LATEST_MS <= time_ms <= _LATEST_MS
 
 
@@ -415,7 +418,7 @@ def is_time(time_ms: float) -> bool:
 
 
 def json_exact(value: object) -> str:
-    """Return `value` (JSON values, msgspec structs) as one line of JSON that is exact and safe to print.
+    """Return `value` (JSON values, msgspec structs) as one line of exact JSON that is safe to print.
 
     C0, DEL, C1, bidi controls, U+2028/2029 and lone surrogates are escaped; NaN and infinities, which JSON does not
     have, become null.

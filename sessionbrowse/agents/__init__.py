@@ -1,4 +1,4 @@
-"""The four agent programs, one module each. If several programs use the same store, the first in `AGENTS` owns it."""
+"""The four agent programs, one module each. If several use the same directory, the first in `AGENTS` owns it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """atomic (`@bastani/atomic`): the directories and names of its sessions. Rules of atomic 0.9.15.
 
-atomic is a fork of pi that reads pi's variables and settings after its own, so pi's store can contain atomic's
-sessions.
+atomic is a fork of pi. It reads pi's variables and settings after its own, so pi's session directories can contain
+sessions of atomic.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PROJECT_SETTINGS = (os.path.join(".pi", "settings.json"), os.path.join(".atomic"
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return the root that has one folder per project, and every directory that a variable or setting names."""
+    """Return atomic's session directories: the default one, and all that environment variables or settings name."""
     around = msgspec.structs.replace(around, home=_home(around))
     agent_dir, env, defined = _agent_directory(around)
     source = next(iter(env), "default")
@@ -52,7 +52,10 @@ def places(around: Surroundings) -> list[Place]:
 
 
 def first_defined(environ: Mapping[str, str], names: tuple[str, ...]) -> tuple[str, str | None]:
-    """Return the first of the named variables that is defined, even if it is empty, and its value."""
+    """Return the name and value of the first environment variable in `names` that is defined, even if it is empty.
+
+    If none is defined, return the first name and None.
+    """
     for name in names:
         if name in environ:
             return name, environ[name]
@@ -60,12 +63,12 @@ def first_defined(environ: Mapping[str, str], names: tuple[str, ...]) -> tuple[s
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
-    """Return the folder name of a project, formed as in pi."""
+    """Return the name of the folder in which atomic keeps a project's sessions, formed as in pi."""
     return dashed_folder(absolute(configured_path(cwd, _home(around)) or cwd, around.cwd))
 
 
 def companions(path: str | Path) -> list[Path]:
-    """Return a session's other files: its subagents' folder, backups made before compactions, compaction reports."""
+    """Return the files that belong to a session: the folder of its subagents, and compaction backups and reports."""
     name, stem = re.escape(Path(path).name), Path(path).stem
     belongs = re.compile(
         rf"{name}\.\d{{4}}-[0-9TZ-]+\.[A-Za-z0-9_-]+\.bak"

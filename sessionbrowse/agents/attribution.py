@@ -14,7 +14,7 @@ OWNER_ORDER = ("pi", "omp", "atomic", "indusagi")
 
 
 class Marks(Struct, frozen=True):
-    """The programs whose marks are in a file; a mark is content that only one program writes."""
+    """The programs whose marks a file contains; a mark is content that only one of the agent programs writes."""
 
     agents: frozenset[str] = frozenset()
 
@@ -24,10 +24,10 @@ class Marks(Struct, frozen=True):
 
 
 def attribute(place_agents: Sequence[str], folder_name: str, marks: Marks) -> str:
-    """Return a file's agent: by marks, else by the folder's name, else by the directory.
+    """Return the agent that owns a session file, judged by its marks, else by its folder's name, else by its directory.
 
-    `folder_name` is the name of the project's folder, "" for files of a flat directory. Marks are content
-    that only one program writes.
+    `marks` are content that only one program writes. `folder_name` is the name of the project's folder, "" for a file
+    in a directory without project folders. `place_agents` are the agents that use the directory.
     """
     marked = marks.agent()
     if marked is not None:
@@ -38,10 +38,10 @@ def attribute(place_agents: Sequence[str], folder_name: str, marks: Marks) -> st
 
 
 def is_omp_folder(name: str) -> bool:
-    """Tell whether only omp gives a folder this name: `-` (home), `-PATH` (below home), `-tmp-PATH`, a hashed form."""
+    """Return True for a folder name that only omp uses, such as `-` (home), `-PATH` (below home) or `-tmp-PATH`."""
     return (name.startswith("-") and not name.startswith("--")) or bool(_HASHED_FOLDER.fullmatch(name))
 
 
-# omp 17.2.5 to 17.2.8 named folders by a hash; later versions rename such a folder only when its project is used
-# again.
+# omp 17.2.5 to 17.2.8 put a hash into the names of project folders; later versions of omp rename such a folder only
+# when the user works in the project again.
 _HASHED_FOLDER = re.compile(r"(?:home|tmp|abs)-.+-[0-9a-f]{64}")

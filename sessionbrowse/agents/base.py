@@ -1,7 +1,7 @@
-"""The interface of an agent program: directories of its sessions, files of a session, the command that resumes one.
+"""The interface of an agent program: its session directories, the files of a session, the command to resume one.
 
-Each program has its own file with an `Agent`. Home, environment, current directory and disk are parameters, given as
-`Surroundings`. This module does not know the content of sessions.
+Each agent program has its own module with an `Agent` value. Home, environment, current directory and disk are
+parameters, passed as `Surroundings`. This module does not read the content of sessions.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from sessionbrowse.model.session.rules import Rules
 PlaceKind = Literal["projects", "folder", "flat", "registry", "archive"]
 """The layout of a directory in which an agent keeps sessions.
 
-projects: one folder per project; folder: the files of one project; flat: the files of all
-projects; registry: marker files, each with a session's path; archive: packed files, one folder per project.
+"projects": one folder per project. "folder": the sessions of one project. "flat": the sessions of all projects, without
+folders. "registry": small files, each with the path of a session that is stored elsewhere. "archive": packed
+sessions, one folder per project.
 """
 
 MAX_SETTINGS_BYTES = 4 * 1024 * 1024
@@ -34,8 +35,8 @@ MAX_SETTINGS_BYTES = 4 * 1024 * 1024
 class Place(Struct, frozen=True):
     """A directory in which an agent keeps sessions, and the reason why it is scanned.
 
-    `env` holds the variables with which the agent uses this store; it is empty if the agent uses the store by default.
-    `agent_dir` holds the agent's settings and login, `blobs` omp's images.
+    `env` holds the environment variables that make the agent use this directory, empty for its default directory.
+    `agent_dir` is the directory of the agent's settings and login, `blobs` the directory of omp's images.
     """
 
     agent: str
@@ -48,7 +49,7 @@ class Place(Struct, frozen=True):
 
 
 class Disk(Struct, frozen=True):
-    """The functions that read files and directories while session directories are searched. None of them raises."""
+    """The functions with which the search for session directories reads the disk. None of the functions raises."""
 
     read: Callable[[str], bytes | None]
     is_directory: Callable[[str], bool]
@@ -61,9 +62,9 @@ def plain_disk() -> Disk:
 
 
 class Surroundings(Struct, frozen=True):
-    """The surroundings of a program: home, environment, current directory, disk.
+    """The surroundings of an agent program: home, environment, current directory, disk.
 
-    `projects` are the known directories of projects; settings files in them may name further session directories.
+    `projects` are directories of projects; settings files in these projects may name further session directories.
     """
 
     home: str
@@ -76,23 +77,23 @@ class Surroundings(Struct, frozen=True):
 
     @classmethod
     def real(cls) -> Surroundings:
-        """Return the surroundings of this process."""
+        """Return the surroundings of the running sessionbrowse process."""
         home = os.path.expanduser("~")
         environ = dict(os.environ)
         try:
             cwd = os.getcwd()
         except FileNotFoundError:
             cwd = environ.get("PWD") or home
-        # This is the order of Node's os.tmpdir(), which omp uses to name folders.
+        # Node's os.tmpdir() reads the variables in this order, and omp names project folders after its result.
         tmpdir = environ.get("TMPDIR") or environ.get("TMP") or environ.get("TEMP") or "/tmp"
         return cls(home=home, environ=environ, cwd=cwd, platform=sys.platform, tmpdir=tmpdir.rstrip("/") or "/")
 
 
 class RuntimeDirectories(Struct, frozen=True):
-    """Absolute directories in which a running agent program writes files about itself; they need not exist.
+    """Absolute paths of directories in which running agent programs write files about themselves; some may be missing.
 
-    The directories `runs` contain `*/clients/*.json`, one file for each process; `terminals` contain one file for each
-    terminal, which names the session last opened there.
+    The directories in `runs` contain a file `*/clients/*.json` for each process. Those in `terminals` contain a file
+    for each terminal with the session that was last opened in the terminal.
     """
 
     runs: tuple[str, ...] = ()
@@ -100,25 +101,26 @@ class RuntimeDirectories(Struct, frozen=True):
 
 
 def no_runtime_directories(_: Surroundings) -> RuntimeDirectories:
-    """Return no directories, for programs that write no files about themselves."""
+    """Return empty lists of directories, for agent programs that write no files about running processes."""
     return RuntimeDirectories()
 
 
 def rename_by_entry(name: str, _: bool) -> RenamePlan:
-    """Return the plan for a new name ("" clears it), for programs that keep the name in an entry."""
+    """Return the plan that renames a session, for programs that keep the name in an entry; "" clears the name."""
     return name_entry(name)
 
 
 class Agent(Struct, frozen=True):
     """One agent program: its names, and its rules as functions.
 
-    `own_names` are the directory names of its stores (`.pi`, `pi`); `project_settings` the settings files it reads
-    below a project's directory; `install` a command that installs it.
+    `own_names` are names of directories in which the program keeps its data (`.pi`, `pi`). `project_settings` are the
+    paths of its settings files below a project's directory. `install` is a command that installs the program.
+    `process_names` and `packages` identify the program's processes.
 
-    `process_names` and `packages` identify its processes. `clean_name` turns a typed name into one that the program
-    writes. `rename` plans a new name ("" clears it) and is told whether the file begins with a title slot.
-    It raises `RefusedWrite` for a name that the program cannot store. `bears_appends` means that the program can still
-    save after another program appended a line to the file it has open.
+    `clean_name` turns a name typed by the user into one that the program writes. `rename` returns the plan for a new
+    name ("" clears the name); its second argument is True if the file begins with omp's title slot. `rename` raises
+    `RefusedWrite` for a name that the program cannot store. `bears_appends` is True if the program can still save a
+    session after another program appended a line to its file.
     """
 
     name: str
@@ -140,9 +142,10 @@ class Agent(Struct, frozen=True):
     bears_appends: bool = True
 
     def resume_argv(self, path: str, command: Sequence[str] | None = None) -> tuple[str, ...]:
-        """Return the command that resumes the session of this file (an absolute path).
+        """Return the command that resumes the session in the file `path`, an absolute path.
 
-        It uses `--session PATH`, which all versions of all four programs accept; omp up to 11.2 has no `--resume PATH`.
+        The command has `--session PATH`, which all versions of all four programs accept; omp up to 11.2 does not
+        accept `--resume PATH`.
         """
         return (*(command or self.command[:1]), "--session", path)
 
@@ -151,7 +154,7 @@ class Agent(Struct, frozen=True):
 
 
 def read_small_file(path: str) -> bytes | None:
-    """Return a settings file's bytes, or None if it is missing or cannot be read."""
+    """Return the bytes of a settings file, or None if the file is missing or cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(MAX_SETTINGS_BYTES)
@@ -160,7 +163,7 @@ def read_small_file(path: str) -> bytes | None:
 
 
 def names_in(directory: str) -> list[str]:
-    """Return the sorted names in a directory; none if it cannot be read."""
+    """Return the sorted names in a directory; an empty list if the directory cannot be read."""
     try:
         return sorted(os.listdir(directory))
     except (OSError, ValueError):
@@ -177,21 +180,21 @@ def absolute(path: str, cwd: str) -> str:
 
 
 def expand_home(path: str, home: str) -> str:
-    """Expand a leading `~` or `~/`, nothing else (no `~user`), as pi, atomic and indusagi do."""
+    """Replace a leading `~` or `~/` by the home directory, but not `~user`, as pi, atomic and indusagi do."""
     if path == "~":
         return home
     return os.path.join(home, path[2:]) if path.startswith("~/") else path
 
 
 def configured_path(value: str, home: str) -> str | None:
-    """Read a directory from a setting or variable of pi or atomic: a path with or without `~`, or a `file://` URL.
+    """Return the path in a setting or variable of pi or atomic; `~` and `file://` URLs are converted to plain paths.
 
-    Returns None for a URL that names no local path. A relative path stays relative to the process's own directory.
+    Return None for a URL that names no local path. A relative path is returned unchanged.
     """
     path = expand_home(value, home)
     if not path.startswith("file://"):
         return path
-    from urllib.parse import unquote, urlsplit  # imported here: it takes 3 ms, and few settings need it
+    from urllib.parse import unquote, urlsplit  # imported here: slow (3 ms) and rarely needed
 
     url = urlsplit(path)
     if url.netloc not in ("", "localhost") or re.search(r"%2f", url.path, re.IGNORECASE):
@@ -205,12 +208,12 @@ def dashed_folder(path: str) -> str:
 
 
 def dashes(path: str) -> str:
-    """Replace the characters that a folder name may not contain."""
+    """Replace slashes, backslashes and colons by `-`, because a folder name may not contain them."""
     return re.sub(r"[/\\:]", "-", path)
 
 
 def is_dashed_folder(name: str) -> bool:
-    """Tell whether a folder's name has pi's form, which all four programs use."""
+    """Return True if a folder's name has the form `--…--`, which all four programs give to project folders."""
     return len(name) >= 4 and name.startswith("--") and name.endswith("--")
 
 
@@ -218,7 +221,7 @@ def is_dashed_folder(name: str) -> bool:
 
 
 def read_settings(path: str, disk: Disk) -> dict[str, Any]:
-    """Return a JSON settings file's object; an absent or broken file has no settings, as in pi."""
+    """Return the object in a JSON settings file; empty if the file is missing or broken, as in pi."""
     content = disk.read(path)
     if content is None:
         return {}
@@ -230,10 +233,10 @@ def read_settings(path: str, disk: Disk) -> dict[str, Any]:
 
 
 def custom_directories(value: str | None, around: Surroundings) -> Iterator[str]:
-    """Yield the absolute directories that the value of a session directory setting can mean.
+    """Yield the absolute directories that a configured session directory, `value`, can mean.
 
-    pi and atomic resolve a relative path against the directory in which they are started, so each directory in which
-    the user may start them gives one result. An empty value gives none.
+    pi and atomic resolve a relative path against the directory in which they are started, so a relative path yields
+    one result for the current directory and one for each known project. An empty value yields nothing.
     """
     path = configured_path(value, around.home) if value else None
     if path is None:
@@ -248,10 +251,10 @@ def custom_directories(value: str | None, around: Surroundings) -> Iterator[str]
 def configured_session_directories(
     around: Surroundings, global_settings: Sequence[str], project_settings: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield (session directory, source) from the `sessionDir` setting, for each directory a program may be started in.
+    """Yield (session directory, source) as set by `sessionDir` for the current directory and for each known project.
 
-    The settings files are given in ascending priority: the last file that has the key decides. `null` and "" mean the
-    default directory.
+    Both arguments list settings files in ascending priority: the last file that has the key `sessionDir` decides.
+    `null` and "" mean the default directory and yield nothing.
     """
     base = [read_settings(path, around.disk) for path in global_settings]
     for start in dict.fromkeys((around.cwd, *around.projects)):
@@ -270,7 +273,7 @@ def configured_session_directories(
 
 
 def distinct(places: Sequence[Place]) -> list[Place]:
-    """Drop every `Place` that has the same directory, agent and kind as an earlier one."""
+    """Return the session directories without duplicates; two with equal path, agent and kind are duplicates."""
     seen: dict[tuple[str, str, str], Place] = {}
     for place in places:
         seen.setdefault((place.agent, place.root, place.kind), place)
@@ -278,11 +281,11 @@ def distinct(places: Sequence[Place]) -> list[Place]:
 
 
 def no_companions(path: str | Path) -> list[Path]:
-    """Return no companion files, for programs that keep a session in one file."""
+    """Return an empty list, for programs that keep a session in one file, without companion files."""
     return []
 
 
 def beside(path: str | Path, belongs: Callable[[str], bool]) -> list[Path]:
-    """Return the files in a session's folder that belong to the session, sorted."""
+    """Return, sorted, the files in the folder of the session file `path` whose names `belongs` accepts."""
     folder = Path(path).parent
     return [folder / name for name in names_in(str(folder)) if belongs(name)]

@@ -1,6 +1,6 @@
-"""Planned changes of session files as values, and the rules for names and labels that the programs share.
+"""Plans for changes of session files, as values; and the rules for names and labels that the programs share.
 
-An agent's `rename` returns a plan; only `store/write/writer.py` carries plans out.
+An agent's `rename` returns a plan; only `store/write/writer.py` executes plans.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ _SPACES = re.compile(" +")
 class AppendLine(Struct, frozen=True, kw_only=True):
     """The plan to append one entry to a session file.
 
-    If `parent_id` is unset, the parent is the file's last entry when the line is written. `own_first` writes `fields`
-    before the id, as the programs do for `custom` entries. `keep_mtime` restores the file's modification time.
+    If `parent_id` is unset, the parent is the entry that is last in the file at the time of writing. If `own_first` is
+    True, the keys in `fields` precede the id, as in `custom` entries of the programs. If `keep_mtime` is True, the
+    writer restores the file's modification time.
     """
 
     type: str
@@ -38,14 +39,14 @@ class AppendLine(Struct, frozen=True, kw_only=True):
     keep_mtime: bool = True
 
     def line(self, entry_id: str, parent_id: str | None, timestamp: str) -> bytes:
-        """Return the line with its newline; the timestamp is ISO 8601."""
+        """Return the entry as a line of JSON with its newline; `timestamp` is ISO 8601."""
         base = {"id": entry_id, "parentId": parent_id, "timestamp": timestamp}
         body = {**self.fields, **base} if self.own_first else {**base, **self.fields}
         return json_line({"type": self.type, **body})
 
 
 class OverwriteSlot(Struct, frozen=True, kw_only=True):
-    """The plan to overwrite omp's title slot in place: the first line, of fixed size, which holds the name."""
+    """The plan to overwrite omp's title slot: the first line of a file, always 256 bytes, which contains the name."""
 
     title: str
     source: Source | None
@@ -62,45 +63,45 @@ RenamePlan = AppendLine | OverwriteSlot | InsertSlot
 
 
 def name_entry(name: str) -> AppendLine:
-    """Plan the entry that names a session; "" clears the name."""
+    """Return the plan to append an entry that names the session; "" clears the name."""
     return AppendLine(type="session_info", fields={"name": name})
 
 
 def label_entry(target_id: str, label: str | None) -> AppendLine:
-    """Plan the entry that labels the entry `target_id`; with `label` None it clears the older label."""
+    """Return the plan to append an entry that labels the entry `target_id`, or clears its label if `label` is None."""
     fields = {"targetId": target_id} if label is None else {"targetId": target_id, "label": label}
     return AppendLine(type="label", fields=fields)
 
 
 def checkout_entry(wanted_id: str | None, parent_id: str | None) -> AppendLine:
-    """Plan a hidden entry below `parent_id`; as the file's last entry it makes the program resume at that point.
+    """Return the plan to append a hidden entry that makes the program resume the session at the entry `parent_id`.
 
-    `parent_id` None makes the program resume before the first entry. `wanted_id` is the entry that the user chose.
+    If `parent_id` is None, the program resumes before the first entry. `wanted_id` is the entry that the user chose.
     """
     fields = {"customType": CHECKOUT_TYPE, "data": {"checkout": wanted_id}}
     return AppendLine(type="custom", fields=fields, own_first=True, parent_id=parent_id, keep_mtime=False)
 
 
 def line_name(text: str) -> str:
-    """Clean a name as pi does: runs of line ends become one space, ends are trimmed.
+    """Return a name cleaned as pi does: line ends become spaces, and blanks at both ends are removed.
 
-    Unlike in pi, two more kinds of characters become spaces: all control characters, so that no terminal obeys them,
-    and U+2028 and U+2029, at which pi's own list would cut the line in two and lose the name.
+    Unlike in pi, control characters become spaces too, because a terminal would execute them. So do U+2028 and
+    U+2029, because pi's session list would split the line there and lose the name.
     """
     text = _SEPARATORS.sub(" ", _CONTROL.sub(" ", _LINE_ENDS.sub(" ", whole_characters(text))))
     return trim(text)
 
 
 def title_name(text: str) -> str:
-    """Clean a title as omp does: control characters become spaces, runs of spaces one, ends are trimmed."""
+    """Return a title cleaned as omp does: control characters become spaces, and superfluous spaces are removed."""
     return trim(_SPACES.sub(" ", _CONTROL.sub(" ", whole_characters(text))))
 
 
 def label_text(text: str) -> str:
-    """Clean a label: trim it, as the programs do, and remove control characters."""
+    """Return a label without blanks at its ends, as the programs store it, and with control characters as spaces."""
     return line_name(text)
 
 
 def whole_characters(text: str) -> str:
-    """Join halves of surrogate pairs; a lone half becomes U+FFFD."""
+    """Return a text in which surrogate pairs are joined into one character, and lone surrogates become U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

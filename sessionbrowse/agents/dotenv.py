@@ -1,18 +1,24 @@
-"""Read the `.env` files that omp reads at its start; they can name another store. Grammar: Node's `util.parseEnv`."""
+"""Parse the `.env` files that omp reads at its start, because they can change omp's session directories.
+
+The grammar is that of Node's `util.parseEnv`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 
-# Patterns are compiled at their first use, because few people have such files.
+# The patterns are strings, compiled at their first use, because few users have `.env` files for omp.
 _LINE = r"""(?mx)^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*
         (?: "(?P<double>[^"]*)" | '(?P<single>[^']*)' | `(?P<tick>[^`]*)` | (?P<bare>[^\r\n]*) )"""
 _REFERENCE = r"(\\)?\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))"
 
 
 def parse(content: bytes | None) -> dict[str, str]:
-    """Return the variables of a `.env` file; a variable `OMP_X` also sets `PI_X`, even if the file has a `PI_X`."""
+    """Return the variables of a `.env` file, as omp reads it: `OMP_X` also sets `PI_X`, and replaces the file's `PI_X`.
+
+    `content` None, for a missing file, gives no variables.
+    """
     values: dict[str, str] = {}
     for line in re.finditer(_LINE, content.decode("utf-8", "replace")) if content else ():
         values[line[1]] = _value(line)
@@ -21,7 +27,10 @@ def parse(content: bytes | None) -> dict[str, str]:
 
 
 def expand(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Replace `$NAME` and `${NAME}` in the values: by the environment's value, else by the value of an earlier line."""
+    """Replace `$NAME` and `${NAME}` in the values of a `.env` file, as omp does.
+
+    The replacement is the variable's value in the environment, else in an earlier line of the file, else nothing.
+    """
     expanded: dict[str, str] = {}
 
     def replace(reference: re.Match[str]) -> str:
@@ -36,7 +45,7 @@ def expand(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, s
 
 
 def layered(environ: Mapping[str, str], layers: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Add the variables of `.env` files to the environment; of a variable's values the first non-empty one wins."""
+    """Return the environment with the variables of `.env` files added; a variable gets its first non-empty value."""
     merged = dict(environ)
     for layer in layers:
         for name, value in layer.items():

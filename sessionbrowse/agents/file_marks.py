@@ -1,4 +1,4 @@
-"""Find marks in the beginning of a file: content that only one of the programs writes."""
+"""Find marks at the beginning of a session file; a mark is content that only one of the agent programs writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ HEAD_BYTES = 64 * 1024
 
 
 def marks_of_head(head: bytes) -> Marks:
-    """Return the marks in a file's first bytes; only line starts count, because messages may quote a mark."""
+    """Return the marks in the first bytes of a file; a mark is content that only one agent program writes.
+
+    Only the starts of lines are searched, because the text of a message may look like a mark.
+    """
     head = head.removeprefix(b"\xef\xbb\xbf")
     types = [
         (found[1].decode("ascii"), at)
@@ -39,7 +42,7 @@ def marks_of_head(head: bytes) -> Marks:
 
 
 _TYPE = re.compile(rb'[ \t\r]*\{[ \t]*"type"[ \t]*:[ \t]*"([a-z_]+)"')
-# Most lines are messages, which contain no mark of a program.
+# Most lines are messages. They are skipped, because no message shows which program wrote the file.
 _MESSAGE = b'{"type":"message"'
 _TRANSCRIPT = re.compile(rb'\s*\{[^\n]{0,200}?"schema"[ \t]*:[ \t]*"indus/transcript@1"')
 

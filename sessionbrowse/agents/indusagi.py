@@ -1,6 +1,7 @@
-"""indusagi: the directories of its sessions. Generation 1 (≤ 0.12.15) writes pi's format, later ones transcripts.
+"""indusagi: the directories of its sessions, for three generations of the program.
 
-Generations 1 and 2 share `~/.indusagi/agent/sessions`; the Python port and its framework use `~/.pindusagi`.
+Generation 1 (up to 0.12.15) writes pi's format, generations 2 and 3 write `indus/transcript@1`. Generations 1 and 2
+share `~/.indusagi/agent/sessions`; the Python port of indusagi and its framework use `~/.pindusagi`.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ BASE_DIR = "INDUSAGI_DIR"
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return the session roots of all generations, which name their projects' folders differently."""
+    """Return the session directories of all three generations of indusagi; each has one folder per project."""
     environ, home = around.environ, around.home
-    # Generation 1: an INDUSAGI_AGENT_DIR that is defined but empty hides INDUSAGI_CODING_AGENT_DIR.
+    # Generation 1 of indusagi ignores INDUSAGI_CODING_AGENT_DIR if INDUSAGI_AGENT_DIR is defined, even if it is empty.
     variable = OWN_DIR if OWN_DIR in environ else AGENT_DIR
     roots: list[tuple[str, str, dict[str, str]]] = []
     if environ.get(variable):
@@ -47,7 +48,7 @@ def places(around: Surroundings) -> list[Place]:
                     {BASE_DIR: _directory(around, base)} if base else {},
                 )
             )
-    # Generations 2 and 3 know only INDUSAGI_CODING_AGENT_DIR.
+    # Generations 2 and 3 of indusagi read only the variable INDUSAGI_CODING_AGENT_DIR.
     if environ.get(AGENT_DIR):
         roots.append(_named(around, AGENT_DIR))
     else:
@@ -62,17 +63,24 @@ def places(around: Surroundings) -> list[Place]:
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
-    """Return the folder name of a project in generation 1; the project's path is used as it is, even a relative one."""
+    """Return the name of a project's session folder in generation 1 of indusagi; a relative path stays relative."""
     return dashed_folder(cwd)
 
 
 def slug_of(cwd: str) -> str:
-    """Return the folder name in generations 2 and 3: every run of other characters than a-z, A-Z, 0-9 becomes `-`."""
+    """Return the name of a project's session folder in generations 2 and 3 of indusagi.
+
+    Characters other than a-z, A-Z and 0-9 are replaced by `-`, adjacent ones by a single `-`.
+    """
     return "--" + re.sub(r"[^A-Za-z0-9]+", "-", cwd).strip("-") + "--"
 
 
 def rename(name: str, _: bool) -> RenamePlan:
-    """Plan a new name; refuse an empty one, because indusagi would go on showing the older name (0.12.15)."""
+    """Return the plan that renames a session.
+
+    Raises:
+        RefusedWrite: the name is empty; indusagi 0.12.15 cannot clear a name and would keep showing the older one.
+    """
     if not name:
         raise RefusedWrite("indusagi cannot clear a name: it would go on showing the older one. Give it another name.")
     return name_entry(name)

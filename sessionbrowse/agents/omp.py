@@ -1,7 +1,7 @@
 """omp (oh-my-pi, `@oh-my-pi/pi-coding-agent`): the directories of its sessions. Rules of omp 18.2.3.
 
-Profiles, XDG directories and `.env` files decide the directories. All profiles are scanned, even those that the
-environment does not select now, because a changed variable is the usual reason for lost sessions.
+The directories depend on omp's profile, on XDG variables and on `.env` files. All profiles are scanned, not only the
+active one, because users lose sessions most often by changing a variable.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ProfileDirectories(Struct, frozen=True):
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return all profiles' directories: project folders, a flat one, records of sessions stored elsewhere, archives."""
+    """Return the session directories of all omp profiles, with archives and lists of sessions stored elsewhere."""
     around = msgspec.structs.replace(around, environ=effective_environment(around))
     stores = _stores(around)
     found = [_place(store, "projects", os.path.join(store.data, "sessions")) for store in stores]
@@ -74,7 +74,10 @@ def places(around: Surroundings) -> list[Place]:
 
 
 def effective_environment(around: Surroundings) -> dict[str, str]:
-    """Return the environment after omp has added the `.env` files of project, agent, config root and home."""
+    """Return the environment variables as omp sees them: with those from its `.env` files added.
+
+    omp reads `.env` in the project's directory, its agent directory, its configuration directory and the home.
+    """
     profile = active_profile(around.environ)
     first = _store(around, profile, around.environ)
     config_root = os.path.dirname(first.agent_dir) if profile else _config_root(around, around.environ)
@@ -90,12 +93,12 @@ def effective_environment(around: Surroundings) -> dict[str, str]:
 
 
 def active_profile(environ: Mapping[str, str]) -> str | None:
-    """Return the profile that the environment chooses; a defined `OMP_PROFILE`, even an empty one, decides."""
+    """Return the omp profile that `OMP_PROFILE` names, or, if it is not defined, `PI_PROFILE`; None is the default."""
     return profile_name(environ.get("OMP_PROFILE", environ.get("PI_PROFILE", "")))
 
 
 def profile_name(name: str) -> str | None:
-    """Return a valid name of a profile, else None: for an invalid name omp uses its default profile."""
+    """Return the name trimmed if it is a valid omp profile; None if it is not, as omp then uses its default profile."""
     name = name.strip()
     if name == "default" or not _PROFILE.fullmatch(name) or _DEVICE_NAME.fullmatch(name):
         return None
@@ -103,34 +106,41 @@ def profile_name(name: str) -> str | None:
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
-    """Return a project's folder name, whose form depends on the real path: below home, below `tmpdir`, or elsewhere."""
+    """Return the name of omp's session folder for a project.
+
+    The name depends on the project's path with symlinks resolved: below the home directory, below `tmpdir`, or
+    elsewhere.
+    """
     path = _real(absolute(cwd, around.cwd))
     for start, prefix in ((around.home, "-"), (around.tmpdir, "-tmp")):
         below = os.path.relpath(path, _real(start))
         if below == ".":
             return prefix
-        # omp only tests for a leading "..", so it takes a folder named "..x" for one outside.
+        # omp only tests for a leading "..", so it treats a project in a folder named "..x" as one outside of home.
         if not below.startswith(".."):
             return f"{prefix.rstrip('-')}-{dashes(below)}"
     return dashed_folder(path)
 
 
 def owns_folder_form(name: str) -> bool:
-    """Tell whether a folder's name has one of omp's forms; only `--…--` is also used by other programs."""
+    """Return True if omp may have given a project folder this name; other programs use only names like `--…--`."""
     return is_dashed_folder(name) or is_omp_folder(name)
 
 
 def companions(path: str | Path) -> list[Path]:
-    """Return a session's artifact folder, leftovers of rewrites and lock files, but no blobs, which sessions share."""
+    """Return the files that belong to one omp session: its artifact folder, lock files, and leftovers of rewrites.
+
+    Blobs are not included, because sessions share them.
+    """
     name = re.escape(Path(path).name)
     stem = Path(path).stem
-    # Backups are included, because omp up to 18.2 would restore a deleted session from its backup.
+    # Backup files are among the leftovers: omp up to 18.2 would restore a deleted session from its backup.
     leftover = re.compile(rf"\.{name}\.(?:[0-9a-f]{{16}}\.tmp|lock(?:\.os)?)|{name}\.[0-9a-f]{{16}}\.bak")
     return beside(path, lambda other: other == stem or bool(leftover.fullmatch(other)))
 
 
 def runtime_directories(around: Surroundings) -> RuntimeDirectories:
-    """Return the directories in which running omps of all profiles record processes and terminals (omp 17 … 18)."""
+    """Return the directories in which running omp processes record themselves and their terminals (omp 17 … 18)."""
     around = msgspec.structs.replace(around, environ=effective_environment(around))
     root = _config_root(around, around.environ)
     names = _profile_names(around)
@@ -148,7 +158,10 @@ def runtime_directories(around: Surroundings) -> RuntimeDirectories:
 
 
 def rename(title: str, has_slot: bool) -> RenamePlan:
-    """Plan a new title, marked as the user's. An empty title is not marked, so omp may generate one (omp 18)."""
+    """Return the plan to write a new title into the title slot, marked as set by the user.
+
+    An empty title gets no such mark, so omp may generate one (omp 18).
+    """
     source: Source | None = "user" if title else None
     return OverwriteSlot(title=title, source=source) if has_slot else InsertSlot(title=title, source=source)
 
@@ -157,7 +170,7 @@ def _real(path: str) -> str:
     try:
         return os.path.realpath(path, strict=True)
     except (OSError, ValueError):
-        # A header may name a directory that no disk can have: NUL, half a surrogate pair.
+        # The directory in a session's header may be impossible on any disk: it may contain NUL or a lone surrogate.
         return path
 
 
@@ -166,7 +179,7 @@ def _stores(around: Surroundings) -> list[ProfileDirectories]:
     profile = active_profile(environ)
     without = {name: value for name, value in environ.items() if name not in (AGENT_DIR, DATA_HOME, STATE_HOME)}
     stores = [_store(around, profile, environ), _store(around, None, environ)]
-    # Scan also the directories that omp used before XDG variables or the agent directory were set.
+    # Include the directories that omp used before the user set XDG variables or the agent directory.
     stores += [_store(around, None, {**without, **_xdg(environ)}), _store(around, None, without)]
     for name in _profile_names(around):
         stores.append(_store(around, name, environ))
@@ -184,7 +197,7 @@ def _store(around: Surroundings, profile: str | None, environ: Mapping[str, str]
     inherited = profile_name(environ.get("PI_PROFILE", ""))
     if profile or (inherited and override == os.path.join(root, "profiles", inherited, "agent")):
         override = ""
-    # Unlike pi, omp does not expand "~" in this variable.
+    # Unlike pi, omp does not expand "~" in PI_CODING_AGENT_DIR.
     agent_dir = absolute(override, around.cwd) if override else default
     xdg = _xdg(environ) if agent_dir == default and around.platform in ("linux", "darwin") else {}
     data = _xdg_directory(around, xdg.get(DATA_HOME), profile)
@@ -205,7 +218,7 @@ def _env(
     data_home: str | None,
     environ: Mapping[str, str],
 ) -> dict[str, str]:
-    """Return the variables that make omp use a store that the environment does not select now."""
+    """Return the environment variables that must be set for omp to use the directories of a profile."""
     env: dict[str, str] = {}
     real = around.environ
     if profile:
@@ -226,7 +239,7 @@ def _env(
 
 
 def _config_root(around: Surroundings, environ: Mapping[str, str]) -> str:
-    # omp joins the paths with Node's `path.join`, so even an absolute PI_CONFIG_DIR lies below the home directory.
+    # omp joins the paths with Node's `path.join`, so even an absolute PI_CONFIG_DIR is below the home directory.
     return os.path.normpath(os.path.join(around.home, (environ.get(CONFIG_DIR) or ".omp").lstrip("/")))
 
 
@@ -235,7 +248,7 @@ def _xdg(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _xdg_directory(around: Surroundings, base: str | None, profile: str | None) -> str | None:
-    """Return omp's directory below an XDG base, which counts only if it exists."""
+    """Return omp's directory below an XDG base directory; None if it does not exist, as omp then does not use it."""
     if not base:
         return None
     directory = os.path.join(absolute(base, around.cwd), "omp", *(("profiles", profile) if profile else ()))

@@ -25,7 +25,7 @@ SETTINGS = os.path.join(".pi", "settings.json")
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return the root that has one folder per project, and every directory that a variable or setting names."""
+    """Return pi's session directories: the default one, and all that environment variables or settings name."""
     agent_dir, env = agent_directory(around)
     source = AGENT_DIR if env else "default"
     found = [Place("pi", os.path.join(agent_dir, "sessions"), "projects", source, env, agent_dir)]
@@ -39,7 +39,7 @@ def places(around: Surroundings) -> list[Place]:
 
 
 def agent_directory(around: Surroundings) -> tuple[str, dict[str, str]]:
-    """Return pi's own directory and the variable that led to it; an empty variable counts as unset."""
+    """Return pi's agent directory, and the variable `PI_CODING_AGENT_DIR` if it is set and not empty."""
     value = around.environ.get(AGENT_DIR)
     path = configured_path(value, around.home) if value else None
     if path is None:
@@ -49,7 +49,10 @@ def agent_directory(around: Surroundings) -> tuple[str, dict[str, str]]:
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
-    """Return the folder name of a project, made from its absolute path, with symlinks kept; paths may share a name."""
+    """Return the name of pi's session folder for a project, made from the project's absolute path.
+
+    Symlinks are not resolved. Different paths can give the same name.
+    """
     return dashed_folder(absolute(configured_path(cwd, around.home) or cwd, around.cwd))
 
 

@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     is_program = argv is None
     if is_program and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # Ctrl+C ends this process at once; `cli.interrupts` says why.
+        # Ctrl+C must end this process at once; `cli.interrupts` explains the reason.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     words = sys.argv[1:] if argv is None else argv
     has_output = sys.stdout is not None
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 3 if arguments.command == "pick" else 1
         is_program &= arguments.command not in INTERFACES
         if is_program:
-            # A command is short and makes little garbage, so collecting the garbage is a waste of time.
+            # A command runs briefly and leaves little garbage, so garbage collection would only cost time.
             gc.set_threshold(100_000)
         if _may_be_unfinished():
             from sessionbrowse.cli.unfinished_changes import note_unfinished
@@ -98,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 1
         if argv is not None:
             raise
-        # An error's message may quote a session, so even a traceback is cleaned.
+        # A traceback may quote text of a session file, so control characters are removed before it is printed.
         import traceback
 
         from sessionbrowse.text import clean_lines
@@ -106,16 +106,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\n".join(clean_lines(traceback.format_exc().rstrip("\n"))), file=sys.stderr)
         return 1
     if is_program:
-        # A normal shutdown of the interpreter takes a tenth of the run time of `list`.
+        # A normal shutdown of the interpreter would take a tenth of the run time of `list`.
         sys.stderr.flush()
         os._exit(status)
     return status
 
 
 def _has_said_shortage(error: Exception, *, ends: bool) -> bool:
-    """Print the sentence of an error for lack of memory, threads or files; return False for other errors.
+    """Print a sentence if the error means a lack of memory, threads or open files; return False for other errors.
 
-    With `ends` the process ends here: the clean-up of objects that are half made would print tracebacks.
+    With `ends` the process exits here, because cleaning up half-initialised objects would print tracebacks.
     """
     from sessionbrowse.errors import shortage_sentence
 
@@ -129,7 +129,7 @@ def _has_said_shortage(error: Exception, *, ends: bool) -> bool:
 
 
 def _may_be_unfinished() -> bool:
-    """Tell whether the journal may hold a change that was cut off, without decoding it (1 ms per megabyte)."""
+    """Return True if the journal may contain a change that began but did not end (1 ms per megabyte of journal)."""
     import re
     import stat
 
@@ -152,7 +152,7 @@ def _is_written() -> bool:
     try:
         sys.stdout.flush()
     except OSError:
-        # The reader is gone (`| head`) or the disk is full; Python's own flush at exit must not fail again.
+        # The reader has exited (`| head`) or the disk is full, and Python's own flush at exit would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True
@@ -170,7 +170,7 @@ def _run_of(command: str | None) -> Callable[[argparse.Namespace], int]:
 
 def _browse() -> int:
     """Open the terminal interface. This path avoids argparse, whose import is slow."""
-    # Imports make no garbage, but searching for it takes a tenth of the start-up time.
+    # Imports leave no garbage, but the garbage collector would take a tenth of the start-up time.
     gc.disable()
     from sessionbrowse.cli.commands.interface import browse
 

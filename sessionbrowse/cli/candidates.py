@@ -1,6 +1,7 @@
-"""The words that complete a command line, for the hidden command `__complete`, which the shells' scripts call.
+"""Complete a command line, for the hidden command `__complete`, which the shells' completion scripts call.
 
-The last word is the one to complete. Sessions and entries come from the index only; nothing is written.
+The last word of the command line is the one to complete. Sessions and entries are read from the index only, and
+nothing is written.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from sessionbrowse.store.index.rows import ListRow
 
 FILES, DIRECTORIES = ":files", ":directories"
-"""The words by which a script is asked to offer files or directories itself."""
+"""Words printed instead of completions; for them the shell's script offers its own file or directory names."""
 _MOST = 100
 _TITLE_CELLS = 50
 _KINDS = {
@@ -32,40 +33,40 @@ _KINDS = {
     **dict.fromkeys(("ref", "refs", "session"), "sessions"),
     **dict.fromkeys(("entry", "at", "drop", "left", "right", "open_leaf"), "entries"),
 }
-"""The kind of value of an argument, by its name; others take their choices, or words that nobody can guess."""
+"""Kind of value (files, sessions, …) by name of the argument. Other arguments are completed from their `choices`."""
 
 
 class Completion(Struct, frozen=True):
-    """A word that may stand there, and what it means."""
+    """A possible completion of the last word, and a short description of the completion."""
 
     word: str
     meaning: str = ""
 
 
 class _Typed(Struct):
-    """The words before the one to complete, sorted out."""
+    """The words before the one to complete, split into options and arguments."""
 
     parser: argparse.ArgumentParser
     roots: list[str] = []
     agents: list[str] = []
     values: list[str] = []
-    """The words of the command that belong to no option."""
+    """The command's positional arguments: words that are neither options nor values of options."""
     open_option: argparse.Action | None = None
-    """The option whose value is to be completed."""
+    """The option whose value is the word to complete; None if that word is not the value of an option."""
 
 
 def candidates(words: Sequence[str]) -> list[Completion]:
-    """Return the words that may stand in the place of the last one."""
+    """Return the possible completions of the last word of a command line."""
     joined = _joined(words)
     command = _command(joined[:-1])
-    # Without a command yet, the parser needs no command: each would import its module.
+    # Before a command is typed, a parser of the global options suffices; commands would import their modules.
     typed = _sorted_out(make_parser(command or "--version"), joined[:-1], command)
     last = joined[-1] if joined else ""
     option, equals, value = last.partition("=")
     if equals and last.startswith("--") and typed.open_option is None:
         action = typed.parser._option_string_actions.get(option)
         found = list(_values(action, typed, value)) if action is not None else []
-        # bash has split the word at its equals sign, and takes what stands after it.
+        # bash splits `--agent=omp` at the equals sign, and replaces only the part after the sign.
         before = "" if "=" in words else f"{option}="
         return [one if one.word.startswith(":") else Completion(before + one.word, one.meaning) for one in found]
     if typed.open_option is not None:
@@ -86,7 +87,7 @@ def candidates(words: Sequence[str]) -> list[Completion]:
 
 
 def _command(words: Sequence[str]) -> str | None:
-    """Return the command among the words; the value of an option before it, such as a directory, is none."""
+    """Return the command among the words, None if there is none; values of options before the command are skipped."""
     is_value = False
     for word in words:
         if not is_value and not word.startswith("-"):
@@ -96,7 +97,7 @@ def _command(words: Sequence[str]) -> str | None:
 
 
 def _joined(words: Sequence[str]) -> list[str]:
-    """Return the words as typed; bash splits `--agent=omp` at its equals sign."""
+    """Return the words with options such as `--agent=omp`, which bash splits at the equals sign, joined again."""
     joined: list[str] = []
     for word in words:
         if joined and (word == "=" or joined[-1].endswith("=")) and joined[-1].startswith("--"):
@@ -141,7 +142,7 @@ def _sorted_out(parser: argparse.ArgumentParser, words: Sequence[str], command: 
 
 
 def _values(action: argparse.Action, typed: _Typed, begun: str) -> Iterator[Completion]:
-    """Yield what may be the value of an option or argument."""
+    """Yield the values of an option or argument that begin with `begun`."""
     kind = _KINDS.get(action.dest) or _KINDS.get(action.dest.removesuffix("s"))
     if action.choices is not None:
         yield from (Completion(str(one)) for one in action.choices if str(one).startswith(begun))
@@ -157,7 +158,7 @@ def _values(action: argparse.Action, typed: _Typed, begun: str) -> Iterator[Comp
 
 
 def _sessions(typed: _Typed, begun: str) -> Iterator[Completion]:
-    """Yield the sessions whose id begins so, newest first; then those whose name does."""
+    """Yield session ids that begin with `begun`, newest session first; if there are none, names that begin with it."""
     index = _index()
     if index is None:
         return
@@ -189,7 +190,7 @@ def _index() -> Index | None:
 
 
 def _rows(index: Index, typed: _Typed) -> Iterator[ListRow]:
-    """Yield the rows of the sessions that a command would find, without those that lists hide."""
+    """Yield the index rows of the sessions that the typed roots and agents select, without hidden sessions."""
     from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings
     from sessionbrowse.store.index.rows import read_overview, read_rows
 
@@ -206,7 +207,7 @@ def _rows(index: Index, typed: _Typed) -> Iterator[ListRow]:
 
 
 def _entries(typed: _Typed, reference: str, begun: str) -> Iterator[Completion]:
-    """Yield labels and entry ids of the session that REF names."""
+    """Yield labels and entry ids that begin with `begun`, of the session that `reference` names."""
     from sessionbrowse.store.index.indexed_session import session_from_index
 
     index = _index()

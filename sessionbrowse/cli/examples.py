@@ -1,38 +1,38 @@
-"""Examples of each command: a line to type, and what it does; for `--help`, `docs/commands.md` and the man page."""
+"""Examples of each command, as pairs of command line and description: for `--help`, `docs/commands.md`, man page."""
 
 from __future__ import annotations
 
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "list": (
-        ("sessionbrowse list --cwd . --under", "sessions of this directory and those below"),
-        ("sessionbrowse list flaky test --limit 5", "the five sessions that fit best"),
+        ("sessionbrowse list --cwd . --under", "sessions of this directory and of directories below it"),
+        ("sessionbrowse list flaky test --limit 5", "the five sessions that match best"),
         ("sessionbrowse list --json | jq -r '.[0].path'", "the newest session's file"),
-        ("sessionbrowse list --cwd ~/old --null | xargs -0 ls -l", "files of the sessions of a directory"),
+        ("sessionbrowse list --cwd ~/old --null | xargs -0 ls -l", "the session files of a directory"),
     ),
-    "projects": (("sessionbrowse projects --since 7d", "the projects of this week"),),
-    "labels": (("sessionbrowse labels jwt --since 2026-11-01", "labels whose text, name or entry has this word"),),
+    "projects": (("sessionbrowse projects --since 7d", "projects with activity in the last 7 days"),),
+    "labels": (("sessionbrowse labels jwt --since 2026-11-01", "labels with this word in label, name or entry"),),
     "stats": (
         ("sessionbrowse stats --by model --since 7d", "what each model cost this week"),
-        ("sessionbrowse stats --by month --csv", "a table for a spreadsheet"),
+        ("sessionbrowse stats --by month --csv", "cost of each month as CSV, for a spreadsheet"),
     ),
     "search": (
-        ("sessionbrowse search '\"flaky test\" role:user'", "your own prompts with this phrase"),
-        ("sessionbrowse search re:time.?out --sort newest", "a pattern, newest first"),
-        ("sessionbrowse search branch:abandoned jwt", "only in branches that were left"),
+        ("sessionbrowse search '\"flaky test\" role:user'", "your own prompts that contain this phrase"),
+        ("sessionbrowse search re:time.?out --sort newest", "search for a regular expression, newest first"),
+        ("sessionbrowse search branch:abandoned jwt", "search only in abandoned branches"),
     ),
     "show": (("sessionbrowse show latest", "the newest session"),),
     "tree": (
         ("sessionbrowse tree latest --filter user-only", "your prompts, as a tree"),
-        ("sessionbrowse tree latest --ids", "entries with the ids that label, checkout and diff take"),
+        ("sessionbrowse tree latest --ids", "the tree with entry ids, for label, checkout and diff"),
     ),
     "context": (
-        ("sessionbrowse context latest", "what the model would receive now"),
+        ("sessionbrowse context latest", "the messages that the model would receive now"),
         ("sessionbrowse context latest --json | jq .tokens", "its estimated size"),
     ),
-    "diff": (("sessionbrowse diff latest 4f2a 8b18", "two branches, by entries on them"),),
+    "diff": (("sessionbrowse diff latest 4f2a 8b18", "compare two branches, each named by an entry on it"),),
     "resume": (
-        ("sessionbrowse resume latest", "go on with the newest session"),
-        ("sessionbrowse resume 01a2 --at jwt-works --print", "the commands to go on from a label"),
+        ("sessionbrowse resume latest", "resume the newest session"),
+        ("sessionbrowse resume 01a2 --at jwt-works --print", "print the commands that resume at a label"),
     ),
     "rename": (
         ('sessionbrowse rename latest "Checkout page"', "name the newest session"),
@@ -42,60 +42,60 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("sessionbrowse label latest 4f2a before-refactoring", "label an entry"),
         ("sessionbrowse label latest before-refactoring --clear", "remove the label"),
     ),
-    "checkout": (("sessionbrowse checkout latest jwt-works", "let the agent resume at a label"),),
-    "fork": (("sessionbrowse fork latest --at 4f2a --cwd ~/other", "copy a path to a session of another directory"),),
-    "delete": (("sessionbrowse delete 01a2 01b7", "two sessions to the trash, after a question"),),
+    "checkout": (("sessionbrowse checkout latest jwt-works", "make the agent resume at a label"),),
+    "fork": (("sessionbrowse fork latest --at 4f2a --cwd ~/other", "fork a session up to an entry, into ~/other"),),
+    "delete": (("sessionbrowse delete 01a2 01b7", "move two sessions to the trash, after confirmation"),),
     "restore": (
         ("sessionbrowse restore --list", "deleted sessions"),
-        ("sessionbrowse restore 01a2", "one of them back to its place"),
+        ("sessionbrowse restore 01a2", "restore one deleted session"),
     ),
-    "archive": (("sessionbrowse archive 01a2", "take a session out of the agent's list"),),
-    "unarchive": (("sessionbrowse unarchive 01a2", "put it back"),),
-    "relocate": (("sessionbrowse relocate ~/shop ~/code/shop --dry-run", "the sessions of a moved project"),),
+    "archive": (("sessionbrowse archive 01a2", "hide a session from the agent's list"),),
+    "unarchive": (("sessionbrowse unarchive 01a2", "put the session back into the list"),),
+    "relocate": (("sessionbrowse relocate ~/shop ~/code/shop --dry-run", "list the sessions that would be moved"),),
     "undo": (
         ("sessionbrowse undo", "undo the last change"),
-        ("sessionbrowse undo --list", "the changes that can be undone"),
+        ("sessionbrowse undo --list", "list the changes that can be undone"),
     ),
     "prune": (
-        ("sessionbrowse prune 01a2 --abandoned --keep-labeled --to copy.jsonl", "a copy of the active branch"),
-        ("sessionbrowse prune 01a2 --drop 4f2a --in-place --dry-run", "see what would go with a branch"),
+        ("sessionbrowse prune 01a2 --abandoned --keep-labeled --to copy.jsonl", "keep active and labelled branches"),
+        ("sessionbrowse prune 01a2 --drop 4f2a --in-place --dry-run", "show what dropping a branch would remove"),
     ),
-    "shrink": (("sessionbrowse shrink 01a2 --images --results-over 64K --to small.jsonl", "a copy that is small"),),
+    "shrink": (("sessionbrowse shrink 01a2 --images --results-over 64K --to small.jsonl", "a copy of smaller size"),),
     "doctor": (
-        ("sessionbrowse doctor", "damage in all sessions; status 1 if there is any"),
-        ("sessionbrowse doctor 01a2 --repair-to mended.jsonl", "a mended copy"),
+        ("sessionbrowse doctor", "print the damage of all sessions; exit status 1 if any"),
+        ("sessionbrowse doctor 01a2 --repair-to mended.jsonl", "write a repaired copy"),
     ),
     "cleanup": (
-        ("sessionbrowse cleanup --dry-run", "sessions to clean up, each with its reason"),
-        ("sessionbrowse cleanup --kind old --kind large", "only those, to the trash after a question"),
+        ("sessionbrowse cleanup --dry-run", "list the sessions to clean up, each with a reason"),
+        ("sessionbrowse cleanup --kind old --kind large", "move only old and large sessions, after confirmation"),
     ),
     "redact": (
-        ("sessionbrowse redact 01a2 --to masked.jsonl --dry-run", "see what would be masked"),
-        ("sessionbrowse redact 01a2 --to masked.jsonl", "review each row, then write the copy"),
+        ("sessionbrowse redact 01a2 --to masked.jsonl --dry-run", "print the secrets and names that would be masked"),
+        ("sessionbrowse redact 01a2 --to masked.jsonl", "review each secret, then write the masked copy"),
     ),
     "export": (
-        ("sessionbrowse export latest --format html -o session.html", "a page for the browser"),
-        ("sessionbrowse export 01a2 --at jwt-works --format markdown", "one branch as Markdown"),
+        ("sessionbrowse export latest --format html -o session.html", "export a session as a web page"),
+        ("sessionbrowse export 01a2 --at jwt-works --format markdown", "export the path up to a label as Markdown"),
     ),
     "index": (
-        ("sessionbrowse index", "read all sessions once"),
-        ("sessionbrowse index --rebuild --tools", "make the output of tools searchable too"),
+        ("sessionbrowse index", "read all sessions into the index"),
+        ("sessionbrowse index --rebuild --tools", "rebuild the index with tool calls and results"),
     ),
     "pick": (
         ('path=$(sessionbrowse pick) && pi --session "$path"', "choose a session and start pi on it"),
         ("sessionbrowse pick --entry --json", "choose an entry"),
     ),
-    "integrate": (("sessionbrowse integrate pi --print", "see what would be installed"),),
+    "integrate": (("sessionbrowse integrate pi --print", "print the files that would be installed"),),
     "shell": (('eval "$(sessionbrowse shell bash)"', "Ctrl+X s opens the browser in the shell"),),
-    "config": (("sessionbrowse config --example > ~/.config/sessionbrowse/config.toml", "begin a settings file"),),
-    "completion": (("source <(sessionbrowse completion bash)", "complete commands, sessions and labels"),),
+    "config": (("sessionbrowse config --example > ~/.config/sessionbrowse/config.toml", "create a settings file"),),
+    "completion": (("source <(sessionbrowse completion bash)", "complete commands, sessions and labels with Tab"),),
     "demo": (
-        ("sessionbrowse demo", "try everything without risk"),
-        ("sessionbrowse demo --to sample", "keep the sample sessions, for scripts of your own"),
+        ("sessionbrowse demo", "try the browser on sample sessions"),
+        ("sessionbrowse demo --to sample", "write the sample sessions to a folder and keep them"),
     ),
 }
 
 
 def shown(command: str) -> str:
-    """Return the examples of a command as lines for its help: each with what it does above it; "" if there are none."""
+    """Return a command's examples for its help, each command line below its description; "" without examples."""
     return "\n".join(f"  # {does}\n  {typed}" for typed, does in EXAMPLES.get(command, ()))

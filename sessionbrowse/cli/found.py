@@ -1,4 +1,4 @@
-"""Print the results of a search: JSON within a number of characters, or text in groups, one for each session."""
+"""Print the results of a search: as JSON of limited length, or as text with the hits grouped by session."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
 
 
 def documents_of(sessions: Sequence[RankedSession], fields: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the hits of sessions as JSON documents; `fields` are the keys to print, all if it is empty."""
+    """Return the hits of sessions as JSON documents; `fields` are the keys to keep, all keys if `fields` is empty."""
     documents = [hit_document(hit) for session in sessions for hit in session.hits]
     return [{key: each[key] for key in fields} for each in documents] if fields else documents
 
 
 def fitted_json(documents: Sequence[dict[str, Any]], most: int | None, note: Callable[[str], None]) -> str:
-    """Return documents as one JSON array of at most `most` characters: hits are dropped, then a snippet is cut."""
+    """Return documents as a JSON array of at most `most` characters; the last hits or a snippet's end are dropped."""
     texts = [json_exact(each) for each in documents]
     if most is None or sum(map(len, texts)) + len(texts) + 1 <= most:
         return "[" + ",".join(texts) + "]"
@@ -49,7 +49,7 @@ def fitted_json(documents: Sequence[dict[str, Any]], most: int | None, note: Cal
 
 
 def text_of(sessions: Sequence[RankedSession], home: str, *, bold: bool) -> list[str]:
-    """Return the lines for sessions: a head with title, age, agent, directory and id, and below it the hits."""
+    """Return text lines: for each session a heading (name, age, agent, directory, id), then the session's hits."""
     now = time.time() * 1000
     width = max((len(hit.entry_id or "") for session in sessions for hit in session.hits), default=0)
     lines: list[str] = []
@@ -77,13 +77,13 @@ def text_of(sessions: Sequence[RankedSession], home: str, *, bold: bool) -> list
 
 
 def write_fitted(text: str, most: int | None) -> None:
-    """Write a text and a newline; the newline is left out where it would exceed `most` characters."""
+    """Write a text and a newline to stdout, without the newline if it would exceed `most` characters."""
     end = "\n" if most is None or len(text) < most else ""
     sys.stdout.buffer.write((text + end).encode("utf-8", "backslashreplace"))
 
 
 def fitted_lines(lines: Sequence[str], most: int | None) -> str:
-    """Return as many whole lines as fit into `most` characters."""
+    """Return the first lines, joined, as many complete lines as fit into `most` characters."""
     if most is None:
         return "\n".join(lines)
     kept, length = 0, -1
@@ -94,7 +94,7 @@ def fitted_lines(lines: Sequence[str], most: int | None) -> str:
 
 
 def _marked(hit: Hit, bold: bool) -> str:
-    """Return the snippet with its matches in bold; its parts are cleaned one by one, because that changes lengths."""
+    """Return the snippet with matches in bold; control characters are removed part by part, as that shifts offsets."""
     if not bold:
         return clean(hit.snippet)
     parts: list[str] = []

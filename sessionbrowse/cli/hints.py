@@ -1,4 +1,4 @@
-"""Hints after an error: the command or option that helps."""
+"""Hints that follow an error message: the command or option that helps the user."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ _HINTS: dict[type[SessionBrowseError], str] = {
 
 
 def with_hint(error: SessionBrowseError) -> str:
-    """Return an error's sentence, followed by a hint if there is one for this kind of error."""
+    """Return an error's sentence, followed by the hint for this type of error if there is one."""
     hint = _HINTS.get(type(error))
     return error.sentence if hint is None else f"{error.sentence} {hint}"

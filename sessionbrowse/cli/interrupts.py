@@ -1,7 +1,7 @@
-"""Ctrl+C on the command line: it ends the process at once, except while a change is made, which cleans up first.
+"""Ctrl+C on the command line: it ends the process at once, except during a change, which cleans up first.
 
-Reading commands leave nothing behind. Python's own reaction, an exception at any moment, would print a traceback
-during imports and at the exit, and crash msgspec while it prepares a decoder.
+Commands that only read have nothing to clean up. Python's own handler raises an exception at any moment: it would
+print a traceback during imports and at exit, and crash msgspec while msgspec prepares a decoder.
 """
 
 from __future__ import annotations

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 Document = TypeVar("Document")
 
 _MOST_COLUMNS, _LEAST_COLUMNS = 40, 8
-"""Width to which a table's columns are cut: at first, and on a narrow terminal."""
+"""Maximum width of a table's columns: 40, and on a narrow terminal less, down to 8."""
 _TEXT_COLUMNS = 24
-"""Width that the column of texts keeps, if its texts are that long."""
+"""Minimum width of a table's stretching text column, unless all its texts are shorter."""
 _GAP_COLUMNS = 2
 _SAID_CHARACTERS = 200
-"""Maximum number of characters of a prompt or an answer in a line."""
+"""Maximum number of characters of a prompt or an answer that is printed in one line."""
 MOST_INDENTATION = 120
-"""Maximum width of the tree lines before a row, in columns."""
+"""Maximum width of the lines that draw the tree in front of a row, in columns."""
 
 
 def print_json(document: object) -> None:
@@ -45,13 +45,13 @@ def print_json(document: object) -> None:
 
 
 def print_either(as_json: bool, document: Document, print_text: Callable[[Document], None]) -> int:
-    """Print a document as JSON or as text, and return the exit status of success."""
+    """Print a document as JSON or as text, and return the exit status 0."""
     (print_json if as_json else print_text)(document)
     return 0
 
 
 def print_json_list(documents: Iterable[object]) -> None:
-    """Print a list as `print_json` does, one item at a time."""
+    """Print a list as one JSON array, item by item, so that the whole text is never in memory."""
     write = sys.stdout.buffer.write
     between = b"["
     for document in documents:
@@ -65,7 +65,7 @@ def _json_bytes(document: object) -> bytes:
 
 
 def note(sentence: str) -> None:
-    """Print one sentence on stderr."""
+    """Print one sentence on stderr, after the program's name and without control characters."""
     print(f"sessionbrowse: {clean(sentence)}", file=sys.stderr)
 
 
@@ -75,7 +75,7 @@ def warn(skipped: Skipped) -> None:
 
 
 def noting_once(told: list[str] | None = None) -> Callable[[str], None]:
-    """Return a function that prints a sentence on stderr, each only once; `told` collects the sentences."""
+    """Return a function that prints sentences on stderr but repeats none; `told` collects the printed sentences."""
     said = [] if told is None else told
 
     def note_once(sentence: str) -> None:
@@ -87,19 +87,19 @@ def noting_once(told: list[str] | None = None) -> Callable[[str], None]:
 
 
 def warning_once() -> Callable[[Skipped], None]:
-    """Return a function like `warn` that names each file or directory only once."""
+    """Return a function like `warn` that does not repeat a warning."""
     note_once = noting_once()
     return lambda skipped: note_once(f"{clean(skipped.path)}: {skipped.reason}")
 
 
 def print_paths(paths: Iterable[str]) -> None:
-    """Print paths as they are, a NUL byte after each, for `xargs -0`."""
+    """Print paths unchanged, with a NUL byte after each path, for `xargs -0`."""
     for path in paths:
         sys.stdout.buffer.write(os.fsencode(path) + b"\0")
 
 
 def print_sessions(summaries: Sequence[Summary], home: str) -> None:
-    """Print one row for each session."""
+    """Print a table with one row for each session."""
     now = time.time() * 1000
     rows = [
         (
@@ -123,17 +123,17 @@ def print_sessions(summaries: Sequence[Summary], home: str) -> None:
 
 
 def short_id(session_id: str | None) -> str:
-    """Return an id for a table: on a terminal its beginning, which is enough to name a session; whole into a pipe."""
+    """Return a session id for a table: on a terminal its first 13 characters, enough to name a session."""
     return (session_id or "")[: 13 if sys.stdout.isatty() else None]
 
 
 def print_keys(rows: Sequence[tuple[str, str, str]]) -> None:
-    """Print one row for each command of the interface: id, keys, help."""
+    """Print a table with one row for each command of the terminal interface: id, keys, help."""
     print_table(("command", "keys", "does"), rows, right=(), stretch=2)
 
 
 def print_projects(documents: Iterable[dict[str, Any]], home: str) -> None:
-    """Print one row for each directory."""
+    """Print a table with one row for each working directory."""
     now = time.time() * 1000
     rows = [
         (
@@ -163,7 +163,7 @@ def print_show(document: dict[str, Any]) -> None:
         ("file", document["path"]),
         ("directory", document["cwd"] or "(none)"),
         ("leaf", document["leaf_id"] or "(none)"),
-        ("branches", f"{max(1, len(document['leaf_ids'])):,}; entries on the active one: {len(document['branch']):,}"),
+        ("branches", f"{max(1, len(document['leaf_ids'])):,}; entries on active branch: {len(document['branch']):,}"),
         ("entries", ", ".join(f"{count} {kind}" for kind, count in types.items()) or "none"),
     ]
     facts += [("label", f"{label} → {entry_id}") for entry_id, label in document["labels"].items()]
@@ -177,17 +177,17 @@ def print_show(document: dict[str, Any]) -> None:
 
 
 def can_ask() -> bool:
-    """Return True if a question can be asked and answered in the terminal."""
+    """Return True if stdin and stderr are terminals, so that the user can be asked a question."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def not_confirmed(done: str) -> str:
-    """Return the error for a change that was not confirmed; `--yes` is named only where nobody could be asked."""
+    """Return the error for a change that the user did not confirm; without a terminal it suggests `--yes`."""
     return f"Nothing was {done}." + ("" if can_ask() else " Without a terminal to confirm on, add --yes.")
 
 
 def print_tree(session: Session, filter_name: str, home: str, ids: bool = False) -> None:
-    """Print the rows of a tree as the agent draws them; with `ids` each after its entry's id."""
+    """Print the rows of a session's tree as the agent draws them; with `ids` each row begins with its entry's id."""
     from sessionbrowse.model.tree import rows as tree
 
     for row in tree.rows(session, filter_name):
@@ -201,12 +201,12 @@ def print_tree(session: Session, filter_name: str, home: str, ids: bool = False)
 
 
 def _narrowed(prefix: str) -> str:
-    """Shorten the tree lines of a row by leaving out the outermost ones; deep trees would need thousands of columns."""
+    """Shorten the lines that draw the tree in front of a row; a deep tree would need thousands of columns."""
     return prefix if len(prefix) <= MOST_INDENTATION else "… " + prefix[len(prefix) - MOST_INDENTATION :]
 
 
 def print_context(document: dict[str, Any]) -> None:
-    """Print the messages of a context, then the entries that are left out."""
+    """Print the messages of a context, then the entries that the context omits, with the reasons."""
     model = document["model"]
     named = f"{model['provider']}/{model['model_id']}" if model else "no model"
     _print(clean(f"{named} · thinking {document['thinking_level']} · about {tokens(document['tokens'])} tokens"))
@@ -259,7 +259,7 @@ def print_comparison(document: dict[str, Any]) -> None:
 
 
 def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:
-    """Print one row for each checkpoint."""
+    """Print a table with one row for each label."""
     now = time.time() * 1000
     rows = [
         (
@@ -282,7 +282,7 @@ def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:
 
 
 def print_changes(changes: Iterable[tuple[str, int | None, str, str, str, str]]) -> None:
-    """Print one row for each change that can be undone: id, time in ms, kind, summary, file, agent."""
+    """Print a table of changes that can be undone; `changes` has id, time in ms, kind, summary, file, agent."""
     now = time.time() * 1000
     rows = [
         (change_id, age(at, now), verb, clean(summary), agent, clean(path))
@@ -292,7 +292,7 @@ def print_changes(changes: Iterable[tuple[str, int | None, str, str, str, str]])
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines of text without control characters."""
+    """Print lines on stdout; the caller has removed control characters."""
     for line in lines:
         _print(line)
 
@@ -305,18 +305,18 @@ def print_table(
     stretch: int,
     spare: tuple[int, ...] = (),
 ) -> None:
-    """Print aligned columns; on a terminal they are cut to its width.
+    """Print rows as aligned columns, cut to the width of the terminal; into a pipe, as tab-separated values.
 
-    The column `stretch` gets the remaining width. On a narrow terminal those of `spare` are left out, the first one
-    first.
+    The columns `right` are aligned right, and the column `stretch` gets the remaining width. On a narrow terminal the
+    columns `spare` are left out one after another, in their order in `spare`.
     """
     if not rows:
         note("nothing found")
         return
-    # Even ids come from files: every cell is cleaned of control characters here.
+    # Even ids come from session files, so control characters are removed from every cell.
     safe = [[clean(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
-        # Into a pipe, complete values are printed with tabs between them, for scripts.
+        # Scripts read from a pipe, so values are complete and separated by tabs.
         for row in safe:
             _print("\t".join(row))
         return
@@ -342,12 +342,12 @@ def print_table(
         )
     for row in safe:
         table.add_row(*(Text(truncate(row[number], 400)) for number in widths))
-    # Without a height, rich takes every terminal with TERM=dumb for one of 80 columns.
+    # If no height is given and TERM is "dumb", rich ignores the given width and uses 80 columns.
     Console(highlight=False, width=columns, height=25).print(table)
 
 
 def _fitted(widest: Sequence[int], stretch: int, spare: Sequence[int], columns: int) -> dict[int, int]:
-    """Return the widths of the columns that are shown; that of the column `stretch` is the least that it needs."""
+    """Return the widths of the columns that fit, by column number; for the column `stretch` a minimum width."""
     shown = dict(enumerate(widest))
     shown[stretch] = min(widest[stretch], _TEXT_COLUMNS)
     for left_out in (None, *spare):

@@ -1,4 +1,4 @@
-"""The controlling terminal in place of standard streams that lead elsewhere, as for a program that captures them."""
+"""Use the controlling terminal when stdin or stderr is redirected, as by a program that captures the output."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _STREAMS = {"stdin": (0, "r"), "__stdin__": (0, "r"), "stderr": (2, "w"), "__std
 
 @contextmanager
 def own_terminal() -> Iterator[bool]:
-    """Read from and draw on the controlling terminal inside the `with` block, where stdin or stderr is no terminal.
+    """Inside the `with` block, connect stdin and stderr to the controlling terminal unless they are terminals.
 
-    Where there is no such terminal the streams stay as they are. Yield True if both lead to a terminal.
+    Without a controlling terminal the streams are unchanged. Yield True if both streams are terminals in the block.
     """
     elsewhere = [number for number in (0, 2) if not os.isatty(number)]
     terminal = None
@@ -31,7 +31,7 @@ def own_terminal() -> Iterator[bool]:
         os.dup2(terminal, number)
     os.close(terminal)
     for name, (number, mode) in _STREAMS.items():
-        # A stream object keeps what it knew of its file, such as that one can seek in it.
+        # A new stream object is needed: the old one caches properties of the old file, such as being seekable.
         setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - the block of the caller uses it
     try:
         yield True

@@ -1,6 +1,6 @@
-"""The parser of the command line, and the directories and agents that arguments name.
+"""The parser of the command line, and the directories and agents that the arguments select.
 
-Each module of `cli/commands` adds the arguments of its commands; only the one of the command that is run is imported.
+Each module of `cli/commands` adds the arguments of its commands. Only the module of the typed command is imported.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sessionbrowse.store.find.roots import Scope
 
 AGENT_VARIABLES = ("PI_CODING_AGENT", "OMPCODE", "CLAUDECODE")
-"""Variables that agents set for the programs that they run."""
+"""Environment variables that coding agents set for the programs that they run."""
 AGENT_NAMES = ("pi", "omp", "atomic", "indusagi")
 HOMES = {
     "list": "lists",
@@ -59,16 +59,16 @@ HOMES = {
     "config": "settings",
     "completion": "settings",
 }
-"""The module of each command in `cli/commands`, in the order of the help."""
+"""For each command, the module of `cli/commands` that implements the command; in the order of the help."""
 MOST_UNREAD = 64 * 1024 * 1024
-"""Bytes of files that `--for-agent` reads without an index: what takes about a second, because an agent waits."""
+"""Maximum bytes that `--for-agent` reads of files not in the index: about a second's work, because an agent waits."""
 
 INTERFACES = (None, "demo", "pick")
 """The commands that open the interface; None stands for a command line without a command."""
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the parsed command line; `command` is None if none is given. Like argparse, raise SystemExit on errors."""
+    """Return the parsed command line; `command` is None without a command. Raise SystemExit on errors, as argparse."""
     parser = make_parser(argv[0]) if argv else make_parser()
     arguments, unknown = parser.parse_known_args(argv)
     if unknown:
@@ -82,7 +82,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 def scope_of(
     arguments: argparse.Namespace, settings: Settings | None = None, *, hidden: bool = False, archived: bool = False
 ) -> Scope:
-    """Return the directories and agents that the arguments name; `settings` None reads the settings file."""
+    """Return the directories and agents that arguments and settings select (`settings` None: the settings file)."""
     from sessionbrowse.store.find.roots import Scope, real_surroundings
 
     around, settings = real_surroundings(), settings or settings_in_force()
@@ -99,7 +99,7 @@ def scope_of(
 
 
 def _excluded(arguments: argparse.Namespace, settings: Settings, home: str) -> Excluded | None:
-    """Return the sessions to leave out, None unless an agent reads the output."""
+    """Return the sessions that the settings hide from agents, if an agent reads the output; else None."""
     if not (getattr(arguments, "for_agent", False) or any(os.environ.get(name) for name in AGENT_VARIABLES)):
         return None
     from sessionbrowse.cli.for_agents import excluded_of
@@ -108,7 +108,7 @@ def _excluded(arguments: argparse.Namespace, settings: Settings, home: str) -> E
 
 
 def settings_in_force() -> Settings:
-    """Return the user's settings; print problems with them on stderr."""
+    """Return the user's settings; print problems in the settings file on stderr."""
     from sessionbrowse.cli import output
     from sessionbrowse.config import load_settings
 
@@ -119,7 +119,7 @@ def settings_in_force() -> Settings:
 
 
 class AddCommand(Protocol):
-    """Adds a command to the parser; returns None if the parser is made for another command only."""
+    """A function that adds a command and returns the command's parser, or None if the command is not needed."""
 
     def __call__(
         self, name: str, help_text: str, *, json: bool = True, reads: bool = True
@@ -127,17 +127,17 @@ class AddCommand(Protocol):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are safe for a terminal, and whose help fails with an OSError if it cannot be printed."""
+    """An argument parser that prints errors without control characters, and raises OSError if printing help fails."""
 
     command = ""
-    """The command whose arguments it parses."""
+    """The name of the command that this parser handles; "" for the parser of all commands."""
 
     def error(self, message: str) -> NoReturn:
-        """Print usage and error on stderr, and exit with status 2; the error quotes arguments, such as file names."""
+        """Print usage and error on stderr, without control characters from arguments, and exit with status 2."""
         from sessionbrowse.text import clean
 
         sys.stderr.write(f"{self.format_usage().rstrip()}  (see {self.prog} --help)\n")
-        # argparse writes "argument --by: 'modle' is not …".
+        # argparse's sentences are reworded: "argument --by: 'modle' is not …" loses its first word.
         missing = message.removeprefix("the following arguments are required: ")
         sentence = (
             message.removeprefix("argument ")
@@ -150,11 +150,11 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"sessionbrowse: {clean(sentence)}{'' if sentence.endswith(('.', '?')) else '.'}\n")
 
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
-        """Print usage, the arguments that nothing takes, and the option that may be meant; exit with status 2."""
+        """Print the usage, the unknown arguments and a suggestion on stderr, and exit with status 2."""
         named = ", ".join(unknown)
         option = next((word for word in unknown if word.startswith("-")), None)
         if option is None:
-            self.error(f"there is no place for {named}")
+            self.error(f"there are too many arguments: {named}")
         name = option.partition("=")[0]
         if name in self._option_string_actions:
             self.error(f"{name} goes after the command: {self.prog} {option}")
@@ -171,7 +171,7 @@ class Parser(argparse.ArgumentParser):
         )
 
     def format_usage(self) -> str:
-        """Return the usage in one line: the arguments without which the command cannot run; its help lists the rest."""
+        """Return the usage in one line: the command, its arguments and required options; the help has all options."""
         either = {action: group for group in self._mutually_exclusive_groups for action in group._group_actions}
         parts: list[str] = []
         for action in self._actions:
@@ -183,7 +183,7 @@ class Parser(argparse.ArgumentParser):
         return f"usage: {' '.join([self.prog, '[OPTIONS]', *parts])}\n"
 
     def format_help(self) -> str:
-        """Return the help, with the command's examples at its end."""
+        """Return the help text, which ends with examples of the command."""
         from sessionbrowse.cli.examples import shown
 
         self.usage = self.format_usage().removeprefix("usage: ").rstrip()
@@ -191,12 +191,12 @@ class Parser(argparse.ArgumentParser):
         return super().format_help() + (f"\nexamples:\n{examples}\n" if examples else "")
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help on standard output."""
+        """Print the help on standard output; unlike in argparse, write errors are raised."""
         (file or sys.stdout).write(self.format_help())
 
 
 def _written(action: argparse.Action) -> str:
-    """Return an argument as the usage shows it."""
+    """Return an argument as the usage line shows it, such as `REF ...` or `--to FILE`."""
     name = action.metavar or (f"{{{','.join(map(str, action.choices))}}}" if action.choices else action.dest.upper())
     many = " ..." if action.nargs in ("+", "*", argparse.PARSER) else ""
     if action.option_strings:
@@ -213,7 +213,7 @@ def _parser_of(parser: argparse.ArgumentParser, command: str | None) -> Parser:
 
 
 class Help(argparse.HelpFormatter):
-    """Formats help text to the terminal's width, without importing `shutil`, which takes longer than parsing."""
+    """Formats help text to the terminal's width without `shutil`, whose import takes longer than parsing."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=columns() - 2)
@@ -234,10 +234,10 @@ _COLUMNS = 80
 
 
 def make_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of all commands, or, if the first argument `only` is a command, faster that one's alone."""
+    """Return the parser of all commands; if `only` names a command, a parser of that command alone, which is faster."""
     parser = Parser(
         prog="sessionbrowse",
-        description="Browse the sessions of pi, omp, atomic and indusagi; without a command in the terminal interface",
+        description="Browse sessions of pi, omp, atomic and indusagi; without a command, open the terminal interface",
         epilog="REF is a session file's path, an id, latest, an exact name, or a unique prefix of an id. "
         "ENTRY is an entry's id, a unique prefix of one, or an exact label.",
         allow_abbrev=False,
@@ -287,7 +287,7 @@ def _add_where(parser: argparse.ArgumentParser, default: object = None) -> None:
         dest="agents",
         choices=AGENT_NAMES,
         default=default,
-        help="only this agent's sessions, and files whose place and content do not tell their agent (repeatable)",
+        help="only sessions of this agent, and files of an unknown agent (repeatable)",
     )
     parser.add_argument(
         "--root",
@@ -296,13 +296,13 @@ def _add_where(parser: argparse.ArgumentParser, default: object = None) -> None:
         type=directory,
         metavar="DIR",
         default=default,
-        help="search here instead of the agents' own places: an agent's directory, a sessions folder or one project's "
-        "folder of it (repeatable)",
+        help="look for sessions in DIR, not in the agents' directories; DIR is an agent's directory, a sessions folder "
+        "or one project's folder (repeatable)",
     )
 
 
 def add_for_agent(parser: argparse.ArgumentParser) -> None:
-    """Add `--for-agent`."""
+    """Add the option `--for-agent`, which prints short JSON for a language model."""
     parser.add_argument(
         "--for-agent",
         action="store_true",
@@ -323,27 +323,27 @@ class _Append(argparse.Action):
         setattr(namespace, self.dest, [*(getattr(namespace, self.dest, None) or []), values])
 
 
-_REF = "path, id, latest, exact name, or a unique prefix of an id"
-_ENTRY = "an entry: id, a unique prefix of one, or an exact label"
+_REF = "a session's path, id, exact name, or unique prefix of its id; latest is the newest"
+_ENTRY = "an entry's id, a unique prefix of its id, or an exact label"
 
 
 def add_ref(parser: argparse.ArgumentParser) -> None:
-    """Add REF, which names one session."""
+    """Add the argument REF, which names one session."""
     parser.add_argument("ref", metavar="REF", help=_REF)
 
 
 def add_refs(parser: argparse.ArgumentParser) -> None:
-    """Add one or more REF."""
+    """Add the argument REF for one or more sessions."""
     parser.add_argument("refs", nargs="+", metavar="REF", help=f"sessions: {_REF}")
 
 
 def add_entry(parser: argparse.ArgumentParser, dest: str = "entry") -> None:
-    """Add ENTRY, which names one entry of the session."""
+    """Add the argument ENTRY, which names one entry of the session."""
     parser.add_argument(dest, metavar="ENTRY", help=_ENTRY)
 
 
 def add_text(parser: argparse.ArgumentParser, dest: str, metavar: str, text_help: str, clear_help: str) -> None:
-    """Add two arguments that exclude each other: the text, and `--clear`."""
+    """Add two arguments of which the user gives one, a text or `--clear`; and add `--force`."""
     either = parser.add_mutually_exclusive_group(required=True)
     either.add_argument(dest, nargs="?", metavar=metavar, help=text_help)
     either.add_argument("--clear", action="store_true", help=clear_help)
@@ -351,18 +351,18 @@ def add_text(parser: argparse.ArgumentParser, dest: str, metavar: str, text_help
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
-    """Add `--force`."""
-    parser.add_argument("--force", action="store_true", help="do it even if the session may be in use")
+    """Add the option `--force`, which ignores that a session may be in use."""
+    parser.add_argument("--force", action="store_true", help="continue even if the session may be in use")
 
 
 def add_cwd(parser: argparse.ArgumentParser) -> None:
-    """Add `--cwd` and `--under`, which choose sessions by their working directory."""
-    parser.add_argument("--cwd", type=directory, metavar="DIR", help="only sessions of this directory")
-    parser.add_argument("--under", action="store_true", help="with --cwd: also of directories below it")
+    """Add the options `--cwd` and `--under`, which select sessions by working directory."""
+    parser.add_argument("--cwd", type=directory, metavar="DIR", help="only sessions whose working directory is DIR")
+    parser.add_argument("--under", action="store_true", help="with --cwd: also sessions in directories below DIR")
 
 
 def in_directory(arguments: argparse.Namespace) -> Callable[[str], bool] | None:
-    """Return the condition that `--cwd` and `--under` set for a working directory, None if there is none."""
+    """Return a function that tests a working directory against `--cwd` and `--under`; None if neither is given."""
     if arguments.cwd is None and not arguments.under:
         return None
     wanted = os.path.abspath(arguments.cwd or ".")
@@ -371,20 +371,20 @@ def in_directory(arguments: argparse.Namespace) -> Callable[[str], bool] | None:
 
 
 def add_null(parser: argparse.ArgumentParser) -> None:
-    """Add `--null`, which prints the paths of session files for `xargs -0`."""
-    parser.add_argument("--null", action="store_true", help="print only the files' paths, a NUL byte after each")
+    """Add the option `--null`, which prints the paths of session files for `xargs -0`."""
+    parser.add_argument("--null", action="store_true", help="print only paths of session files, a NUL byte after each")
 
 
 def directory(text: str) -> str:
-    """Return the name of a directory; raise ArgumentTypeError if it is empty."""
+    """Return a directory argument unchanged; raise ArgumentTypeError if the argument is empty."""
     if not text:
-        # An unset variable of a script: "" would silently mean the current directory.
+        # A script's unset variable gives "", which would silently mean the current directory.
         raise argparse.ArgumentTypeError("the directory's name is empty")
     return text
 
 
 def count(text: str) -> int:
-    """Return a number of rows, 0 or more; raise ArgumentTypeError for anything else."""
+    """Return an argument as a whole number of 0 or more; raise ArgumentTypeError for other texts."""
     try:
         number = int(text)
     except ValueError:

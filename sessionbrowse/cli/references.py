@@ -1,4 +1,4 @@
-"""Find the sessions named by a command's arguments."""
+"""Find the sessions that a command's arguments name."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ _TITLE_CELLS = 40
 
 
 def find(arguments: argparse.Namespace) -> Located:
-    """Return the session that the argument REF names: its file, its agent, and the place that contains it."""
+    """Return the session that the argument REF names: file, agent, and the searched directory that contains it."""
     return _find(arguments, arguments.ref, scope_of(arguments), output.warning_once())
 
 
 def find_target(arguments: argparse.Namespace) -> Target:
-    """Return the session that REF names as the target of a change."""
-    from sessionbrowse.services.transaction.change import target_of  # imported here: reading commands do not need it
+    """Return the session that the argument REF names, as the target of a change."""
+    from sessionbrowse.services.transaction.change import target_of  # imported here: not needed for reading
 
     return target_of(find(arguments), arguments.ref)
 
 
 def find_targets(arguments: argparse.Namespace) -> list[Target]:
-    """Return the targets of all REFs, each once; an unknown REF fails the command before anything is changed."""
+    """Return the sessions that all REFs name, without duplicates, as targets of a change; an unknown REF raises."""
     from sessionbrowse.services.transaction.change import target_of
 
     scope, warn = scope_of(arguments), output.warning_once()
@@ -47,7 +47,7 @@ def find_targets(arguments: argparse.Namespace) -> list[Target]:
 def _find(arguments: argparse.Namespace, reference: str, scope: Scope, skipped: Callable[[Skipped], None]) -> Located:
     removes = arguments.command == "delete" or getattr(arguments, "in_place", False)
     if reference == LATEST and removes and not getattr(arguments, "yes", False):
-        raise RefusedWrite("The latest session may be another one by now: name it, or add --yes.")
+        raise RefusedWrite("The newest session may be another one by now: give the session's id, or add --yes.")
     try:
         return locate(reference, scope, skipped)
     except AmbiguousReference as error:
@@ -55,7 +55,7 @@ def _find(arguments: argparse.Namespace, reference: str, scope: Scope, skipped: 
 
 
 def _choices(error: AmbiguousReference) -> str:
-    """Return the error's sentence with a row for each session that matches: id, age, title, path."""
+    """Return the error's sentence, and a row (id, age, title, path) for each session that matches the reference."""
     from sessionbrowse.store.find.agent_of_path import agent_of_path
     from sessionbrowse.store.read.summarise import summarise_path
 

@@ -1,4 +1,4 @@
-"""Replace standard streams that were closed when the program started, as with `<&-`."""
+"""Replace standard streams that were closed when the program started, as by `<&-` in a shell."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal, TextIO
 def fill_closed_streams() -> None:
     """Open the null device in place of every closed standard stream.
 
-    Otherwise the next opened file, perhaps a session, would get the descriptor number of that stream.
+    Otherwise the next file to be opened, perhaps a session, would take the place of stdin, stdout or stderr.
     """
     if sys.stdin is None:
         sys.stdin = _nowhere(0, "r")

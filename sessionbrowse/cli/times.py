@@ -1,4 +1,4 @@
-"""WHEN: a moment as people type it, in local time."""
+"""Parse the values of `--since` and `--until` (WHEN in the help): dates, times and ages such as `7d`, in local time."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _UNITS = {"d": 1, "w": 7}
 
 
 def moment(text: str, now: datetime, *, is_end: bool = False) -> datetime:
-    """Return the local time that WHEN names; `is_end` means the end of a day.
+    """Return the local time that a typed text such as `7d` names; with `is_end` a date means the end of that day.
 
     Raises:
-        argparse.ArgumentTypeError: it is not a time.
+        argparse.ArgumentTypeError: the text is not a time.
     """
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     day = {"today": today, "yesterday": today - timedelta(days=1)}.get(text)
@@ -31,16 +31,16 @@ def moment(text: str, now: datetime, *, is_end: bool = False) -> datetime:
 
 
 def when(text: str) -> str:
-    """Return a WHEN as it is; raise ArgumentTypeError if it is not a time."""
+    """Return the text of `--since` or `--until` unchanged; raise ArgumentTypeError if the text is not a time."""
     moment(text, datetime.now())
     return text
 
 
 def span_ms(since: str | None, until: str | None, now: datetime) -> tuple[float | None, float | None]:
-    """Return the span of time that two WHENs name, in ms since 1970; a date as `until` includes that day.
+    """Return begin and end of a span of time, in ms since 1970, None for no limit. A date as `until` includes that day.
 
     Raises:
-        argparse.ArgumentTypeError: one of them is not a time.
+        argparse.ArgumentTypeError: `since` or `until` is not a time.
     """
     return (
         moment(since, now).timestamp() * 1000 if since is not None else None,
@@ -49,6 +49,6 @@ def span_ms(since: str | None, until: str | None, now: datetime) -> tuple[float 
 
 
 def add_span(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add `--since` and `--until`, for what happened in that time."""
+    """Add the options `--since` and `--until`; their help begins with `what`, such as "only requests"."""
     parser.add_argument("--since", type=when, metavar="WHEN", help=f"{what} since a date, a time, 7d, 3w or today")
-    parser.add_argument("--until", type=when, metavar="WHEN", help=f"{what} until then; a date includes that day")
+    parser.add_argument("--until", type=when, metavar="WHEN", help=f"{what} until WHEN; a date includes that day")

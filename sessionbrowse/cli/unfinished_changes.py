@@ -1,4 +1,4 @@
-"""Report changes that were cut off, on stderr: reading commands name them, changing commands finish them first."""
+"""Report interrupted changes, as after a crash, on stderr; commands that change sessions finish these changes first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ READING = frozenset({"list", "projects", "labels", "search", "show", "tree", "co
 
 
 def note_unfinished(arguments: argparse.Namespace) -> None:
-    """Report the changes that were cut off; before a command that changes sessions, finish them."""
+    """Report interrupted changes on stderr; before a command that changes sessions, finish these changes as well."""
     reads = getattr(arguments, "list", False) is True or getattr(arguments, "dry_run", False)
     reads = reads or (arguments.command == "doctor" and not (arguments.in_place or arguments.repair_to))
     reads = reads or (arguments.command == "cleanup" and not arguments.yes)
@@ -31,7 +31,7 @@ def note_unfinished(arguments: argparse.Namespace) -> None:
         if arguments.command != "relocate":
             finish_unfinished(context)
         return
-    # Commands such as `undo --list` cannot be limited to directories, so they name every unfinished change.
+    # Commands such as `undo --list` have no --root, so they report unfinished changes in every directory.
     scope = scope_of(arguments) if hasattr(arguments, "roots") else None
     roots = ["/"] if scope is None else [place.root for place in places_of(scope)]
     for change in unfinished(context, roots):
@@ -39,7 +39,7 @@ def note_unfinished(arguments: argparse.Namespace) -> None:
 
 
 def finish_unfinished(context: ChangeContext) -> None:
-    """Finish the changes that were cut off, and report them."""
+    """Finish all interrupted changes, and report each on stderr."""
     for change in finish_notes(context):
         output.note(sentence_of(change))
 
@@ -54,4 +54,4 @@ def _how_to_go_on(verb: str, before: object, path: str) -> str:
         "repair": ["doctor", old, "--in-place"],
         **{copied: [copied, old, "--in-place"] for copied in ("prune", "shrink")},
     }.get(verb, [verb, old])
-    return f"The next command that changes sessions goes on with it: sessionbrowse {' '.join(map(shell_quote, words))}"
+    return f"The next command that changes sessions finishes it: sessionbrowse {' '.join(map(shell_quote, words))}"

@@ -1,4 +1,4 @@
-"""A store of fictional sessions of all four agents, to try sessionbrowse without risk."""
+"""Fictional sessions of all four agents, with which users can try sessionbrowse without risk."""
 
 from __future__ import annotations
 

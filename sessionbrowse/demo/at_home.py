@@ -1,4 +1,4 @@
-"""Demo sessions about the user's own machine, and of a project whose directory was moved."""
+"""Demo sessions about the user's dotfiles, and demo sessions of a project whose directory was moved."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def first_steps(world: World) -> None:
 
 
 def shell_start(world: World) -> None:
-    """Write a session of omp with two successive names."""
+    """Write a session of omp that was named twice, so that the second name replaced the first."""
     s = world.story("omp", "dotfiles", "24d", "zsh", model="google/gemini-3-pro")
     s.user("Move my zsh configuration to fish, one part at a time")
     s.name("zsh to fish")
@@ -49,7 +49,7 @@ def shell_start(world: World) -> None:
 
 
 def editor(world: World) -> None:
-    """Write a session of the older indusagi that shows its fork bug: the last entry has no parent in the file."""
+    """Write a session of the older indusagi, damaged by a bug: the parent of one entry is missing in the file."""
     s = world.story("indusagi", "dotfiles", "151d", "nvim", model="kimi/kimi-k2", thinking="off")
     s.user("Set up the Neovim language server for Go and Python")
     s.note("todo", {"todos": [{"text": "gopls", "done": True}, {"text": "basedpyright", "done": False}]})
@@ -57,7 +57,7 @@ def editor(world: World) -> None:
     s.say("gopls works; basedpyright needs `uv tool install basedpyright` first.")
     s.name("Neovim LSP")
     orphan = s.user("And format on save")
-    # indusagi ≤ 0.12.15: the parent of this entry is only in the fork's file
+    # By a bug of indusagi ≤ 0.12.15, the parent of this entry is only in the file of the session's fork.
     s.entry(orphan)["parentId"] = "5f0c1a7e"
     s.say("Added, for both languages.")
     world.save(s)

@@ -1,4 +1,4 @@
-"""Helpers for the demo's files: write a file with a given time, convert entries to pi's format 1, make an image."""
+"""Helpers for the demo's files: write files, convert entries to pi's format version 1, make an image."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write(path: Path, lines: Iterable[bytes], time_ms: int) -> None:
 
 
 def as_v1(entry: Json, entries: Sequence[Json]) -> Json:
-    """Return an entry as pi wrote it before 0.31: without ids; compactions name their first kept entry by line."""
+    """Return an entry in pi's format version 1: without ids; a compaction names its first kept entry by line number."""
     v1 = {key: value for key, value in entry.items() if key not in ("id", "parentId", "firstKeptEntryId")}
     if "firstKeptEntryId" in entry:
         ids = [other["id"] for other in entries]
@@ -30,7 +30,7 @@ def as_v1(entry: Json, entries: Sequence[Json]) -> Json:
 
 
 def picture(width: int = 32, height: int = 20) -> str:
-    """Return a small PNG in base64, stored without compression, so that every zlib version gives the same bytes."""
+    """Return a small PNG image in base64, uncompressed, so that every zlib version gives the same bytes."""
     rows = b"".join(
         b"\0" + bytes(value for x in range(width) for value in (40 + 5 * x, 90 + 4 * y, 160)) for y in range(height)
     )

@@ -1,4 +1,4 @@
-"""Demo sessions about servers, of every agent."""
+"""Demo sessions of pi, omp and indusagi about the servers of a web shop."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def write_sessions(world: World) -> None:
 
 
 def deploy_script(world: World) -> None:
-    """Write a session whose last message is a user message of a moment ago, without an answer."""
+    """Write a session that ends with a user message of 20 seconds ago, which has no answer yet."""
     s = world.story("pi", "infra", "20s", "deploy")
     s.user("Write a deploy script for staging that rolls back by itself")
     s.use("ls", {"path": "scripts"}, "build.sh\nmigrate.sh\nsmoke.sh")
@@ -29,7 +29,7 @@ def deploy_script(world: World) -> None:
 
 
 def terraform_drift(world: World) -> None:
-    """Write a session in which the user also runs shell commands."""
+    """Write a session in which the user also runs shell commands from the agent's prompt."""
     s = world.story("pi", "infra", "6h", "drift", model="openai/gpt-5.2", thinking="low")
     plan = (
         "  # aws_security_group_rule.worker_egress will be updated in-place\n"
@@ -90,7 +90,7 @@ def postgres_upgrade(world: World) -> None:
 
 
 def alert_noise(world: World) -> None:
-    """Write a session with two roots, because the user started again in the same file."""
+    """Write a session whose tree has two roots, because the user started again in the same file."""
     s = world.story("pi", "infra", "22d", "alerts", model="google/gemini-3-pro")
     s.user("Which alerts fired most last month, and which of them led to any action?")
     s.say("312 alerts, 9 actions. `HighMemory` fired 190 times without any.")
@@ -142,7 +142,7 @@ def helm_chart(world: World) -> None:
 
 
 def backups(world: World) -> None:
-    """Write a session of the older indusagi, which wrote files like pi's."""
+    """Write a session of the older indusagi, whose files have pi's format."""
     s = world.story("indusagi", "infra", "148d", "backups", model="kimi/kimi-k2", thinking="off")
     s.user("Are last night's backups complete?")
     s.run("restic snapshots --latest 1 --compact", "9f2c1e  db-1  /var/backups  41.2 GiB")

@@ -1,4 +1,4 @@
-"""Demo sessions about a bookkeeping service: sessions of pi, and a workflow of atomic with its hidden stages."""
+"""Demo sessions about a bookkeeping service: sessions of pi, and a workflow of atomic with hidden sessions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def idempotency_keys(world: World) -> Story:
 
 
 def idempotency_again(world: World, source: Story) -> None:
-    """Write a fork in which an old tool result was removed from the context."""
+    """Write a fork in which the model receives a short text instead of an old, long tool result."""
     s = world.story("pi", "ledger", "18h", "idempotency again", thinking="high")
     label = next(entry for entry in source.session.get_entries() if entry.get("label") == "works")
     s.continue_from(source, label["targetId"])
@@ -61,7 +61,7 @@ def idempotency_again(world: World, source: Story) -> None:
 
 
 def close_month(world: World) -> None:
-    """Write a session of atomic that runs a workflow; each stage of the workflow is a session that atomic hides."""
+    """Write a session of atomic that runs a workflow, and the sessions of its stages, which atomic hides."""
     s = world.story("atomic", "ledger", "5h", "month", model="openai/gpt-5.2", thinking="high")
     s.user("Run the month-end checks and tell me only what is wrong")
     started = s.note(

@@ -1,4 +1,4 @@
-"""Demo sessions about a notes app, of every agent."""
+"""Demo sessions of all four agents about a notes app."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write_sessions(world: World) -> None:
 
 
 def offline_sync(world: World) -> None:
-    """Write a session with the state and the messages of an extension."""
+    """Write a session in which an extension stored its state and sent a message to the model."""
     s = world.story("pi", "notes-app", "1.4d", "sync")
     s.user("Design the offline sync: last write wins, or something better?")
     s.note("plan-mode", {"active": True, "todos": ["conflicts", "deletes", "clock skew"]})
@@ -66,7 +66,7 @@ def japanese_search(world: World) -> None:
 
 
 def attachments(world: World) -> None:
-    """Write a session of omp and its fork, which names its parent session by id."""
+    """Write a session of omp and a fork of the session; the fork's header names the parent session by id."""
     s = world.story("omp", "notes-app", "30h", "attachments")
     s.user("Notes need attachments. Where do the bytes go?")
     s.use("glob", {"paths": "src/storage/**"}, "src/storage/db.ts\nsrc/storage/files.ts")

@@ -1,4 +1,4 @@
-"""Write sessions of the newer indusagi: `indus/transcript@1`, a format without header, name or directory."""
+"""Write sessions of the newer indusagi, in its format `indus/transcript@1`, which has no header and no name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def write_transcript(world: World, project: str, days_ago: float, turns: list[tuple[str, str]]) -> Path:
-    """Write a transcript of `turns`, which are pairs of a role (`user`, `assistant`, `tool`) and a text."""
+    """Write a session file from `turns`, which are pairs of a role (`user`, `assistant`, `tool`) and a text."""
     begins_ms = world.now_ms - int(days_ago * 86_400_000)
     source = random.Random(f"{project} {turns[0][1]}")
     lines: list[bytes] = []

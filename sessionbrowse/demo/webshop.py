@@ -1,4 +1,4 @@
-"""Demo sessions about a web shop, of every agent; the longest one is in `auth_story`."""
+"""Demo sessions of all four agents about a web shop; the module `auth_story` has the longest demo session."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def stub(world: World) -> None:
 
 
 def product_feed(world: World) -> None:
-    """Write a session with a damaged file: an incomplete line, invalid bytes, and an unfinished last line."""
+    """Write a damaged session file: it has an incomplete line, invalid bytes, and an unfinished last line."""
     s = world.story("pi", "webshop", "2.6d", "feed")
     s.user("Import the product feed of the new supplier, 40,000 rows, nightly")
     for part in ("download", "parse", "match", "write"):
@@ -110,7 +110,7 @@ def product_feed(world: World) -> None:
 
 
 def port_to_uv(world: World) -> None:
-    """Write a long session of omp with a subagent and a tool output in a file of its own."""
+    """Write a long session of omp with a subagent, and with a tool output that omp stored in a separate file."""
     s = world.story("omp", "webshop", "1.1d", "uv")
     s.user("Port the build from poetry to uv, package by package, and keep the lock file reviewable")
     s.name("port to uv")
@@ -174,7 +174,7 @@ def cleared_context(world: World) -> None:
 
 
 def accessibility(world: World) -> None:
-    """Write a session of atomic with its kind of compaction: a transcript with some lines filtered out."""
+    """Write a session of atomic with a compaction in atomic's style: a transcript without some of its lines."""
     s = world.story("atomic", "webshop", "2.4d", "audit", model="anthropic/claude-opus-4-5")
     s.user("Audit the checkout for screen readers")
     s.run("npx pa11y http://localhost:8000/checkout", "• Error: form element has no label (7×)")
@@ -206,7 +206,7 @@ def accessibility(world: World) -> None:
 
 
 def _back_up(story: Story, boundary_id: str) -> None:
-    """Back up the session as before a compaction, as atomic does, and store the backup's path in the entry."""
+    """Write the backup that atomic makes before a compaction, and store the backup's path in the compaction."""
     entry = story.entry(boundary_id)
     index = story.session.get_entries().index(entry)
     stamp = entry["timestamp"].replace(":", "-").replace(".", "-")

@@ -1,4 +1,4 @@
-"""The fictional home directory of the demo: projects, the agents' directories, and the demo's current time."""
+"""The fictional world of the demo: home directory, projects, the agents' directories, and the current time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 from sessionbrowse.agents import AGENTS, Surroundings
 from sessionbrowse.demo.writer import Story
 
-# The text of the README of each project.
+# The projects of the demo, each with the text of its README.
 PROJECTS = {
     "webshop": "A small shop: Python, FastAPI, Postgres, a little TypeScript.",
     "infra": "Terraform, Helm charts and scripts that run the shop.",
@@ -20,16 +20,16 @@ PROJECTS = {
 }
 
 MOVED_PROJECT = "legacy-crm"
-"""A project whose directory was moved: its sessions name the old directory, which is missing."""
+"""The name of a project whose directory was moved; its sessions name the old directory, which does not exist."""
 
 MOVED_TO = "clients/legacy-crm"
-"""The new directory of the moved project, which no session names yet."""
+"""The new directory, below the home directory, of the moved project; no session names it yet."""
 
 _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 class World(Struct, frozen=True):
-    """The folder of the demo store, and the demo's current time."""
+    """The folder that contains all files of the demo, and the demo's current time (ms since 1970)."""
 
     target: Path
     now_ms: int
@@ -40,7 +40,7 @@ class World(Struct, frozen=True):
         return self.target / "home" / "dev"
 
     def agent_directory(self, agent: str) -> Path:
-        """Return an agent's own directory, the parent of its `sessions`."""
+        """Return an agent's own directory, which contains the agent's `sessions` folder."""
         return self.target / agent / "agent"
 
     def folder(self, agent: str, project: str) -> str:
@@ -49,12 +49,12 @@ class World(Struct, frozen=True):
         return AGENTS[agent].folder_of(str(self.home / project), around)
 
     def story(self, agent: str, project: str, ago: str, title: str, **options: Any) -> Story:
-        """Start a session that ends `ago` (`40s`, `5m`, `2h`, `3d`) before now; `options` go to `Story`."""
+        """Return a new, empty session that ends `ago` (`40s`, `5m`, `2h`, `3d`) before now; `options` go to `Story`."""
         ends_ms = self.now_ms - int(float(ago[:-1]) * _UNITS_MS[ago[-1]])
         root = self.agent_directory(agent)
         return Story(agent, root, self.home / project, ends_ms, title, **options)
 
     def save(self, story: Story) -> Story:
-        """Write a session into its project's folder."""
+        """Write a session into the folder of its project, and return the session."""
         story.save(self.folder(story.agent, story.cwd.name))
         return story

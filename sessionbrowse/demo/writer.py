@@ -1,7 +1,7 @@
 """Write one demo session step by step through `SessionManager`, with generated times, ids and costs.
 
-The generated values depend only on the story, so the same story gives the same bytes. The file is written at the end,
-because the start time follows from the length of the story.
+The generated values depend only on the session's content, so every run writes the same bytes. The file is written last,
+because the start time is the end time minus the session's duration.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sessionbrowse.text import iso_ms, parse_time
 
 T = TypeVar("T")
 
-# Dollars per million tokens: input, output, cache read, cache write.
+# Prices of models in dollars per million tokens: input, output, cache read, cache write.
 _PRICES = {
     "anthropic/claude-sonnet-4-5": (3.0, 15.0, 0.3, 3.75),
     "anthropic/claude-opus-4-5": (5.0, 25.0, 0.5, 6.25),
@@ -42,7 +42,7 @@ _CALL_PREFIX = {"anthropic": "toolu_01", "openai": "call_", "google": "call_", "
 
 
 class Story:
-    """A session being written: each method appends entries as the agent would, and returns the last entry's id."""
+    """A demo session in preparation; most methods append entries as the agent would, and return the last entry's id."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Story:
         )
         self.session = SessionManager.in_memory(cwd, agent=agent, id="later", environment=self._environment)
         self._begins_ms = 0
-        """The start time of the session, in milliseconds since 1970; 0 until it is known."""
+        """The start time of the session, in milliseconds since 1970; 0 until the session is saved."""
         self._copied = 0
         """The number of entries copied from another session; these entries keep their times."""
         self._context = _PROMPT_TOKENS
@@ -138,7 +138,7 @@ class Story:
         return self.use("write", {"path": path, "content": content}, output)
 
     def edit(self, path: str, line: int, old: Sequence[str], new: Sequence[str], *, say: str = "") -> str:
-        """Append an edit by the assistant, which replaces the lines `old`, from line number `line` on, by `new`."""
+        """Append the assistant's tool call that replaces lines of a file from number `line` on: `old` by `new`."""
         edits = [{"oldText": "\n".join(old), "newText": "\n".join(new)}]
         removed = [f"-{line + index:>3} {text}" for index, text in enumerate(old)]
         added = [f"+{line + index:>3} {text}" for index, text in enumerate(new)]
@@ -151,7 +151,7 @@ class Story:
         )
 
     def bash(self, command: str, output: str, *, exit_code: int = 0, excluded: bool = False) -> str:
-        """Append a command that the user runs with `!`, or with `!!` (`excluded`) to hide it from the model."""
+        """Append a shell command of the user, typed after `!`; after `!!` (`excluded`) it is hidden from the model."""
         self._tick(10, 60)
         body: Json = {"command": command, "output": output, "exitCode": exit_code}
         body |= {"cancelled": False, "truncated": False}
@@ -183,11 +183,11 @@ class Story:
         """Append a compaction, which replaces the entries before `keep_from` by a summary."""
         self._tick(15, 40)
         before, self._context = self._context, _PROMPT_TOKENS + len(summary) // 4 + 4_000
-        self._seen = min(self._seen, _PROMPT_TOKENS)  # after a compaction only the instructions are in the cache
+        self._seen = min(self._seen, _PROMPT_TOKENS)  # a compaction leaves only the system prompt cached
         return self.add(self.session.append_compaction, summary, keep_from, before, **extra)
 
     def leave(self, target_id: str | None, summary: str = "") -> None:
-        """Move the leaf back to an entry; `summary` is the agent's summary of the branch that the user leaves."""
+        """Move the leaf back to an entry; `summary` is the agent's summary of the branch left, if any."""
         self._tick(20, 90)
         if summary:
             self.add(self.session.branch_with_summary, target_id, summary)
@@ -197,26 +197,26 @@ class Story:
             self.session.branch(target_id)
 
     def note(self, custom_type: str, data: Json) -> str:
-        """Append the state of an extension, which is never sent to the model."""
+        """Append a custom entry: the state of an extension, which is never sent to the model."""
         return self.add(self.session.append_custom_entry, custom_type, data)
 
     def remind(self, custom_type: str, content: str, **extra: Any) -> str:
-        """Append a message of an extension, which is sent to the model."""
+        """Append a custom message: a message of an extension, which is sent to the model."""
         self._grow(content)
         return self.add(self.session.append_custom_message_entry, custom_type, content, True, **extra)
 
     def pause(self, minutes: float, *, tokens: int = 0) -> None:
-        """Advance the story's clock without an entry; the context grows by `tokens`."""
+        """Advance the session's clock without an entry; the simulated context grows by `tokens`."""
         self._clock += int(minutes * 60_000)
         self._context += tokens
 
     def add(self, append: Callable[..., T], *arguments: Any, **extra: Any) -> T:
-        """Advance the clock, call a method of `session` that appends an entry, and return its result."""
+        """Advance the session's clock, call the session manager's method `append`, and return the method's result."""
         self._tick(0, 1)
         return append(*arguments, **extra)
 
     def entry(self, entry_id: str) -> Json:
-        """Return the object of an entry before it is written; changes to the object will be in the file."""
+        """Return the JSON object of an entry; changes to the object before `save` appear in the file."""
         entry = self.session.get_entry(entry_id)
         assert entry is not None
         return entry
@@ -224,7 +224,7 @@ class Story:
     # ---- forks ----
 
     def continue_from(self, source: Story, at: str, parent_session: str | None = None) -> None:
-        """Start as a fork of the saved story `source`: copy the path up to the entry `at`, with its labels."""
+        """Make this session a fork of the saved `source`: copy the path up to the entry `at`, with its labels."""
         self.header_extra["parentSession"] = parent_session or str(source.path)
         self.session = SessionManager.in_memory(
             self.cwd, agent=self.agent, entries=source.session.get_entries(), environment=self._environment
@@ -235,7 +235,7 @@ class Story:
     # ---- writing ----
 
     def save(self, folder: str, name: str = "") -> Path:
-        """Write the session to `folder` below its agent's sessions; the file's modification time is the story's end."""
+        """Write the session file into `folder` of the agent's sessions, with the session's end as modification time."""
         begins_ms = self.ends_ms - self._clock
         self._shift_times(begins_ms - self._begins_ms)
         self._begins_ms = begins_ms
@@ -264,7 +264,7 @@ class Story:
                     entry["data"][key] = entry["timestamp"]
 
     def message(self, role: str, body: Json, seen: str) -> str:
-        """Append a message; the context grows by the tokens of `seen`, the text that the model reads."""
+        """Append a message; the simulated context grows by the tokens of `seen`, the text that the model reads."""
         self._grow(seen)
         self._tick(0, 1)
         return self.session.append_message({"role": role, **body, "timestamp": self._clock})

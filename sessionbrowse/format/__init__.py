@@ -1,1 +1,1 @@
-"""The file format: decode lines of bytes into entries and messages, and encode them. Reads no disk and no clock."""
+"""The file format: decode lines of bytes into entries and messages, and encode them. No disk access, no clock."""

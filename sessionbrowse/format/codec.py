@@ -1,4 +1,4 @@
-"""Decode one line of bytes into one struct. Nothing here raises: a line that is not JSON becomes a `BadLine`."""
+"""Decode one line of a session file into one struct. No function raises: a line that is not JSON is a `BadLine`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def decode_line(line: bytes) -> Header | TitleSlot | Entry | BadLine:
 
 
 def from_json(value: Json) -> Header | TitleSlot | Entry:
-    """Turn a decoded line into its struct; an object of unknown type, or no object, becomes an `UnknownEntry`."""
+    """Convert the JSON value of a line into its struct, an `UnknownEntry` if the value is no object of a known type."""
     if not isinstance(value, dict):
         return UnknownEntry(type="", raw=value)
     kind = value.get("type")
@@ -66,7 +66,7 @@ def from_json(value: Json) -> Header | TitleSlot | Entry:
 
 
 def message_from_json(value: Json) -> Message | None:
-    """Turn a decoded message into its struct; return None if it is not an object."""
+    """Convert the JSON value of a message into its struct; return None if the value is not an object."""
     if not isinstance(value, dict):
         return None
     role = value.get("role")
@@ -77,7 +77,7 @@ def message_from_json(value: Json) -> Message | None:
 
 
 def content_from_json(value: Json) -> Content:
-    """Turn decoded content into a text or blocks; return None if it is neither."""
+    """Convert the JSON value of a message's content into a text or blocks; return None for any other value."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -86,9 +86,9 @@ def content_from_json(value: Json) -> Content:
 
 
 def build(struct: type[V], value: dict[str, Json], implied: frozenset[str] = frozenset({"type"})) -> V:
-    """Fill a struct from an object, keeping unknown and mistyped keys in its `extra`. Never raises.
+    """Return a struct filled from a JSON object; `extra` keeps unknown keys and values of a wrong type. Never raises.
 
-    `implied` are the keys that chose the struct, such as `type`; they are not kept.
+    `implied` are keys that are not stored, such as `type`, because the struct already expresses them.
     """
     known = _fields(struct)
     found: dict[str, Any] = {}
@@ -132,13 +132,13 @@ def _cost(value: Json) -> Cost | None:
 
 
 def _float(value: Json) -> float | None:
-    # A number too large for a double, which JavaScript reads as infinity, is a mistake in the file: the field is None.
+    # JavaScript reads a number too large for a double as infinity. It is a mistake in the file, so the result is None.
     is_number = value.__class__ in (int, float) and abs(value) <= sys.float_info.max
     return float(value) if is_number else None
 
 
 def _int(value: Json) -> int | None:
-    """Return a number as an int if it is whole, else None; 3.0 is whole, as JavaScript does not tell it from 3."""
+    """Return an integral number as an int, other values as None; 3.0 becomes 3, because JavaScript has no integers."""
     is_whole = value.__class__ is int or (value.__class__ is float and value.is_integer())
     return int(value) if is_whole else None
 
@@ -158,7 +158,7 @@ _CONVERTERS: dict[Any, Callable[[Json], Any]] = {
 }
 
 
-# Most fields need only a check of the exact type.
+# Values of these types are stored unchanged after a check of their exact type, which is faster than a conversion.
 _EXACT_TYPES: dict[Any, type] = {
     str: str,
     str | None: str,
@@ -171,7 +171,7 @@ _FIELDS: dict[type, dict[str, _Field]] = {}
 
 
 def _fields(struct: type[Value]) -> dict[str, _Field]:
-    """Map each key of the file to its field's name, its exact type, and the function that converts its value."""
+    """Map each JSON key of a struct to its field's name, the exact type of its values, and a converter for them."""
     known = _FIELDS.get(struct)
     if known is None:
         hints = get_type_hints(struct)

@@ -10,14 +10,15 @@ _HALF_PAIR = "[\ud800-\udfff]"
 
 
 def json_line(value: Json) -> bytes:
-    """Return a value as one line with its newline: no blanks, keys in order, only control characters escaped.
+    """Return a value as one line of JSON with a newline, as `JSON.stringify` writes it in ECMAScript 2019.
 
-    Lone surrogates are escaped too, as in ECMAScript 2019.
+    There are no blanks between values, keys keep their order, and non-ASCII text is not escaped, except lone
+    surrogates.
 
     Raises:
         ValueError: a number is infinite or NaN, which JSON cannot hold.
     """
-    import json  # imported here: it takes 1 ms, and only code that writes needs it
+    import json  # imported here: slow (1 ms) and needed only for writing
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = re.sub(_HALF_PAIR, lambda half: f"\\u{ord(half[0]):04x}", text)

@@ -1,9 +1,9 @@
 """The structs of the format: header, entries, messages, content blocks, usage.
 
-One struct for each kind that pi, omp, atomic and indusagi write. A field has the name of the file's camelCase key in
-snake_case; `None` means that the key is absent, null or of a wrong type. `extra` keeps every other key unchanged: keys
-that no reader needs, unknown keys, and keys with a value of a wrong type. Sources: pi 0.12 … 1.5.2, omp 5 … 18,
-atomic 0.8 … 0.9.15, indusagi 1.
+There is one struct for each kind of object that pi, omp, atomic and indusagi write. A field is named like the JSON key,
+but in snake_case; `None` means that the key is absent, null or has a value of a wrong type. `extra` keeps all other
+keys unchanged: unknown keys, keys that sessionbrowse does not read, and keys with a value of a wrong type. Sources:
+pi 0.12 … 1.5.2, omp 5 … 18, atomic 0.8 … 0.9.15, indusagi 1.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sessionbrowse.format.json_value import Json
 
 
 class Value(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A decoded JSON object of a known kind."""
+    """A JSON object of a session file as a struct; the base class of headers, entries, messages and blocks."""
 
     extra: dict[str, Json] = field(default_factory=dict, name="@extra")
 
@@ -23,13 +23,13 @@ class Value(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Cost(Value, frozen=True, kw_only=True):
-    """US dollars of one answer."""
+    """The cost of one call of a model, in US dollars."""
 
     total: float | None = None
 
 
 class Usage(Value, frozen=True, kw_only=True):
-    """Tokens of one answer."""
+    """The numbers of tokens that one call of a model used, and its cost."""
 
     input: float | None = None
     output: float | None = None
@@ -42,13 +42,13 @@ class Usage(Value, frozen=True, kw_only=True):
 
 
 class TextBlock(Value, frozen=True, kw_only=True):
-    """Plain text."""
+    """A block of text in a message's content."""
 
     text: str | None = None
 
 
 class ThinkingBlock(Value, frozen=True, kw_only=True):
-    """The model's reasoning; empty when the provider redacted it."""
+    """A content block with the model's reasoning; the text is empty if the provider redacted it."""
 
     thinking: str | None = None
     thinking_signature: str | None = None
@@ -56,20 +56,20 @@ class ThinkingBlock(Value, frozen=True, kw_only=True):
 
 
 class RedactedThinkingBlock(Value, frozen=True, kw_only=True):
-    """Reasoning that the provider keeps encrypted (omp)."""
+    """A content block with reasoning of the model that its provider encrypted (omp)."""
 
     data: str | None = None
 
 
 class ImageBlock(Value, frozen=True, kw_only=True):
-    """An image: base64 text in `data`, or omp's `blob:sha256:<hex>` reference."""
+    """A content block with an image: `data` is base64 text, or omp's reference to a blob: `blob:sha256:<hex>`."""
 
     data: str | None = None
     mime_type: str | None = None
 
 
 class ToolCallBlock(Value, frozen=True, kw_only=True):
-    """A call of a tool by the model."""
+    """A content block in which the model calls a tool."""
 
     id: str | None = None
     name: str | None = None
@@ -78,20 +78,20 @@ class ToolCallBlock(Value, frozen=True, kw_only=True):
 
 
 class FallbackBlock(Value, frozen=True, kw_only=True):
-    """omp's note that another model answered; `from_` and `to` are objects with a `model`."""
+    """omp's note in an answer that model `to` answered in place of model `from_`; both are objects with a `model`."""
 
     from_: dict[str, Json] | None = field(default=None, name="from")
     to: dict[str, Json] | None = None
 
 
 class ServerToolBlock(Value, frozen=True, kw_only=True):
-    """A provider-side tool of Anthropic (omp)."""
+    """A content block of a tool that Anthropic runs on its own servers (omp)."""
 
     block: Json = None
 
 
 class UnknownBlock(Value, frozen=True, kw_only=True):
-    """A block of an unknown type; `raw` is the whole value, which need not be an object."""
+    """A content block of an unknown type; `raw` is its JSON value, which need not be an object."""
 
     type: str = ""
     raw: Json = None
@@ -108,14 +108,14 @@ Block = (
     | UnknownBlock
 )
 Content = str | tuple[Block, ...] | None
-"""The content of a message: text, blocks, or None if it is absent, null or neither of them."""
+"""The content of a message: text or blocks; None if the content is missing, null or of another type."""
 
 
 # ---- messages ------------------------------------------------------------------------------------------------
 
 
 class UserMessage(Value, frozen=True, kw_only=True):
-    """A message of the user; omp adds the person or program to which it is attributed."""
+    """A message of the user; `attribution` is the person or program that omp names as its author."""
 
     content: Content = None
     timestamp: float | None = None
@@ -123,7 +123,7 @@ class UserMessage(Value, frozen=True, kw_only=True):
 
 
 class DeveloperMessage(UserMessage, frozen=True, kw_only=True):
-    """An instruction of the program itself (omp)."""
+    """An instruction to the model that omp itself wrote."""
 
 
 class SystemMessage(Value, frozen=True, kw_only=True):
@@ -188,7 +188,7 @@ class PythonExecutionMessage(Value, frozen=True, kw_only=True):
 
 
 class CustomRoleMessage(Value, frozen=True, kw_only=True):
-    """A message of an extension stored with role `custom` (before v3: `hookMessage`)."""
+    """A message of an extension, with the role `custom`, or `hookMessage` in files of format version 1 or 2."""
 
     content: Content = None
     custom_type: str | None = None
@@ -199,14 +199,14 @@ class CustomRoleMessage(Value, frozen=True, kw_only=True):
 
 
 class FileMentionMessage(Value, frozen=True, kw_only=True):
-    """Files that the user mentioned in a prompt (omp)."""
+    """A message with the files that the user mentioned in a prompt (omp)."""
 
     files: list[Json] | None = None
     timestamp: float | None = None
 
 
 class UnknownMessage(Value, frozen=True, kw_only=True):
-    """A message with an unknown role, or without one (then `role` is empty)."""
+    """A message with an unknown role or without a role; in the latter case `role` is empty."""
 
     role: str = ""
     content: Content = None
@@ -231,7 +231,7 @@ Message = (
 
 
 class TitleSlot(Value, frozen=True, kw_only=True):
-    """omp's 256-byte first line that holds the session's name; an empty title means unnamed."""
+    """omp's title slot: the first line of a file, 256 bytes, with the session's name; "" means that it has no name."""
 
     v: Json = None
     title: str | None = None
@@ -241,7 +241,10 @@ class TitleSlot(Value, frozen=True, kw_only=True):
 
 
 class Header(Value, frozen=True, kw_only=True):
-    """The `type: "session"` line. `version` absent means 1; any version of 3 or more is read as 3."""
+    """The header of a session: its line with `type: "session"`.
+
+    A missing `version` means format version 1; any version above 3 is read as 3.
+    """
 
     id: str | None = None
     version: Json = None
@@ -264,7 +267,7 @@ class Header(Value, frozen=True, kw_only=True):
 
 
 class EntryBase(Value, frozen=True, kw_only=True):
-    """The fields of every entry; `timestamp` is ISO 8601 UTC as in the file."""
+    """The fields that all entries have; `timestamp` is ISO 8601 UTC as in the file."""
 
     id: str | None = None
     parent_id: str | None = None
@@ -278,7 +281,7 @@ class MessageEntry(EntryBase, frozen=True, kw_only=True):
 
 
 class ModelChange(EntryBase, frozen=True, kw_only=True):
-    """A change of model: pi writes provider and model id, omp `provider/id` in `model` with a role."""
+    """A change of the model: pi sets `provider` and `model_id`, omp sets `model` to `provider/id` and adds a `role`."""
 
     provider: str | None = None
     model_id: str | None = None
@@ -287,16 +290,16 @@ class ModelChange(EntryBase, frozen=True, kw_only=True):
 
 
 class ThinkingLevelChange(EntryBase, frozen=True, kw_only=True):
-    """A change of the thinking level; omp may store null."""
+    """A change of the model's thinking level; None if omp stored null."""
 
     thinking_level: str | None = None
     configured: str | None = None
 
 
 class Compaction(EntryBase, frozen=True, kw_only=True):
-    """A compaction: a summary replaces the older history.
+    """A compaction: its summary replaces older history in what the model receives.
 
-    Format version 1 names the first kept entry by its index, counting the header.
+    In format version 1 the first kept entry is named by an index, which counts the header as 0.
     """
 
     summary: str | None = None
@@ -312,7 +315,7 @@ class Compaction(EntryBase, frozen=True, kw_only=True):
 
 
 class BranchSummary(EntryBase, frozen=True, kw_only=True):
-    """The summary of a branch that the user left; `from_id` is `"root"` or an entry id."""
+    """The summary of a branch that the user left; `from_id` is the id of an entry on the branch, or `"root"`."""
 
     from_id: str | None = None
     summary: str | None = None
@@ -321,14 +324,14 @@ class BranchSummary(EntryBase, frozen=True, kw_only=True):
 
 
 class Custom(EntryBase, frozen=True, kw_only=True):
-    """State of an extension; never part of the context."""
+    """An entry in which an extension stores its state; the model never receives it."""
 
     custom_type: str | None = None
     data: Json = None
 
 
 class CustomMessage(EntryBase, frozen=True, kw_only=True):
-    """A message that an extension put into the context."""
+    """An entry with a message that an extension sends to the model."""
 
     custom_type: str | None = None
     content: Content = None
@@ -339,53 +342,53 @@ class CustomMessage(EntryBase, frozen=True, kw_only=True):
 
 
 class Label(EntryBase, frozen=True, kw_only=True):
-    """The user's label on the entry `target_id`; without `label` it clears the label."""
+    """An entry that sets the user's label on the entry `target_id`, or clears it if `label` is missing."""
 
     target_id: str | None = None
     label: str | None = None
 
 
 class SessionInfoEntry(EntryBase, frozen=True, kw_only=True):
-    """The session's name as pi, atomic and indusagi store it."""
+    """An entry that sets the session's name, as pi, atomic and indusagi write it."""
 
     name: str | None = None
 
 
 class ContextEdit(EntryBase, frozen=True, kw_only=True):
-    """A change of an earlier entry for the model only (pi 0.87): `replacement` is new content, None hides the entry."""
+    """A change of what the model receives for the entry `target_id` (pi 0.87): new content; None hides the entry."""
 
     target_id: str | None = None
     replacement: dict[str, Json] | None = None
 
 
 class SessionSummary(EntryBase, frozen=True, kw_only=True):
-    """atomic's short description of a session for its picker."""
+    """An entry with a short description of the session, which atomic shows in its list of sessions."""
 
     summary: str | None = None
     usage: Usage | None = None
 
 
 class ServiceTierChange(EntryBase, frozen=True, kw_only=True):
-    """A change of omp's service tier: an object by provider family, a text in older versions, or null."""
+    """A change of omp's service tier: an object with a tier per provider family, a single tier as text, or null."""
 
     service_tier: Json = None
 
 
 class ModeChange(EntryBase, frozen=True, kw_only=True):
-    """A change of omp's mode, such as plan, goal, vibe, or none."""
+    """A change of omp's mode, such as "plan", "goal", "vibe" or "none"."""
 
     mode: str | None = None
     data: Json = None
 
 
 class TtsrInjection(EntryBase, frozen=True, kw_only=True):
-    """The names of rules that omp put into the context."""
+    """An entry with the names of the rules that omp added to what the model receives."""
 
     injected_rules: list[Json] | None = None
 
 
 class TranscriptNode(EntryBase, frozen=True, kw_only=True):
-    """An entry of an `indus/transcript@1` file: `prev` is the parent's id, `at` the time, `role` its role."""
+    """An entry of an `indus/transcript@1` file, the newer format of indusagi; the file's `prev` is the parent's id."""
 
     parent_id: str | None = field(default=None, name="prev")
     timestamp: str | None = field(default=None, name="at")
@@ -394,13 +397,13 @@ class TranscriptNode(EntryBase, frozen=True, kw_only=True):
 
 
 class PlainEntry(EntryBase, frozen=True, kw_only=True):
-    """An entry of one of `entry_types.PLAIN_TYPES`: no code reads its own keys, so all stay in `extra`."""
+    """An entry of one of the types in `entry_types.PLAIN_TYPES`, which have no struct: their keys are in `extra`."""
 
     type: str = ""
 
 
 class UnknownEntry(EntryBase, frozen=True, kw_only=True):
-    """An entry of an unknown type, or a JSON value that is no object; `raw` is the whole value."""
+    """An entry of an unknown type, or a line whose JSON value is no object; `raw` is the JSON value of the line."""
 
     type: str = ""
     raw: Json = None
@@ -428,10 +431,10 @@ Entry = (
 
 
 class BadLine(Struct, frozen=True):
-    """A line that is not JSON; `reason` is a sentence that tells the user what is wrong."""
+    """A line that is not JSON; `reason` explains the mistake to the user."""
 
     reason: str
 
 
 TRANSCRIPT_SCHEMA = "indus/transcript@1"
-"""The `schema` of every line of indusagi's newer files."""
+"""The value of `schema` in every line of a file that indusagi 2 or later wrote."""

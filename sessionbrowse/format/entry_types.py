@@ -1,4 +1,4 @@
-"""The agent programs' type names for the structs of `entries`, and the entry types and keys that no code reads."""
+"""The type names of blocks, messages and entries in session files, with their structs; and keys that no code reads."""
 
 from __future__ import annotations
 
@@ -84,15 +84,15 @@ ENTRY_TYPES: dict[str, type[EntryBase]] = {
 
 PLAIN_TYPES = frozenset(
     {
-        "context_compaction",  # atomic 0.8.26–0.9.8: an older kind of compaction, which has no effect now;
-        "context_window_change",  # atomic 0.9.0–0.9.10: a change of the context window;
-        "credential_pin",  # omp: the account that served the session, as a hash;
-        "mcp_tool_selection",  # omp 13–16: the chosen MCP tools;
-        "model_usage",  # omp: the cost of a model call that left no message;
-        "reset_boundary",  # omp: `/clear`, after which the model receives no older entry;
-        "session_init",  # omp: the prompt and tools that a subagent was started with;
-        "title_change",  # omp: a renaming; the title slot decides the name;
-        "usage",  # pi 0.86: the cost of a model call that left no message
+        "context_compaction",  # Types without a struct: an old kind of compaction without effect (atomic 0.8.26–0.9.8);
+        "context_window_change",  # a change of the size of the context window (atomic 0.9.0–0.9.10);
+        "credential_pin",  # a hash of the account that served the session (omp);
+        "mcp_tool_selection",  # the MCP tools that the user chose (omp 13–16);
+        "model_usage",  # the cost of a model call that left no message (omp);
+        "reset_boundary",  # a `/clear` command, after which the model receives no older entries (omp);
+        "session_init",  # the prompt and tools with which a subagent was started (omp);
+        "title_change",  # a renaming, which omp also writes into the title slot (omp);
+        "usage",  # the cost of a model call that left no message (pi 0.86).
     }
 )
 UNREAD_KEYS = frozenset(
@@ -130,16 +130,16 @@ UNREAD_KEYS = frozenset(
         "warning",
     }
 )
-"""Keys of messages and entries that the programs write but no code here reads: they stay in `extra`."""
+"""JSON keys of messages and entries that agent programs write and sessionbrowse does not read; `extra` keeps them."""
 
 
 def unknown_keys(value: Value) -> dict[str, Json]:
-    """Return the keys in a value's `extra` that the format's documents do not name."""
+    """Return those keys and values of a struct's `extra` that are not in `UNREAD_KEYS`, the known but unread keys."""
     return {key: item for key, item in value.extra.items() if key not in UNREAD_KEYS}
 
 
 def type_name(value: Value) -> str:
-    """Return the type or role by which a file names a block, message or entry (`toolCall`, `user`, `model_change`)."""
+    """Return a block's or entry's type, or a message's role, as in the file: `toolCall`, `user`, `model_change`."""
     match value:
         case UnknownBlock() | UnknownEntry() | PlainEntry():
             return value.type

@@ -1,6 +1,6 @@
-"""Envelopes: the facts of one entry that trees and lists need, without its contents.
+"""Envelopes: the facts about one entry that trees and lists need, without the entry's contents.
 
-A session keeps few envelopes: most are decoded again from the entry's line when they are needed.
+An open session keeps few envelopes in memory. Most are decoded again from the entry's line when they are needed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sessionbrowse.format.oversized_line import is_deep
 
 
 class Spending(Struct, frozen=True, gc=False, array_like=True):
-    """Tokens by kind and US dollars, of one call of a model or summed over calls."""
+    """The tokens of each kind and the cost in US dollars of one model call, or the sums over several calls."""
 
     input: float = 0
     output: float = 0
@@ -39,7 +39,7 @@ class Spending(Struct, frozen=True, gc=False, array_like=True):
 
     @property
     def tokens(self) -> int:
-        """Sum of the tokens of all kinds, as pi computes it; the stored `totalTokens` is not used."""
+        """The sum of the tokens of all kinds, as pi computes it, without use of the file's `totalTokens`."""
         return whole(self.input + self.output + self.cache_read + self.cache_write)
 
 
@@ -52,23 +52,24 @@ LARGEST = sys.float_info.max
 
 
 Fault = Literal["no message", "no content", "bad content", "bad name"]
-"""A mistake in an entry on which an agent program fails (tried with pi 1.5.2 and omp 18.2.3).
+"""A mistake in an entry that makes an agent program fail (tested with pi 1.5.2 and omp 18.2.3).
 
 "no message": the message is missing or null. "no content": a user or assistant message has no content. "bad content":
-its content is neither text nor a list, or has a null block. "bad name": the session's name is not a text.
+the content of such a message is neither text nor a list, or has a null block. "bad name": the session's name is not
+text.
 """
 
 
 class Envelope(Struct, frozen=True, gc=False, array_like=True):
-    """One entry without its contents.
+    """The facts about one entry that lists and trees need, without the entry's contents.
 
-    `type` and `role` are as in the file, "" if absent. `text` is a label's text, a session's name, a title, or a
-    compaction's strategy. `has_text`: an assistant's text is more than blanks; `has_words`: it is more than blanks and
-    dots (omp's rule). `has_content`: a message other than a tool result has content. `timestamp` is ISO 8601, rarely a
-    number of milliseconds. `problem` is a sentence that says what is wrong; `fault` names the mistake that makes the
-    agent programs fail. `schema` is the schema of an indusagi transcript's line. `id_value`, None for a text or no id,
-    is the value in JavaScript of another id: null, or what it is in a condition. `task_spent` is what
-    subagents used, by the result of omp's task tool.
+    `type` and `role` are as in the file, "" if absent. `text` is a label, a session's name or title, or a compaction's
+    strategy. `has_text` is True if a model's answer has text other than blanks, `has_words` if it has text other than
+    blanks and dots. `has_content` is True for a message with content that is not a tool result. `timestamp` is
+    ISO 8601, rarely milliseconds. `problem` is a sentence about the entry's mistakes; `fault` names a mistake that
+    makes an agent program fail. `schema` is set in lines of indusagi's transcripts. `id_value` is set if the id is
+    not a string: "null", or the id's truth value in JavaScript. `task_spent` is the usage of subagents that a result
+    of omp's `task` tool reports.
     """
 
     type: str = ""
@@ -98,13 +99,13 @@ class Envelope(Struct, frozen=True, gc=False, array_like=True):
 
 
 def read_envelope(line: bytes) -> Envelope | BadLine:
-    """Decode the envelope of one line, header lines included (`type` is then "session" or "title"). Never raises."""
+    """Decode the envelope of one line; a header or title slot has the type "session" or "title". Never raises."""
     try:
         entry = decode_ordinary(line)
     except REFUSALS:
         return _read_odd(line)
     if isinstance(entry, OrdinaryMessage):
-        # omp counts the tokens of a `task` tool's subagents; they are in `details`, which the quick decoder skips.
+        # The result of omp's `task` tool stores the tokens of subagents in `details`, which `decode_ordinary` skips.
         is_task = isinstance(entry.message, OrdinaryResult) and entry.message.toolName == TASK_TOOL
         return _read_odd(line) if is_task else _of_message(entry)
     return Envelope(
@@ -120,7 +121,7 @@ def read_envelope(line: bytes) -> Envelope | BadLine:
 
 
 TASK_TOOL = "task"
-"""The tool by which omp starts a subagent."""
+"""The name of the tool by which omp starts subagents."""
 TOO_DEEP = "nested too deeply: the deepest lists and objects are left out"
 CONTENT_NULL = "the content is null"
 NO_CONTENT = "the message has no content"
@@ -169,7 +170,7 @@ def _spent(usage: OrdinaryUsage | None) -> Spending | None:
 
 
 def is_more_than_dots(text: str) -> bool:
-    """Tell whether a text has more than dots, ellipses and blanks; omp 18.2.3 takes only these for an empty answer."""
+    """Return True if a text has more than dots, ellipses and blanks; omp 18.2.3 treats other answers as empty."""
     return trim(text).strip(".… \t\n\r") != ""
 
 
@@ -227,7 +228,7 @@ def _read_odd(line: bytes) -> Envelope | BadLine:
 
 
 def _of_transcript(value: dict[str, Json]) -> Envelope:
-    """Return the envelope of a line of indusagi's newer transcript files."""
+    """Return the envelope of a line of an `indus/transcript@1` file, the newer format of indusagi."""
     if value.get("kind") != "entry":
         return Envelope(
             type="head", text=_word(value.get("leaf")) or None, id=_id(value.get("sessionId")), schema=TRANSCRIPT_SCHEMA
@@ -259,7 +260,7 @@ def _of_transcript(value: dict[str, Json]) -> Envelope:
 
 
 class _Oddities:
-    """Reads the values of an entry that has an unusual form, and collects the entry's problems, the worst first."""
+    """Reads values of an entry whose form is unusual, and collects sentences about the entry's mistakes."""
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
@@ -290,7 +291,7 @@ class _Oddities:
         return moment
 
     def shown(self, value: dict[str, Json], key: str) -> str | None:
-        """Return the text of a label or name as JSON if it is no string, because pi accepts other values too."""
+        """Return the text of a label or name; a value of another type, which pi accepts too, is returned as JSON."""
         item = value.get(key)
         if item is None or isinstance(item, str):
             return item
@@ -300,7 +301,7 @@ class _Oddities:
         return None if item is False or item == 0 else json.dumps(item, ensure_ascii=False)
 
     def check_message(self, message: Json) -> None:
-        """Check a message: its type, its role, and the content of user and assistant messages."""
+        """Record mistakes in a message: in its type, its role, or the content of a user or assistant message."""
         if not isinstance(message, dict):
             self.problems.append("the message is missing" if message is None else f"the message is {_kind_of(message)}")
             self.fault = "no message" if message is None else None
@@ -368,7 +369,7 @@ def _word(item: Json) -> str:
 
 
 def _number(item: Json) -> float | None:
-    """Return a finite number, None for anything else; JavaScript reads 1e999 as infinity, which no sum can include."""
+    """Return a finite number unchanged, None for any other value; an infinite number such as 1e999 would spoil sums."""
     if isinstance(item, bool) or not isinstance(item, int | float) or not abs(item) <= LARGEST:
         return None
     return item

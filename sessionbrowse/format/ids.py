@@ -26,12 +26,12 @@ def uuid4(random_bytes: RandomBytes) -> str:
 
 
 def is_session_id(text: str) -> bool:
-    """Tell whether the agent program would accept a text as a new session's id (pi 0.58, atomic)."""
+    """Return True if pi (since 0.58) and atomic accept the text as the id of a new session."""
     return _SESSION_ID.fullmatch(text) is not None
 
 
 def entry_id(taken: Container[str], random_bytes: RandomBytes) -> str:
-    """Return 8 random hex digits that are not in `taken`; after a hundred failures return a whole UUID (pi 1.5.2)."""
+    """Return a new entry id: 8 random hex digits not in `taken`, or a UUID after a hundred collisions (pi 1.5.2)."""
     for _ in range(_TRIES):
         made = random_bytes(4).hex()
         if made not in taken:
@@ -40,7 +40,7 @@ def entry_id(taken: Container[str], random_bytes: RandomBytes) -> str:
 
 
 def file_name(timestamp: str, session_id: str) -> str:
-    """Return the name of a session's file: the header's time with `-` for `:` and `.`, and the id."""
+    """Return the file name of a session: the header's timestamp, with `-` in place of `:` and `.`, and the id."""
     return f"{timestamp.replace(':', '-').replace('.', '-')}_{session_id}.jsonl"
 
 

@@ -1,4 +1,4 @@
-"""JavaScript's rules for text, which the format inherits: pi, omp, atomic and indusagi run on JavaScript."""
+"""JavaScript's text functions, which pi, omp, atomic and indusagi apply to session files, in Python."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def trim(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Split a text at blanks into its words, as `split(/\\s+/)` does, without empty words."""
+    """Return the words of a text, split at blanks as JavaScript's `split(/\\s+/)` does, without empty words."""
     return [word for word in _BLANK_RUNS.split(text) if word]
 
 
@@ -27,7 +27,10 @@ def units(text: str) -> int:
 
 
 def cut(text: str, limit: int) -> str:
-    """Return the first `limit` UTF-16 code units, as `slice(0, limit)` does; it may cut a surrogate pair in half."""
+    """Return the first `limit` UTF-16 code units of a text, as JavaScript's `slice(0, limit)` does.
+
+    The cut may split a surrogate pair.
+    """
     if len(text) <= limit and text.isascii():
         return text
     encoded = text[:limit].encode("utf-16-le", "surrogatepass")[: 2 * limit]

@@ -1,4 +1,4 @@
-"""Print JSON values as JavaScript does, because the agent programs put odd and missing values into texts unchecked."""
+"""Convert JSON values to text as JavaScript does; the agent programs show even wrong and missing values this way."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Missing(Enum):
 
 
 MISSING: Final = Missing.KEY
-"""The value of a key that an object does not have; prints as `undefined`, unlike null."""
+"""The value of a key that a JSON object does not have; `string` returns `undefined` for it, but `null` for null."""
 
 
 def string(value: Json | Literal[Missing.KEY]) -> str:
-    """Return a value as JavaScript's `String(value)` prints it."""
+    """Return the text of a JSON value as JavaScript's `String(value)` does."""
     match value:
         case str():
             return value
@@ -45,7 +45,7 @@ def string(value: Json | Literal[Missing.KEY]) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as JavaScript writes it: the shortest digits, exponents below 1e-6 and from 1e21 on."""
+    """Return the text of a number as JavaScript does: shortest digits, an exponent below 1e-6 and from 1e21 on."""
     double = as_double(value)
     if not math.isfinite(double):
         return "NaN" if math.isnan(double) else "Infinity" if double > 0 else "-Infinity"
@@ -60,7 +60,7 @@ def number(value: float) -> str:
 
 
 def to_number(value: Json | Literal[Missing.KEY]) -> float:
-    """Return `Number(value)`: the number JavaScript computes with; NaN for a value that is no number."""
+    """Return the number to which JavaScript's `Number(value)` converts a JSON value; NaN if it cannot."""
     match value:
         case Missing.KEY:
             return math.nan
@@ -77,7 +77,7 @@ def to_number(value: Json | Literal[Missing.KEY]) -> float:
 
 
 def as_double(value: float) -> float:
-    """Return a JSON number as a double; integers too large for one are infinite."""
+    """Return a JSON number as a float; an integer too large for a float becomes infinity."""
     try:
         return float(value)
     except OverflowError:
@@ -85,7 +85,7 @@ def as_double(value: float) -> float:
 
 
 def is_true(value: Json | Literal[Missing.KEY]) -> bool:
-    """Tell whether JavaScript takes a value for true: all except undefined, null, false, zero, NaN and empty text."""
+    """Return False for values that JavaScript treats as false: undefined, null, false, zero, NaN and empty text."""
     match value:
         case Missing.KEY | None:
             return False
@@ -98,7 +98,7 @@ def is_true(value: Json | Literal[Missing.KEY]) -> bool:
 
 
 def stringify_head(value: Json, limit: int) -> tuple[str, bool]:
-    """Return the first `limit` UTF-16 units of `JSON.stringify(value)`, and True if there are more."""
+    """Return the first `limit` UTF-16 units of `JSON.stringify(value)`, and True if the text was longer."""
     pieces: list[str] = []
     length = 0
     for piece in _pieces(value, limit):
@@ -126,7 +126,10 @@ def _parse_number(text: str) -> float:
 
 
 def _leaves(values: list[Json]) -> Iterator[Json]:
-    """Yield the items that JavaScript prints for a list: nested lists as if they were flat, empty lists as nothing."""
+    """Yield the items of a list and of the lists nested in it; None stands for an empty nested list.
+
+    JavaScript's `String` joins the items of nested lists in the same order.
+    """
     stack = [iter(values)] if values else []
     while stack:
         for item in stack[-1]:
@@ -139,7 +142,7 @@ def _leaves(values: list[Json]) -> Iterator[Json]:
 
 
 def _pieces(value: Json, limit: int) -> Iterator[str]:
-    """Yield JSON text piece by piece, so that the caller can stop at its limit."""
+    """Yield the JSON text of a value in pieces, so that the caller can stop after `limit` characters."""
     match value:
         case str():
             yield _quoted(value[: limit + 1])
@@ -160,13 +163,13 @@ def _pieces(value: Json, limit: int) -> Iterator[str]:
 
 
 def _in_order(value: dict[str, Json]) -> list[str]:
-    """Return the keys in JavaScript's order: array indexes by number, then the others as in the file."""
+    """Return an object's keys in JavaScript's order: first array indexes in numeric order, then all other keys."""
     indexes = [key for key in value if _ARRAY_INDEX.fullmatch(key) and int(key) <= _LAST_ARRAY_INDEX]
     return sorted(indexes, key=int) + [key for key in value if key not in indexes] if indexes else list(value)
 
 
 def _quoted(text: str) -> str:
-    """Return a JSON string as `JSON.stringify` escapes it: quotes, backslashes, controls and lone surrogates."""
+    """Return a text as a JSON string with the escapes of `JSON.stringify`, which also escapes lone surrogates."""
     quoted = json.dumps(text, ensure_ascii=False)
     return _LONE_SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", quoted)
 

@@ -1,7 +1,7 @@
 """Decode one line of bytes into a plain JSON value, as JavaScript's `JSON.parse` does.
 
-The decoder is strict, but it accepts lone surrogate escapes, turns bad UTF-8 into U+FFFD, and lets numbers overflow to
-infinity. No value is nested deeper than `MAX_DEPTH`, so code that walks or prints one may recurse.
+The decoder is strict, but it accepts escapes of lone surrogates, replaces bad UTF-8 by U+FFFD, and reads too large
+numbers as infinity. No value is nested deeper than `MAX_DEPTH`, so code that walks or prints a value may recurse.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ Json = Any
 """A decoded JSON value: None, bool, int, float, str, list or dict."""
 
 _decode = msgspec.json.Decoder().decode
-# The blanks that JavaScript allows around a value.
+# These are the blanks that JavaScript's `JSON.parse` allows before and after a value.
 _JSON_BLANKS = b" \t\r\n"
 _FUSED = re.compile(rb"\}\s*\{")
 
 
 class BadJson(ValueError):
-    """The error for bytes that are not JSON; its message gives the user the reason, without a line number."""
+    """Raised for bytes that are not JSON; its message explains the mistake to the user, without a line number."""
 
 
 def loads(line: bytes) -> Json:
-    """Decode one line, with or without newline; lists and objects nested deeper than `MAX_DEPTH` are emptied.
+    """Decode one line of JSON, with or without newline; lists and objects nested deeper than `MAX_DEPTH` become empty.
 
     Raises:
         BadJson: the line is no JSON value.
@@ -41,7 +41,7 @@ def loads(line: bytes) -> Json:
 
 
 def _loads_like_javascript(line: bytes) -> Json:
-    import json  # imported here: it takes 1 ms, and only unusual lines need it
+    import json  # imported here: slow (1 ms) and rarely needed
 
     text = line.decode("utf-8", "replace")
     try:
@@ -51,8 +51,8 @@ def _loads_like_javascript(line: bytes) -> Json:
 
 
 def _parse_int(digits: str) -> int | float:
-    # Python refuses to read more than 4,300 digits as an integer; JavaScript's numbers are doubles, so a float loses
-    # nothing.
+    # Python refuses integers of more than 4,300 digits, so long integers become floats. Nothing is lost: JavaScript's
+    # numbers are floats, too.
     return int(digits) if len(digits) <= _EXACT_DIGITS else float(digits)
 
 
@@ -86,7 +86,7 @@ def _reason(line: bytes, error: ValueError) -> str:
         if "trailing comma" in what:
             what = _TRAILING_COMMA
         elif before.endswith(",") and error.doc[position : position + 1] in ("]", "}"):
-            # Python up to 3.12 names the bracket instead.
+            # For a trailing comma, Python up to 3.12 reports the position of the bracket after the comma.
             what, position = _TRAILING_COMMA, len(before) - 1
         return f"not JSON: {what} at character {position + 1}"
     return f"not JSON: {error}"

@@ -1,4 +1,4 @@
-"""Split blocks of bytes into lines with their offsets, in bounded memory even for a huge line.
+"""Split a stream of bytes into lines with their file offsets; memory stays bounded even for a huge line.
 
 Only `\\n` ends a line.
 """
@@ -12,16 +12,20 @@ from msgspec import Struct
 from sessionbrowse.format.oversized_line import BigLine, reduce_line
 
 MAX_LINE_BYTES = 8 * 1024 * 1024
-"""Maximum size of a line in bytes; a longer line is streamed and shortened (see `oversized_line`)."""
+"""Maximum size in bytes of a line that is read unchanged; a longer line is shortened (see `oversized_line`)."""
 MAX_LISTED_LINE_BYTES = 256 * 1024
-"""The smaller limit for lists and the search index, which read thousands of files; only images make lines that long."""
+"""Maximum size in bytes of a line that session lists and the search index read unchanged.
+
+It is smaller than `MAX_LINE_BYTES`, because lists and the index read thousands of files. Usually only lines with
+images are longer.
+"""
 
 
 class LineBlock(Struct, frozen=True, gc=False):
-    """Consecutive lines of a file. `offset` is the position of the first; one newline byte follows each.
+    """Consecutive lines of a file, without their newlines; `offset` is the file position of the first line.
 
-    If the block is a single line that was too large, `reduced_from` is its true size in bytes, else 0. `torn` means
-    that the last line ends the file without a newline.
+    If a line was too large, it is shortened and alone in its block, and `reduced_from` is its original size in bytes;
+    otherwise `reduced_from` is 0. `torn` is True if the last line ends the file without a newline.
     """
 
     offset: int
@@ -31,7 +35,10 @@ class LineBlock(Struct, frozen=True, gc=False):
 
 
 def line_blocks(pieces: Iterable[bytes], offset: int = 0, max_line: int = MAX_LINE_BYTES) -> Iterator[LineBlock]:
-    """Yield every line of a stream of byte pieces that begins at `offset` of the file."""
+    """Yield blocks with all lines of a byte stream, given in pieces; the stream begins at `offset` of its file.
+
+    A line of more than `max_line` bytes is shortened.
+    """
     carry: list[bytes] = []
     carried = 0
     big: BigLine | None = None
@@ -81,7 +88,7 @@ def line_blocks(pieces: Iterable[bytes], offset: int = 0, max_line: int = MAX_LI
 
 def _split(piece: bytes) -> list[bytes]:
     """Split a piece of bytes at its newlines."""
-    # `bytes.find` is faster than `bytes.split`, which looks at one byte at a time.
+    # `bytes.find` is faster than `bytes.split`, which tests every byte separately.
     lines: list[bytes] = []
     begin = 0
     while (end := piece.find(b"\n", begin)) >= 0:
@@ -92,7 +99,7 @@ def _split(piece: bytes) -> list[bytes]:
 
 
 def _complete_lines(lines: list[bytes], offset: int, max_line: int) -> Iterator[LineBlock]:
-    """Yield whole lines; each line that is too large gets a block of its own."""
+    """Yield blocks of consecutive lines; a line of more than `max_line` bytes is shortened and gets its own block."""
     if max(map(len, lines)) <= max_line:
         yield LineBlock(offset, lines)
         return

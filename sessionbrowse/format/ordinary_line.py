@@ -1,10 +1,12 @@
-"""The decoder of ordinary lines: it decodes the fields that list, tree and index need and skips everything else.
+"""The fast decoder for ordinary lines: it decodes the fields that list, tree and index need and skips all others.
 
-Nearly all lines are user messages, answers, tool results, model changes or extension state in their usual form. The
-structs here refuse all other lines (a field of type None must be absent or null), and `envelope.read_envelope`
-decodes the refused lines in full. Measured on 107 MB: this decoder takes 80 ms of CPU, the full way 400 ms; decoders
-for the list only, or for the tree only, were at most 8 % faster. `decode_with_tools` also decodes tool calls and
-results (nine tenths of all bytes); it is 27 % slower, so only the index of tools uses it.
+Ordinary lines, nearly all lines of a session, are user messages, answers, tool results, model changes and extension
+state in their usual form. The structs of this module refuse all other lines, and `envelope.read_envelope` decodes
+these in full. A struct's field of type None must be absent or null in the line.
+
+Measured on 107 MB, the fast decoder takes 80 ms of CPU, the full one 400 ms; separate decoders for list and tree were
+at most 8 % faster. `decode_with_tools` also decodes tool calls and results, nine tenths of all bytes. It is 27 %
+slower than `decode_ordinary`, so only the index of tools uses it.
 """
 
 from __future__ import annotations
@@ -16,17 +18,17 @@ import msgspec
 from msgspec import Struct
 
 REFUSALS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""The exceptions that a decoder raises for a line that is not ordinary."""
+"""The exceptions with which `decode_ordinary` and `decode_with_tools` refuse a line that is not in the usual form."""
 
 
 class OrdinaryCost(Struct, gc=False):
-    """US dollars of one call of a model."""
+    """The cost of one call of a model, in US dollars."""
 
     total: float = 0
 
 
 class OrdinaryUsage(Struct, gc=False):
-    """Tokens of one call of a model."""
+    """The numbers of tokens that one call of a model used, and its cost."""
 
     input: float = 0
     output: float = 0
@@ -38,39 +40,39 @@ class OrdinaryUsage(Struct, gc=False):
 
 
 class OrdinaryText(Struct, gc=False, tag_field="type", tag="text"):
-    """A block of text."""
+    """A content block with text."""
 
     type: ClassVar[str] = "text"
     text: str | None = None
 
 
 class OrdinaryThinking(Struct, gc=False, tag_field="type", tag="thinking"):
-    """A block of the model's reasoning; its text is skipped."""
+    """A content block with the model's reasoning; the decoder skips its text."""
 
     type: ClassVar[str] = "thinking"
 
 
 class OrdinaryRedacted(Struct, gc=False, tag_field="type", tag="redactedThinking"):
-    """A block of encrypted reasoning (omp); its data is skipped."""
+    """A content block with encrypted reasoning (omp); the decoder skips its data."""
 
     type: ClassVar[str] = "redactedThinking"
 
 
 class OrdinaryImage(Struct, gc=False, tag_field="type", tag="image"):
-    """An image; its data is skipped."""
+    """A content block with an image; the decoder skips its data."""
 
     type: ClassVar[str] = "image"
 
 
 class OrdinaryCall(Struct, gc=False, tag_field="type", tag="toolCall"):
-    """A tool call; its arguments are skipped."""
+    """A content block with a tool call; the decoder skips its arguments."""
 
     type: ClassVar[str] = "toolCall"
     id: str | None = None
 
 
 class CallWithArguments(OrdinaryCall, gc=False, tag_field="type", tag="toolCall"):
-    """A tool call with the bytes of its arguments."""
+    """A content block with a tool call, and the arguments of the call as undecoded bytes."""
 
     name: str | None = None
     arguments: msgspec.Raw = msgspec.Raw()
@@ -107,13 +109,16 @@ class OrdinaryAnswer(Struct, gc=False, tag_field="role", tag="assistant"):
 
 
 class AnswerWithCalls(OrdinaryAnswer, gc=False, tag_field="role", tag="assistant"):
-    """A model's answer with the arguments of its tool calls."""
+    """A model's answer, decoded with the arguments of its tool calls."""
 
     content: list[OrdinaryText | OrdinaryThinking | OrdinaryRedacted | CallWithArguments] | str  # type: ignore[assignment]
 
 
 class OrdinaryResult(Struct, gc=False, tag_field="role", tag="toolResult"):
-    """A tool's result; its content is skipped. A result with `usage` is rare, so it is left to the full decoder."""
+    """A tool's result without its content.
+
+    A result with `usage` is refused; such results are rare, and `envelope.read_envelope` decodes them.
+    """
 
     role: ClassVar[str] = "toolResult"
     toolCallId: str | None = None
@@ -140,13 +145,13 @@ class _Entry(Struct, gc=False):
 
 
 class OrdinaryMessage(_Entry, gc=False, kw_only=True, tag_field="type", tag="message"):
-    """A message entry."""
+    """An entry with a user message, an answer of the model, or a tool result."""
 
     message: OrdinaryUser | OrdinaryAnswer | OrdinaryResult
 
 
 class MessageWithTools(_Entry, gc=False, kw_only=True, tag_field="type", tag="message"):
-    """A message entry with tool calls and results."""
+    """An entry with a message, decoded with the arguments of tool calls and the content of tool results."""
 
     message: OrdinaryUser | AnswerWithCalls | ResultWithContent
 
@@ -167,7 +172,7 @@ class _WithoutModel(_WithoutMessage, gc=False):
 
 
 class OrdinaryModelChange(_WithoutMessage, gc=False, tag_field="type", tag="model_change"):
-    """A change of the model."""
+    """An entry that records a change of the model."""
 
     provider: str | None = None
     modelId: str | None = None
@@ -177,13 +182,13 @@ class OrdinaryModelChange(_WithoutMessage, gc=False, tag_field="type", tag="mode
 
 
 class OrdinaryLevelChange(_WithoutModel, gc=False, tag_field="type", tag="thinking_level_change"):
-    """A change of the thinking level."""
+    """An entry that records a change of the model's thinking level."""
 
     customType: None = None
 
 
 class OrdinaryCustom(_WithoutModel, gc=False, tag_field="type", tag="custom"):
-    """State of an extension; its data is skipped."""
+    """An entry with the state of an extension; the decoder skips its data."""
 
     customType: str | None = None
 
@@ -191,17 +196,20 @@ class OrdinaryCustom(_WithoutModel, gc=False, tag_field="type", tag="custom"):
 OrdinaryLine = OrdinaryMessage | OrdinaryModelChange | OrdinaryLevelChange | OrdinaryCustom
 
 decode_ordinary = msgspec.json.Decoder(OrdinaryLine).decode
-"""Decode one ordinary line, with or without newline; raise one of `REFUSALS` for a line that is not ordinary."""
+"""Decode one line, with or without newline; raise one of `REFUSALS` if the line is not in the usual form."""
 decode_with_tools = msgspec.json.Decoder(
     MessageWithTools | OrdinaryModelChange | OrdinaryLevelChange | OrdinaryCustom
 ).decode
-"""Decode ordinary lines with their tool calls and results; refuse results with blocks other than text and images."""
+"""Decode one line like `decode_ordinary`, but with tool calls and results.
+
+A tool result with blocks other than text and images is refused.
+"""
 
 
 def decode_each(lines: Iterable[bytes], decode: Callable[[bytes], Any], refused: Any) -> tuple[list[Any], list[int]]:
-    """Decode every line; return one result for each line, and the positions of the lines that `decode` refused.
+    """Decode lines with `decode`; return one result for each line, and the positions of refused lines.
 
-    The result of a refused line is the value `refused`.
+    The result of a refused line is the value of the argument `refused`.
     """
     decoded: list[Any] = []
     numbers: list[int] = []
@@ -217,6 +225,6 @@ def decode_each(lines: Iterable[bytes], decode: Callable[[bytes], Any], refused:
 
 
 def beyond_ascii(lines: Sequence[bytes]) -> list[int]:
-    """Return the positions of the lines that contain a byte beyond ASCII, counted from 0."""
+    """Return the positions, counted from 0, of the lines that contain a byte beyond ASCII."""
     are_ascii = list(map(bytes.isascii, lines))
     return [number for number, is_ascii in enumerate(are_ascii) if not is_ascii] if False in are_ascii else []

@@ -1,4 +1,4 @@
-"""Recognise, by their first lines, files that are stored among sessions or look like sessions, but are none."""
+"""Recognise files that are not sessions, but look like sessions or are stored among them, by their first lines."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ EVENT_STREAM = "an event stream of a pi-family agent, not a session"
 CLAUDE_CODE = "a transcript of Claude Code, not of a pi-family agent"
 CODEX = "a rollout of Codex, not of a pi-family agent"
 PROBED_LINES = 5
-"""Number of lines at the beginning of a file that are examined."""
+"""Number of lines at the beginning of a file that `recognise` examines."""
 
 
 def recognise(head: bytes) -> str | None:
-    """Return the kind of a file that is no session, as the end of a sentence; None if it may be a session."""
+    """Return a description of a file that is not a session ("an event stream …"); None if it may be a session.
+
+    `head` are the first bytes of the file.
+    """
     has_header = False
     for value in _first_objects(head):
         kind = value.get("type")
         if "parentId" in value or not isinstance(kind, str | None):
             return None
         if kind in ("session", "title"):
-            # `--mode json` prints a session's header too, and then events where a session has entries.
+            # A header does not prove a session: the output of `pi --mode json` has a header too, and then events.
             has_header = True
         elif kind in _EVENTS:
             return EVENT_STREAM
@@ -57,8 +60,8 @@ def _of_others(kind: str | None, value: dict[str, Json]) -> str | None:
 
 _CLAUDE_CODE_TYPES = frozenset({"user", "assistant", "summary", "system", "queue-operation", "file-history-snapshot"})
 
-# Event types that pi, omp and atomic print with `--mode json` or `--mode rpc` (pi 1.5.2, docs/json.md); subagents'
-# logs contain them too.
+# These are the types of the events that pi, omp and atomic print with `--mode json` or `--mode rpc`
+# (pi 1.5.2, docs/json.md). Logs of subagents contain such events too.
 _EVENTS = frozenset(
     {
         "agent_start",

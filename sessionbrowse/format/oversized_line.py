@@ -1,8 +1,8 @@
-"""Shorten a line that is too large or nested too deeply: cut long strings, close long or deep lists and objects early.
+"""Shorten a JSON line that is too large or nested too deeply, so that it can be decoded like any other line.
 
-The line is streamed once; the result is a small record that is decoded like any other line. It keeps all keys of the
-entry and of its message, with id, parent, role and usage; long texts, images and tool data lose their ends. A
-container is a JSON list or object.
+The line is read once, as a stream. Long strings are cut, and long or deep lists and objects are closed early. The
+short line keeps all keys of the entry and of its message, with id, parent, role and usage; long texts, images and tool
+data lose their ends. In this module, a container is a JSON list or object, and a record is the JSON object of a line.
 """
 
 from __future__ import annotations
@@ -11,43 +11,43 @@ import re
 from itertools import accumulate
 
 MAX_DEPTH = 200
-"""Maximum depth of nesting; deeper lists and objects are emptied."""
+"""Maximum depth of nested lists and objects in a line; deeper ones become empty."""
 
 KEPT_STRING_BYTES = 512 * 1024
-"""Maximum number of bytes kept of a string; even if all of it is JSON escapes, that is over 64 KiB of text."""
+"""Maximum number of bytes kept of one JSON string; even a string of JSON escapes keeps over 64 KiB of text."""
 
 SHORTEST_CUT_BYTES = 4096
-"""Minimum number of bytes kept of a string that is cut."""
+"""Minimum number of bytes kept of a JSON string that is too long."""
 
 MAX_MEMBER_BYTES = 1024 * 1024
-"""Size in bytes at which one value of the record, or of its message, is closed early."""
+"""Size in bytes at which a list or object in an entry, or in an entry's message, is closed early."""
 
 MAX_REDUCED_BYTES = 4 * 1024 * 1024
-"""Size in bytes at which the record is closed early."""
+"""Size in bytes at which the shortened JSON object of a line is closed early."""
 
-# Matches text without brackets, including short strings; `bytes.find` skips long strings faster than a pattern.
-# Possessive groups are matched wrongly before Python 3.11.5, so no pattern has one.
+# This pattern matches JSON text without brackets, including short strings; `bytes.find` is faster for long strings.
+# No pattern has a possessive group, because Python before 3.11.5 matches possessive groups wrongly.
 _FLAT = re.compile(rb'(?:[^"\[\]{}]+|"[^"\\]{0,512}(?:\\.[^"\\]{0,512}){0,64}")*', re.DOTALL)
 _STRING_BODY = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
-# Finds the strings in text without escaped quotes (see `_without_escaped_quotes`).
+# This pattern finds the strings in JSON text from which `_without_escaped_quotes` removed escaped quotes.
 _STRING = re.compile(rb'"[^"]*"')
 _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
-# Maps each bracket to the signed byte, +1 or -1, by which it changes the depth.
+# This table maps each bracket to a signed byte: +1 if the bracket opens a container, -1 if it closes one.
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _PATTERN_REACH = 1024
 _STEP_BYTES = 64 * 1024
 _KEY_REACH = 32
 _MESSAGE_KEY = re.compile(rb'"message"\s*:\s*$')
 _IMAGE_KEY = re.compile(rb'"data"\s*:\s*$')
-# Bytes kept of text after a complete record, so that the decoder can report the text.
+# This many bytes of the text after a complete JSON object are kept, so that the decoder can report the text.
 _TAIL_BYTES = 1024
 _WINDOW = 64 * 1024
 
 
 class BigLine:
-    """Receives the bytes of one line in pieces of any size; `reduced()` returns the small record.
+    """Shortens one JSON line: `feed()` takes the line in pieces of any size, `reduced()` returns the short line.
 
-    With `whole` nothing is cut except lists and objects that are nested too deeply.
+    With `whole`, only lists and objects that are nested too deeply are emptied, and nothing else is cut.
     """
 
     def __init__(self, *, whole: bool = False) -> None:
@@ -59,21 +59,22 @@ class BigLine:
         self._string_was_cut = False
         self._pending_escape = b""
         self._depth = 0
-        # For each open container: the end of its last member that is a container, else its own beginning.
+        # For each open list or object, this is the position in `_out` after the last list or object directly inside
+        # it, or after its opening bracket.
         self._ends: list[int] = []
         self._skip_depth = 0
-        # Number of bytes that may still be kept of text outside the record; None inside it.
+        # This is the number of bytes that may still be kept of text after the JSON object; None within the object.
         self._tail_room: int | None = None
         self._in_message = False
         self._member_start = 0
         self._member_is_full = False
 
     def feed(self, piece: bytes | bytearray, end: int | None = None) -> None:
-        """Add the next bytes of the line: the bytes of `piece` before position `end`, without the line's newline."""
+        """Process the next bytes of the line: `piece` up to position `end`; the line's newline must not be included."""
         end = len(piece) if end is None else end
         self.size += end
         if self._tail_room is None and self._string is None and end and piece.count(0, 0, end) == end:
-            # A hole of the file: no JSON follows it, and it may have gigabytes.
+            # The piece has only NUL bytes. It may be part of a hole of gigabytes in the file, and no JSON follows it.
             self._out += bytes(min(end, _TAIL_BYTES))
             self._tail_room = 0
         if self._tail_room == 0:
@@ -85,11 +86,11 @@ class BigLine:
             at += _STEP_BYTES
 
     def reduced(self) -> bytes:
-        """Return the small record; it is not JSON if the line was not."""
+        """Return the shortened line; it is JSON if the line was JSON."""
         return bytes(self._out) + (bytes(self._string) if self._string is not None else b"")
 
     def _past_unkept(self, piece: bytes | bytearray, at: int, stop: int) -> int:
-        """Return the position after the part of a string that is not kept, such as most of an image."""
+        """Return the position after those bytes of a string that are dropped, such as most of an image."""
         string = self._string
         if string is None or len(string) < self._string_room or self._pending_escape:
             return at
@@ -129,7 +130,7 @@ class BigLine:
         if mark in b"[{":
             self._open(mark)
         elif not self._depth:
-            # The line is not a record: keep a few bytes, so that the error can describe them.
+            # The line is not a JSON object. A few of its bytes are kept, so that the error can describe the line.
             self._tail_room = _TAIL_BYTES
             return end
         elif mark == b'"':
@@ -139,9 +140,9 @@ class BigLine:
         return end + 1
 
     def _skips_all(self, piece: bytes, at: int) -> bool:
-        """Tell whether the container being skipped ends after this piece; if so, skip the whole rest of the piece.
+        """Skip the rest of a piece if the list or object that is being skipped ends after it; return True if so.
 
-        This is fast, because only brackets are counted.
+        Only brackets are counted, which is fast.
         """
         structure = _STRING.sub(b"", _without_escaped_quotes(piece[at:]))
         quote = structure.find(b'"')
@@ -172,7 +173,7 @@ class BigLine:
         if end == len(piece):
             return end
         if piece[end : end + 1] == b"\\":
-            # The piece ends in a backslash: the character that it escapes comes with the next piece.
+            # The piece ends in a backslash, and the character that it escapes is in the next piece.
             self._pending_escape = b"\\"
             return len(piece)
         if not self._skip_depth:
@@ -191,9 +192,9 @@ class BigLine:
             self._end_here()
 
     def _end_here(self) -> None:
-        """Close the innermost container after its last whole member, and skip the rest of its members."""
+        """Shorten the innermost list or object: drop its last, incomplete member, and skip all further ones."""
         end = self._ends[-1]
-        # Strings are masked by letters of the same length, so every comma that is left separates members.
+        # Strings are replaced by letters of the same length, so all remaining commas separate members.
         masked = _STRING.sub(lambda string: b"x" * len(string[0]), _without_escaped_quotes(bytes(self._out[end:])))
         comma = masked.rfind(b",")
         del self._out[end + max(0, comma) :]
@@ -238,26 +239,29 @@ class BigLine:
         return len(self._out) > MAX_REDUCED_BYTES
 
     def _room(self) -> int:
-        """Return the number of bytes to keep of the next string: half of the room that the enclosing value has left."""
+        """Return the number of bytes to keep of the next string.
+
+        This is half of the number of bytes that the enclosing list or object may still grow, within fixed limits.
+        """
         if self._whole:
             return 1 << 62
         left = MAX_REDUCED_BYTES - len(self._out)
         if self._depth >= self._member_depth:
             left = min(left, MAX_MEMBER_BYTES - (len(self._out) - self._member_start))
-        # The data of an image is not needed.
+        # Few bytes are kept of the data of an image, because nobody needs the image in a shortened line.
         is_image = _IMAGE_KEY.search(self._out, max(0, len(self._out) - _KEY_REACH))
         return SHORTEST_CUT_BYTES if is_image else min(KEPT_STRING_BYTES, max(SHORTEST_CUT_BYTES, left // 2))
 
 
 def reduce_line(line: bytes) -> bytes:
-    """Return the small record of a line that is already in memory."""
+    """Return a JSON line, given as a whole, with long strings cut and long or deep lists and objects closed early."""
     big = BigLine()
     big.feed(line)
     return big.reduced()
 
 
 def is_deep(line: bytes) -> bool:
-    """Tell whether a JSON value is nested deeper than `MAX_DEPTH`; this is fast for values with few brackets."""
+    """Return True if the lists and objects of a JSON line are nested deeper than `MAX_DEPTH`."""
     if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
         return False
     steps = memoryview(_STRING.sub(b"", _without_escaped_quotes(line)).translate(_STEPS, _NO_BRACKETS)).cast("b")
@@ -265,20 +269,26 @@ def is_deep(line: bytes) -> bool:
 
 
 def without_deepest(line: bytes) -> bytes:
-    """Return the line with the containers nested deeper than `MAX_DEPTH` emptied."""
+    """Return a JSON line in which lists and objects nested deeper than `MAX_DEPTH` are empty."""
     big = BigLine(whole=True)
     big.feed(line)
     return big.reduced()
 
 
 def _without_escaped_quotes(text: bytes) -> bytes:
-    """Return JSON text, which does not begin within an escape, with its escaped quotes and backslashes masked."""
+    """Return JSON text with escaped quotes and backslashes replaced by `__`, so that every quote delimits a string.
+
+    The text must not begin in the middle of an escape.
+    """
     return text.replace(b"\\\\", b"__").replace(b'\\"', b"__") if b"\\" in text else text
 
 
 def _string_end(piece: bytes, at: int) -> int:
-    """Return the position where a string ends in this piece: its quote, a final backslash, or the end of the piece."""
-    # Base64 has no backslash: two `bytes.find` are twenty times faster than the pattern.
+    """Return the position of the closing quote of a JSON string in a piece of a line.
+
+    If the quote is not in the piece, return the position of a backslash at the end of the piece, else the piece's end.
+    """
+    # Long strings are often base64 without backslashes. Two calls of `bytes.find` are twenty times faster than `re`.
     quote = piece.find(b'"', at)
     end = quote if quote >= 0 else len(piece)
     if piece.find(b"\\", at, end) < 0:
@@ -287,7 +297,7 @@ def _string_end(piece: bytes, at: int) -> int:
     if piece[end : end + 1] == b'"':
         return end
     while True:
-        # In long text with escapes, mask the escaped quotes, so that `bytes.find` finds the closing quote.
+        # The escaped quotes are replaced, so that `bytes.find` finds the closing quote of a long string with escapes.
         window = _without_escaped_quotes(piece[end : end + _WINDOW])
         quote = window.find(b'"')
         if quote >= 0:
@@ -298,7 +308,7 @@ def _string_end(piece: bytes, at: int) -> int:
 
 
 def _trim_cut_string(string: bytearray) -> None:
-    """Drop half an escape or half a character at the end of a string that was cut."""
+    """Remove an incomplete escape or UTF-8 character from the end of a JSON string that was cut."""
     backslash = string.rfind(b"\\", max(0, len(string) - 6))
     if backslash >= 0 and _is_cut_escape(string, backslash):
         del string[backslash:]

@@ -1,6 +1,6 @@
-"""Change single members of a JSON object, or values at any depth, in its bytes; all other bytes stay unchanged.
+"""Replace or remove values in the bytes of a JSON line; all other bytes stay unchanged.
 
-A line that was read is never encoded again, because that could change its numbers, escapes and key order.
+The line is not decoded and encoded again, because that could change its numbers, escapes and order of keys.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]', re.DOTALL)
 
 Step = str | int
 Path = tuple[Step, ...]
-"""The keys and indexes that lead from a line's object to a value in it."""
+"""The path to a value in a JSON line: the keys and list indexes that lead to it from the outermost object."""
 Edits = Mapping[Path, bytes | None]
-"""The new bytes of each value to replace; None removes the value, from an object with its key."""
+"""The changes of a JSON line: new bytes for the value at each path; None removes the value and its key."""
 
 _ANY_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
 class Member(Struct, frozen=True, gc=False):
-    """The positions of a member's key and value in an object's bytes; blanks around the value do not count."""
+    """The positions in a JSON line at which an object's key begins, and its value begins and ends, without blanks."""
 
     key_start: int
     start: int
@@ -33,7 +33,7 @@ class Member(Struct, frozen=True, gc=False):
 
 
 def members(line: bytes) -> dict[str, Member]:
-    """Return the members of the object on a line by key; if a key occurs twice, the last one counts.
+    """Return the positions of the members of a line's JSON object, by key; of equal keys, the last one.
 
     Raises:
         BadJson: the line is no JSON object.
@@ -67,7 +67,7 @@ def members(line: bytes) -> dict[str, Member]:
 
 
 def with_member(line: bytes, key: str, value: bytes) -> bytes:
-    """Return the line with a member set to another value; a missing member is added at the end."""
+    """Return the JSON line with the value of `key` replaced; a missing key is added at the end of the object."""
     found = members(line)
     if key in found:
         return line[: found[key].start] + value + line[found[key].end :]
@@ -76,7 +76,7 @@ def with_member(line: bytes, key: str, value: bytes) -> bytes:
 
 
 def without_member(line: bytes, key: str) -> bytes:
-    """Return the line without a member."""
+    """Return the JSON line without `key` and its value."""
     member = members(line).get(key)
     if member is None:
         return line
@@ -87,15 +87,15 @@ def without_member(line: bytes, key: str) -> bytes:
 
 
 def value_of(line: bytes, key: str) -> bytes | None:
-    """Return the bytes of a member's value, None if there is no such member."""
+    """Return the bytes of the value that `key` has in a JSON line; None if the key is missing."""
     member = members(line).get(key)
     return None if member is None else line[member.start : member.end]
 
 
 def edited(line: bytes, edits: Edits) -> bytes:
-    """Return the line with some values replaced or removed; a path that leads to no value is ignored.
+    """Return the JSON line with values replaced or removed; a path that leads to no value is ignored.
 
-    If a key occurs twice in an object, both values are edited. An edit below another edit is ignored.
+    If a key occurs twice in an object, both values change. A change inside a value that is changed itself is ignored.
 
     Raises:
         BadJson: the line is no JSON value.
@@ -127,7 +127,7 @@ def _text(key: bytes) -> str:
 
 
 class _Item(Struct):
-    """An item of a container: `start` is that of its key in an object."""
+    """An item of a JSON list, or a member of an object, by byte positions; a member's `start` is that of its key."""
 
     step: Step
     start: int
@@ -136,7 +136,7 @@ class _Item(Struct):
 
 
 class _Container(Struct):
-    """A container that is being read; `path` is None if no edit is below it, then its items are not collected."""
+    """A JSON list or object that is being read, and its items so far; `path` is the path to it in the line."""
 
     is_list: bool
     path: Path | None
@@ -159,7 +159,7 @@ def _changes(line: bytes, edits: Edits) -> list[tuple[int, int, bytes]]:
             continue
         if first in b"}]":
             if not stack:
-                raise BadJson("not JSON: a bracket without its beginning")
+                raise BadJson("not JSON: a closing bracket without an opening one")
             done = stack.pop()
             if done.path is not None:
                 changes += _changes_of(done, done.path, edits)
@@ -183,7 +183,7 @@ def _changes(line: bytes, edits: Edits) -> list[tuple[int, int, bytes]]:
 
 
 def _begin_item(stack: list[_Container], start: int) -> Path:
-    """Begin an item of the innermost container, and return its path."""
+    """Add an item that begins at `start` to the innermost list or object, and return the path to the item."""
     if not stack:
         return ()
     inner = stack[-1]
@@ -199,7 +199,7 @@ def _end_item(stack: list[_Container], end: int) -> None:
 
 
 def _changes_of(container: _Container, path: Path, edits: Edits) -> list[tuple[int, int, bytes]]:
-    """Return the changes of a container's own items; a removed item goes with one comma."""
+    """Return the changes of the items of one list or object, as (start, end, new bytes); a removal includes a comma."""
     changes: list[tuple[int, int, bytes]] = []
     items = container.items
     some_kept = False

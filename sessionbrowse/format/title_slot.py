@@ -10,13 +10,16 @@ from sessionbrowse.format.entries import TitleSlot
 from sessionbrowse.format.json_value import BadJson, loads
 
 SLOT_BYTES = 256
-"""Size of the slot in UTF-8 with its newline."""
+"""Size in bytes of omp's title slot, the first line of a file, in UTF-8 and with its newline."""
 
 Source = Literal["auto", "user"]
 
 
 def slot_line(title: str, source: Source | None, updated_at: str) -> bytes:
-    """Return the slot for a title; a title of more than 158 bytes (174 if `source` is None) is cut at a code point."""
+    """Return the 256 bytes of a title slot with this title.
+
+    A title of more than 158 bytes (174 if `source` is None) is cut after a whole code point.
+    """
     fits, too_long = 0, len(title) + 1
     while too_long - fits > 1:
         middle = (fits + too_long) // 2
@@ -29,9 +32,9 @@ def slot_line(title: str, source: Source | None, updated_at: str) -> bytes:
 
 
 def later_slot(slot: TitleSlot, title: object, source: object, timestamp: object) -> bytes | None:
-    """Return the slot that the `title_change` of a file should have left; None if the slot has its title, or is newer.
+    """Return the bytes of a newer title slot, made from the file's `title_change` entry; None if `slot` is up to date.
 
-    omp first appends the entry and then overwrites the slot, so a crash in between leaves the older name.
+    omp first appends the entry and then overwrites the slot, so a crash between these steps leaves the older name.
     """
     if not (isinstance(title, str) and isinstance(timestamp, str)) or timestamp <= (slot.updated_at or ""):
         return None
@@ -41,7 +44,7 @@ def later_slot(slot: TitleSlot, title: object, source: object, timestamp: object
 
 
 def parse_slot(first_bytes: bytes) -> TitleSlot | None:
-    """Return the title slot at the beginning of a file; None if omp would not accept its first 256 bytes as one."""
+    """Return the title slot at the beginning of a file; None if omp would not accept the first 256 bytes as a slot."""
     line = first_bytes[:SLOT_BYTES]
     if len(line) != SLOT_BYTES or line.find(b"\n") != SLOT_BYTES - 1:
         return None

@@ -1,6 +1,6 @@
-"""Find and sort session files as the programs' own lists do, for `SessionManager.list`.
+"""Find and sort session files as the programs' own session lists do, for `SessionManager.list`.
 
-Unlike the programs' own `list` and `continueRecent`, these functions make or move no folder.
+Unlike the programs' own `list` and `continueRecent`, these functions create and move no folders.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from sessionbrowse.store.read.summarise import summarise_path
 
 SUFFIX = ".jsonl"
 HEADER_SCAN_BYTES = 1024 * 1024
-"""Number of bytes that pi searches for a header when it continues a session (pi 0.87 and newer)."""
+"""Number of bytes at the start of a file that pi searches for the header on `--continue` (pi 0.87 and newer)."""
 INDUSAGI_HEADER_BYTES = 512
-"""indusagi continues only a file whose complete header line is within this number of bytes (0.12.15)."""
+"""indusagi continues a session only if its header line ends within this number of bytes (0.12.15)."""
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
-    """One session of a list. Times are milliseconds since 1970, None if the file has no valid one.
+    """One session of a list. Times are milliseconds since 1970, None if the file has no valid time.
 
     `first_message` is None where pi shows `(no messages)`; `all_messages_text` joins the texts of user and assistant
-    messages with spaces. `internal` marks atomic's workflow stages.
+    messages with spaces. `internal` is True for atomic's workflow stages.
     """
 
     path: str
@@ -48,7 +48,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """Progress of a list: number of files read, of all files, and the last session (None if it is not listed)."""
+    """Progress of reading a list: number of files read, of all files, and the last session (None if not listed)."""
 
     loaded: int
     total: int
@@ -56,7 +56,7 @@ class Progress(Struct, frozen=True, kw_only=True):
 
 
 def iterate(paths: Sequence[str], agent: str) -> Iterator[Progress]:
-    """Read sessions one by one, in the order of the files, and yield the progress."""
+    """Read session files one by one, in the given order, and yield the progress after each file."""
     for number, path in enumerate(paths, 1):
         yield Progress(loaded=number, total=len(paths), session=_read(path, agent))
 
@@ -85,9 +85,9 @@ def _read(path: str, agent: str) -> SessionInfo | None:
 def directory_of(
     cwd: str, session_dir: str | os.PathLike[str] | None, agent: str, around: Surroundings
 ) -> tuple[str, bool]:
-    """Return the folder of a project's sessions, and True if other projects share the folder.
+    """Return the folder that contains a project's sessions, and True if other projects share the folder.
 
-    In a shared folder, the directory in a session's header tells the session's project.
+    In a shared folder, the working directory in a session's header is the session's project.
     """
     own = default_session_dir(cwd, agent, around)
     if session_dir is None:
@@ -97,24 +97,24 @@ def directory_of(
 
 
 def files_in(directory: str) -> list[str]:
-    """Return the session files directly in a folder, newest name first."""
+    """Return the session files directly in a folder, newest first by name (names begin with a time)."""
     return [os.path.join(directory, name) for name in reversed(names_in(directory)) if name.endswith(SUFFIX)]
 
 
 def files_below(agent: str, around: Surroundings) -> list[str]:
-    """Return the session files of every project, most recently changed first."""
+    """Return the session files of all projects of an agent, most recently changed first."""
     root = sessions_root(agent, around)
     found = [path for name in names_in(root) for path in files_in(os.path.join(root, name))]
     return sorted(found, key=lambda path: (_mtime_ns(path), os.path.basename(path)), reverse=True)
 
 
 def in_order(sessions: Sequence[SessionInfo]) -> list[SessionInfo]:
-    """Sort by time, newest first; equal times keep their order (pi 1.5.2), invalid times come last."""
+    """Return sessions sorted by time, newest first; equal times keep their order (pi 1.5.2), invalid ones come last."""
     return sorted(sessions, key=lambda session: session.modified or 0, reverse=True)
 
 
 def pinned_first(sessions: list[SessionInfo], agent_dir: str | None) -> list[SessionInfo]:
-    """Put the sessions that omp's `/pin` marked first (omp 18.0.1)."""
+    """Return the sessions, those first that the user pinned with omp's `/pin` (omp 18.0.1)."""
     content = read_small_file(os.path.join(agent_dir, "session-pins.json")) if agent_dir else None
     try:
         pins = set(msgspec.json.decode(content or b"[]", type=list[str]))
@@ -124,7 +124,7 @@ def pinned_first(sessions: list[SessionInfo], agent_dir: str | None) -> list[Ses
 
 
 def is_of(session_cwd: str, cwd: str, around: Surroundings) -> bool:
-    """Return True if a header's directory is `cwd`; a session without a directory belongs to no directory (pi 0.77)."""
+    """Return True if a session's working directory is `cwd`; a session without a directory never matches (pi 0.77)."""
     return bool(session_cwd) and resolved(session_cwd, around) == resolved(cwd, around)
 
 

@@ -1,6 +1,7 @@
-"""The part of `SessionManager` that adds entries, with one method for each kind that pi, omp and atomic write.
+"""The part of `SessionManager` that adds entries, with one method for each entry type of pi, omp and atomic.
 
-Keys are written in the order of the programs: `customType` and its data before the id, all others after it.
+The keys of an entry have the programs' order: in custom entries and custom messages the content comes before `id`, in
+all other entries after `id`, `parentId` and `timestamp`.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ Optional = Json | UnsetType
 
 _EDITABLE = frozenset({"user", "assistant", "toolResult"})
 _PUT_BACK = frozenset({"session_info", "label"})
-"""Entry types that leave the file's modification time unchanged, so that `--continue` picks the same session."""
+"""Entry types whose append keeps the file's modification time, so that `--continue` picks the same session."""
 
 
 @checked_arguments
 class SessionAppender(SessionReader):
-    """Adds entries below the leaf and moves the leaf; see `SessionManager`.
+    """The part of `SessionManager` that adds entries below the leaf and moves the leaf.
 
-    Every method that adds raises:
-        RefusedWrite: the file may not be changed (an older format, a link out of its directory, another program's
-        file).
-        InUse: an omp may have the session open, which would stop saving; `force` on opening overrides that.
+    Every method that adds an entry raises:
+        RefusedWrite: the file may not be changed (it has an older format, is a link out of its directory, or belongs
+        to another program).
+        InUse: a running omp may have the session open and would stop saving; `force` on opening skips this check.
         WriteFailed: an I/O error occurred; the entry is neither in the file nor in memory.
-        TypeError, ValueError: an argument, which is named, has the wrong type, or is a value with which the programs
-        cannot list or open the session, such as a message that is no object, or NaN.
+        TypeError, ValueError: the argument that the error names has a wrong type, or a value with which the programs
+        could not list or open the session, such as NaN, or a message that is no object.
     """
 
     _title_updated_at: str
@@ -53,15 +54,15 @@ class SessionAppender(SessionReader):
         """Add a message below the leaf and return the entry's id.
 
         `message` is an object with the file's keys (`role`, `content`, `timestamp` in milliseconds, …) or a struct of
-        `format.entries`. pi writes a new session with its first user or assistant message, the others with the first
-        assistant message; until then the entries stay in memory.
+        `format.entries`. A new session is written to its file with the first assistant message, in pi also with the
+        first user message; until then the entries stay in memory.
         """
         return self._append("message", {"message": plain(message)})
 
     def append_thinking_level_change(self, level: str | None, *, configured: str | None = None) -> str:
         """Record the thinking level (off, minimal, low, medium, high, xhigh, max) and return the entry's id.
 
-        omp also stores None, and `configured`: the requested level, or `auto` (omp 16.1).
+        Only omp accepts None, and stores `configured`: the level that the user chose, or `auto` (omp 16.1).
         """
         if level is None and self.agent != "omp":
             raise TypeError("level must be str, not None")
@@ -75,8 +76,8 @@ class SessionAppender(SessionReader):
     ) -> str:
         """Record a change of model and return the entry's id.
 
-        For omp, `provider` may be the whole text `provider/id`, and the role may follow, as in omp's own method. Only
-        omp writes `role` and `is_fallback` (a retry chose the model).
+        For omp, `provider` may be a text `provider/id`; the second argument is then the role, as in omp's own method.
+        Only omp stores the role and `is_fallback` (True if a retry chose the model).
         """
         if self.agent != "omp":
             if model_id is None:
@@ -105,11 +106,11 @@ class SessionAppender(SessionReader):
     ) -> str:
         """Record a compaction and return the entry's id; token counts are estimates of the context before and after.
 
-        If `first_kept_entry_id` is None, no earlier entry is kept. In the file, pi 0.87 then stores the new entry's own
-        id and atomic stores null. As in pi 0.86, a pi session also gets a system message with prompt and tools. The
-        keyword-only arguments are for omp, which writes `from_hook` as `fromExtension`. omp's own order of arguments,
-        with the short summary second, is refused. atomic ignores a compaction whose `details.strategy` is not
-        `verbatim-lines`.
+        If `first_kept_entry_id` is None, no earlier entry is kept; the file then has the new entry's own id (pi 0.87)
+        or null (atomic), and omp refuses the call. In pi sessions the entry also gets a system message with the current
+        prompt and tools (pi 0.86). The keyword-only arguments are for omp. omp's own order of arguments, with the short
+        summary second, is refused. omp stores `from_hook` as `fromExtension`. atomic ignores a compaction whose
+        `details.strategy` is not `verbatim-lines`.
         """
         entry_id = self._new_id()
         now = self._environment.now_ms()
@@ -137,7 +138,7 @@ class SessionAppender(SessionReader):
         return self._append("compaction", fields, entry_id=entry_id, now_ms=now)
 
     def append_custom_entry(self, custom_type: str, data: Optional = UNSET) -> str:
-        """Store the state of an extension, which is never sent to the model, and return the entry's id."""
+        """Add a custom entry (state of an extension, never sent to the model) and return the entry's id."""
         return self._append("custom", {"customType": custom_type, **_set(data=data)}, own_first=True)
 
     def append_custom_message_entry(
@@ -153,10 +154,10 @@ class SessionAppender(SessionReader):
         stage_admission_key: str | None = None,
         protected_reconciliation: Json = None,
     ) -> str:
-        """Add a message of an extension, which is sent to the model, and return the entry's id.
+        """Add a custom message (a message of an extension, sent to the model) and return the entry's id.
 
-        `content` is text or blocks. With `display` the program shows the message on its screen. Only omp uses
-        `attribution` ("user" or "agent") and `timestamp_ms`; only atomic uses the last three arguments.
+        `content` is text or a list of blocks. With `display` the program shows the message on its screen. Only omp
+        uses `attribution` ("user" or "agent") and `timestamp_ms`; only atomic uses the last three arguments.
         """
         fields = {"customType": custom_type, "content": plain(content), "display": display, **_set(details=details)}
         if self.agent == "omp":
@@ -169,8 +170,9 @@ class SessionAppender(SessionReader):
     def append_session_info(self, name: str) -> str:
         """Name the session and return the entry's id; an empty name clears it (not in indusagi).
 
-        pi replaces line ends by one space and trims the name (0.80); atomic and indusagi only trim it. Unlike in the
-        programs, control characters, U+2028 and U+2029 become blanks. omp has no such entry: see `set_session_name`.
+        pi replaces line breaks by one space and trims the name (0.80); atomic and indusagi only trim it. Unlike the
+        programs, this method turns control characters, U+2028 and U+2029 into spaces. omp has no `session_info` entry,
+        so the call is refused: see `set_session_name`.
         """
         self._only("append_session_info", "pi", "atomic", "indusagi")
         return self._append("session_info", {"name": AGENTS[self.agent].clean_name(name)})
@@ -186,29 +188,29 @@ class SessionAppender(SessionReader):
     # ---- pi ------------------------------------------------------------------------------------------------
 
     def append_usage(self, kind: str, provider: str, model: str, usage: Json, note: str | None = None) -> EntryObject:
-        """Record the cost of a model call that is not an answer, and return the entry (pi 0.86)."""
+        """Record the cost of a model call that added no message to the session, and return the new entry (pi 0.86)."""
         self._only("append_usage", "pi")
         fields = {"kind": kind, "provider": provider, "model": model, "usage": plain(usage)}
         return self._memory.by_id[self._append("usage", fields | ({"note": note} if note else {}))]
 
     def append_context_edit(self, target_id: str, replacement: Json) -> str:
-        """Replace the content of an earlier message for the model, or hide the message (None); return the edit's id.
+        """Replace what the model receives of an earlier message; None hides the message. Return the new entry's id.
 
         Raises:
-            NoSuchEntry: the entry is unknown or not on the branch.
-            RefusedWrite: the entry has no content that can be edited, or the replacement has a different type (pi
-            0.87).
+            NoSuchEntry: the session has no entry `target_id`, or the entry is not on the active branch.
+            RefusedWrite: the entry has no content that can be edited, or `replacement` is neither None nor an object
+            with content (pi 0.87).
         """
         self._only("append_context_edit", "pi")
         content = replacement.get("content") if isinstance(replacement, dict) else None
         if replacement is not None and not isinstance(content, str | list):
-            raise RefusedWrite("A context edit's replacement is None, or an object with text or blocks as content.")
+            raise RefusedWrite("A context edit needs a replacement: None, or an object with content (text or blocks).")
         target = self._memory.by_id[self._known(target_id)]
         if not any(entry is target for entry in self.get_branch()):
             raise NoSuchEntry(f"The entry {target_id!r} is not on the active branch.")
         role = role_of(target)
         if target.get("type") != "custom_message" and role not in _EDITABLE:
-            raise RefusedWrite(f"The entry {target_id!r} gives the model nothing that can be edited.")
+            raise RefusedWrite(f"The entry {target_id!r} has nothing that can be edited.")
         if role in ("assistant", "toolResult") and isinstance(content, str):
             replacement = {"content": [{"type": "text", "text": content}]}
         return self._append("context_edit", {"targetId": target_id, "replacement": plain(replacement)})
@@ -216,7 +218,7 @@ class SessionAppender(SessionReader):
     # ---- atomic --------------------------------------------------------------------------------------------
 
     def append_session_summary(self, summary: str, summarized_through_id: str, usage: Optional = UNSET) -> str:
-        """Store the summary that atomic's list shows beside the session, and return the entry's id (atomic 0.9.13)."""
+        """Store the session's summary, which atomic's list shows, and return the entry's id (atomic 0.9.13)."""
         self._only("append_session_summary", "atomic")
         fields = {"summary": summary, "summarizedThroughId": summarized_through_id, **_set(usage=usage)}
         return self._append("session_summary", fields)
@@ -229,7 +231,7 @@ class SessionAppender(SessionReader):
         return self._append_aside("message", {"message": plain(message)}, parent_id)
 
     def append_model_usage(self, usage: dict[str, Json], parent_id: str | None) -> str:
-        """Record a model call that is not an answer, below the entry that caused it; return the new id (omp 18).
+        """Record a model call that added no message, as a child of the entry that caused it; return the id (omp 18).
 
         `usage` has the entry's own keys: `purpose`, `role`, `api`, `provider`, `model`, `usage`, `stopReason`, …
         """
@@ -240,37 +242,37 @@ class SessionAppender(SessionReader):
         return self._append_aside("model_usage", plain(usage), parent_id)
 
     def append_service_tier_change(self, service_tier: dict[str, str] | str | None) -> str:
-        """Record the service tiers by provider family, and return the entry's id (omp)."""
+        """Record the service tier, such as `priority`, of each provider family, and return the entry's id (omp)."""
         self._only("append_service_tier_change", "omp")
         return self._append("service_tier_change", {"serviceTier": service_tier})
 
     def append_mode_change(self, mode: str, data: Optional = UNSET) -> str:
-        """Record the mode (plan, goal, …, none), and return the entry's id (omp 11.3)."""
+        """Record omp's mode (plan, goal, …, none), and return the entry's id (omp 11.3)."""
         self._only("append_mode_change", "omp")
         return self._append("mode_change", {"mode": mode, **_set(data=data)})
 
     def append_session_init(self, init: dict[str, Json]) -> str:
-        """Record a subagent's start (`systemPrompt`, `task`, `tools`, …); return the entry's id (omp 8.5)."""
+        """Record a subagent's start data (`systemPrompt`, `task`, `tools`, …); return the entry's id (omp 8.5)."""
         self._only("append_session_init", "omp")
         return self._append("session_init", plain(init))
 
     def append_reset_boundary(self) -> str:
-        """Record that the context was cleared: the model gets no older entry; return the entry's id (omp 17)."""
+        """Record that the user cleared the context: the model gets no older entry; return the new id (omp 17)."""
         self._only("append_reset_boundary", "omp")
         return self._append("reset_boundary", {})
 
     def append_ttsr_injection(self, rule_names: Sequence[str]) -> str:
-        """Record the names of injected stream rules, and return the entry's id (omp)."""
+        """Record the names of stream rules (TTSR) that omp added to the context, and return the entry's id (omp)."""
         self._only("append_ttsr_injection", "omp")
         return self._append("ttsr_injection", {"injectedRules": list(rule_names)})
 
     def append_credential_pin(self, provider: str, hash: str) -> str:
-        """Record the account used for a provider, as a hash, and return the entry's id (omp 17.2)."""
+        """Record which account of a provider is used, as the account's hash, and return the entry's id (omp 17.2)."""
         self._only("append_credential_pin", "omp")
         return self._append("credential_pin", {"provider": provider, "hash": hash})
 
     def ingest_replicated_entry(self, entry: EntryObject) -> None:
-        """Add an entry of another session unchanged, with its id and parent (omp).
+        """Add a copy of another session's entry, with the same id and parent id (omp).
 
         Raises:
             RefusedWrite: the entry has no id, or an id that the session already has.
@@ -288,8 +290,8 @@ class SessionAppender(SessionReader):
     def set_session_name(self, name: str, source: Source = "auto", trigger: str | None = None) -> bool:
         """Name the session as omp does, by a `title_change` entry and the title slot; return False if nothing changed.
 
-        An automatic title does not replace one that the user gave, and an empty title is refused. For the other
-        programs the method calls `append_session_info`.
+        An automatic title does not replace a title that the user gave, and an empty title changes nothing. For pi,
+        atomic and indusagi the method calls `append_session_info`.
         """
         if self.agent != "omp":
             self.append_session_info(name)
@@ -315,15 +317,15 @@ class SessionAppender(SessionReader):
     # ---- moving --------------------------------------------------------------------------------------------
 
     def branch(self, entry_id: str) -> None:
-        """Move the leaf to an earlier entry: the next entry becomes its child. Only memory changes.
+        """Move the leaf to an earlier entry, so that the next entry becomes a child of that entry. Only memory changes.
 
         Raises:
-            NoSuchEntry: there is no such entry.
+            NoSuchEntry: the session has no entry `entry_id`.
         """
         self._memory.leaf = self._known(entry_id)
 
     def reset_leaf(self) -> None:
-        """Move the leaf before the first entry: the next entry becomes a root. Only memory changes."""
+        """Move the leaf before the first entry, so that the next entry becomes a root. Only memory changes."""
         self._memory.leaf = None
 
     def branch_with_summary(
@@ -334,13 +336,13 @@ class SessionAppender(SessionReader):
         from_hook: bool | UnsetType = UNSET,
         usage: Optional = UNSET,
     ) -> str:
-        """Move the leaf to an entry (None: before the first), append a summary of the old branch, and return its id.
+        """Move the leaf to an entry (None: before the first), append a branch summary, and return the summary's id.
 
-        In pi `fromId` is the old leaf (0.84.3), in the others the new leaf; it is "root" if there is no leaf. omp
-        writes `from_hook` as `fromExtension`; only pi and atomic write `usage`.
+        The summary is about the branch that is left. Its `fromId` is the old leaf in pi (0.84.3), else the new leaf, or
+        "root" if that leaf is None. omp stores `from_hook` as `fromExtension`; only pi and atomic store `usage`.
 
         Raises:
-            NoSuchEntry: there is no such entry.
+            NoSuchEntry: the session has no entry `entry_id`.
         """
         if entry_id is not None:
             self._known(entry_id)
@@ -363,7 +365,7 @@ class SessionAppender(SessionReader):
         parent_id: str | UnsetType | None = UNSET,
         now_ms: float | None = None,
     ) -> str:
-        """Add an entry to memory and to the file, below the leaf unless a parent is given; return its id."""
+        """Add an entry to memory and to the file, below the leaf unless `parent_id` is given; return the new id."""
         if kind == "message":
             check_message(fields.get("message"), self.agent)
         now = self._environment.now_ms() if now_ms is None else now_ms
@@ -411,7 +413,7 @@ class SessionAppender(SessionReader):
         return entry_id
 
     def _reload(self, file: SessionFile) -> None:
-        """Read the entries that other programs appended; a leaf at the last entry moves to the new last entry."""
+        """Reload the file after other programs appended to it; a leaf at the end moves to the new last entry."""
         stood_at, was_at_end = self._memory.leaf, self._is_at_end()
         self._memory = memory_session_of(open_session(file.path, self.agent))
         file.read()
@@ -430,10 +432,10 @@ class SessionAppender(SessionReader):
 
 
 def _given(**fields: Json) -> EntryObject:
-    """Return the fields that are not None, because `JSON.stringify` leaves out undefined fields."""
+    """Return the fields without those that are None; the programs' `JSON.stringify` omits undefined fields as well."""
     return {key: plain(value) for key, value in fields.items() if value is not None}
 
 
 def _set(**fields: Optional) -> EntryObject:
-    """Return the fields that the caller passed; a passed None is written as null."""
+    """Return the fields without those that the caller did not pass (UNSET); None is kept, and written as null."""
     return {key: plain(value) for key, value in fields.items() if value is not UNSET}

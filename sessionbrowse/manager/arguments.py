@@ -1,4 +1,4 @@
-"""Check the arguments of `SessionManager`'s methods: values at which a program would fail are refused, by name."""
+"""Check the arguments of `SessionManager`'s methods: refuse values at which pi, omp, atomic or indusagi would fail."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ Json = Any
 Checked = TypeVar("Checked")
 
 _LARGEST_BITS = 1023
-"""Number of bits of the largest whole numbers that JavaScript does not read as infinity."""
+"""Maximum number of bits of a whole number; JavaScript reads larger numbers as infinity."""
 
 
 def checked_arguments(made: type[Checked]) -> type[Checked]:
-    """Make all public methods of a class compare their arguments with their annotations before they run.
+    """Make the public methods of a class check their arguments against the type annotations before they run.
 
     All values must be JSON: no NaN, infinity, set, or object that contains itself. Whole numbers may be floats, as in
-    JavaScript. The methods raise TypeError or ValueError, which name the argument.
+    JavaScript. The methods raise a TypeError or ValueError that names the wrong argument.
     """
     for name, method in list(vars(made).items()):
         if isinstance(method, types.FunctionType) and not name.startswith("_"):
@@ -47,10 +47,10 @@ def _checked(method: types.FunctionType) -> Callable[..., Any]:
 
 
 def check_message(message: Json, agent: str) -> None:
-    """Check a message: list and context of the programs fail for some contents, and omp fails for a usage without cost.
+    """Check a message: wrong content breaks the programs' lists and contexts, and `usage` without cost breaks omp.
 
     Raises:
-        TypeError: it is no object, or its content or usage has the wrong type.
+        TypeError: the message is no object, or its content or usage has the wrong type.
     """
     if not isinstance(message, dict):
         raise TypeError(f"message must be an object, not {_name_of(message)}")
@@ -67,7 +67,7 @@ def check_message(message: Json, agent: str) -> None:
 
 
 def check_usage(argument: str, usage: Json) -> None:
-    """Raise TypeError for a usage with which omp cannot open the file (omp 18.2.3)."""
+    """Raise TypeError for a message's `usage` with which omp could not open the session (omp 18.2.3)."""
     if is_true(usage) and not (isinstance(usage, dict) and usage.get("cost") is not None):
         raise TypeError(f"{argument}: usage must be an object with a cost")
 

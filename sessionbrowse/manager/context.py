@@ -1,7 +1,7 @@
-"""The context of a session as the file's own JSON objects, and pi's functions that take lists of entries (pi 1.5.2).
+"""The context of a session as JSON objects like those in the file, and pi's functions on lists of entries (pi 1.5.2).
 
-`model/context` selects the messages that the model receives, by each program's rules; this module turns each message
-back into the object from which it was read.
+`model/context` selects the messages that the model receives, by each program's rules. This module converts each of the
+messages back to the JSON object in the file from which the message was read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sessionbrowse.model.session.session import Session
 
 Json = Any
 MessageObject = dict[str, Json]
-"""A message as a dict with camelCase keys: copied from the file, or made from a summary as the agent makes it."""
+"""A message as a dict with camelCase keys: copied from the file, or built from a summary as the agent does."""
 
 _PI = AGENTS["pi"].rules
 _HEADER: EntryObject = {"type": "session", "version": CURRENT_SESSION_VERSION, "id": "", "timestamp": "", "cwd": ""}
@@ -40,7 +40,7 @@ _BLOCK_ROLES = frozenset({"assistant", "toolResult"})
 
 
 class ModelChoice(Struct, frozen=True, kw_only=True):
-    """Provider and id of a model, as in the session."""
+    """Provider and id of a model, as the session file contains them."""
 
     provider: str | None
     model_id: str | None
@@ -72,7 +72,7 @@ class ProjectedEntry(Struct, frozen=True, kw_only=True):
 
 
 class SessionProjection(Struct, frozen=True, kw_only=True):
-    """pi's context with the entry that each message comes from (pi 0.87)."""
+    """pi's context, and the entry from which each message comes (pi 0.87)."""
 
     entries: list[ProjectedEntry]
     messages: list[MessageObject]
@@ -81,7 +81,7 @@ class SessionProjection(Struct, frozen=True, kw_only=True):
 
 
 def context_of(memory: MemorySession) -> SessionContext:
-    """Return the context at the leaf by the program's own rules."""
+    """Return the context at a session's leaf, by the rules of the session's program."""
     return _context(memory.rules, memory.header, memory.branch(memory.leaf))
 
 
@@ -116,9 +116,9 @@ def build_context_entries(
     leaf_id: str | UnsetType | None = UNSET,
     by_id: Mapping[str, EntryObject] | None = None,
 ) -> list[EntryObject]:
-    """Return the entries in the context of a leaf: the latest compaction, the entries it keeps, and all later ones.
+    """Return the entries in pi's context at a leaf: the latest compaction, the entries it keeps, and all later ones.
 
-    `leaf_id` None means the state before the first entry; if it is unset or unknown, the last entry is the leaf.
+    If `leaf_id` is None, the leaf is before the first entry; if omitted or unknown, the last entry is the leaf.
     """
     path = _path(entries, leaf_id, by_id)
     session, _ = session_of(_PI, [_HEADER, *path])
@@ -130,7 +130,7 @@ def build_session_projection(
     leaf_id: str | UnsetType | None = UNSET,
     by_id: Mapping[str, EntryObject] | None = None,
 ) -> SessionProjection:
-    """Return pi's context at a leaf together with the entry that each message comes from."""
+    """Return pi's context at a leaf, together with the entry from which each message comes."""
     path = _path(entries, leaf_id, by_id)
     session, _ = session_of(_PI, [_HEADER, *path])
     made = model_context.build(session)
@@ -164,7 +164,7 @@ def session_entry_to_context_messages(entry: EntryObject) -> list[MessageObject]
 
 
 def current_system_message(messages: Iterable[MessageObject]) -> MessageObject | None:
-    """Merge all system messages into one with the current prompt and tools (pi 0.86)."""
+    """Merge all system messages into one with the current prompt and tools (pi 0.86); None if there are none."""
     texts: list[str] = []
     sections: dict[str, Json] = {}
     tools: dict[Json, Json] = {}
@@ -271,7 +271,7 @@ def _choice(model: ModelRef | None) -> ModelChoice | None:
 
 
 def session_of(rules: Rules, objects: Iterable[EntryObject]) -> tuple[Session, ReadLine]:
-    """Return a session made from objects instead of a file, and the function that reads its bytes."""
+    """Return a `Session` built from JSON objects instead of a file, and a function that reads bytes at an offset."""
     content = b"".join(json_line(value) for value in objects)
 
     def read(offset: int, size: int) -> bytes:
@@ -281,7 +281,7 @@ def session_of(rules: Rules, objects: Iterable[EntryObject]) -> tuple[Session, R
 
 
 def _objects(session: Session, path: list[EntryObject], messages: Iterable[ContextMessage]) -> list[MessageObject]:
-    """Return the messages of a context as objects, changed by pi's context edits on the path."""
+    """Return the messages of a context as JSON objects, with the context edits on pi's path applied."""
     edits = {
         entry.get("targetId"): entry["replacement"].get("content")
         for entry in path
@@ -293,7 +293,7 @@ def _objects(session: Session, path: list[EntryObject], messages: Iterable[Conte
 def _object_of(
     session: Session, path: list[EntryObject], message: ContextMessage, edits: Mapping[Json, Json]
 ) -> MessageObject:
-    """Return a message of a context as an object; it is the file's own object if the program sends it unchanged."""
+    """Return a message of a context as a JSON object: the one in the file, if the program sends it unchanged."""
     index = message.index
     entry: EntryObject = path[index] if index is not None else {}
     is_pi = session.rules.context == "pi"

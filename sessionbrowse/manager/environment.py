@@ -1,4 +1,4 @@
-"""The environment of a session manager as one value, so that tests can replace it."""
+"""The environment of a session manager (directories, clock, random bytes) as one value, replaceable in tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sessionbrowse.store.write.in_use import PROC
 
 
 class Environment(Struct, frozen=True, kw_only=True):
-    """The environment of a manager: stores, clock (ms since 1970), source of random bytes, and `/proc` directory."""
+    """The home directory, clock (ms since 1970), random bytes and `/proc` directory that a session manager uses."""
 
     around: Surroundings
     now_ms: Callable[[], float]
@@ -29,12 +29,12 @@ class Environment(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def real(cls) -> Environment:
-        """Return the environment of this process."""
+        """Return the real environment of this process."""
         return cls(around=real_surroundings(), now_ms=lambda: time.time() * 1000, random_bytes=os.urandom)
 
     @property
     def context(self) -> ChangeContext:
-        """The parameters for changes of whole files: clock, random ids, journal in the user's state directory."""
+        """The clock, random ids and journal (in the user's state directory) for changes of whole files."""
         directory = str(state_dir(self.around.environ, Path(self.around.home)))
         return ChangeContext.at(self.around, directory, self.now_ms, lambda: self.random_bytes(4).hex(), self.proc)
 
@@ -57,14 +57,14 @@ def agent_named(name: str) -> Agent:
 
 
 def resolved(path: str | os.PathLike[str], around: Surroundings) -> str:
-    """Return an absolute path as the programs build it: a leading `~` is expanded, symlinks are kept."""
+    """Return a path as absolute, by the programs' rules: a leading `~` is expanded, symlinks are kept."""
     return absolute(expand_home(os.fspath(path), around.home), around.cwd)
 
 
 def default_session_dir(cwd: str, agent: str, around: Surroundings) -> str:
-    """Return the folder in which a program keeps the sessions of a directory; the folder may not exist.
+    """Return the folder in which a program keeps the sessions of a working directory; the folder may not exist.
 
-    Like the programs' own `getDefaultSessionDir`, but no folder is made or moved.
+    Unlike the programs' own `getDefaultSessionDir`, this function creates and moves no folders.
     """
     return os.path.join(sessions_root(agent, around), AGENTS[agent].folder_of(cwd, around))
 

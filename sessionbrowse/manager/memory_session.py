@@ -1,6 +1,7 @@
 """A session in memory: header, entries as the file's own JSON objects, tree, labels, leaf.
 
-It never touches the disk. Entries are the decoded JSON objects themselves, so that unknown keys keep their position.
+Nothing in this module reads or writes the disk. Entries are the decoded JSON objects themselves, so that unknown keys
+keep their position.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sessionbrowse.text import parse_time
 
 Json = Any
 EntryObject = dict[str, Json]
-"""An entry as it is in the file: keys in camelCase, times as ISO 8601 UTC with milliseconds."""
+"""An entry as a dict like the JSON object in the file: keys in camelCase, times as ISO 8601 UTC with milliseconds."""
 
 CURRENT_SESSION_VERSION = 3
 """The format version that all four programs write (pi 0.35 and newer)."""
@@ -44,7 +45,7 @@ class SessionTreeNode:
 
 
 class MemorySession:
-    """Header and entries of one session; adding an entry updates the ids, labels and leaf."""
+    """Header and entries of one session in memory; `add` updates ids, labels and leaf."""
 
     def __init__(self, rules: Rules, header: EntryObject, entries: Iterable[EntryObject] = ()) -> None:
         self.rules = rules
@@ -75,15 +76,16 @@ class MemorySession:
                 self.labels.pop(entry["targetId"], None)
 
     def has_conversation(self) -> bool:
-        """Return True if the program would write the session to disk now.
+        """Return True if the session has a message that makes its program write the session to disk.
 
-        pi 0.99 and newer needs a user or assistant message; omp 18, atomic 0.9 and indusagi 0.12 an assistant message.
+        For pi 0.99 and newer that is a user or assistant message; for omp 18, atomic 0.9 and indusagi 0.12 an
+        assistant message.
         """
         wanted = ("user", "assistant") if self.rules.agent == "pi" else ("assistant",)
         return any(role_of(entry) in wanted for entry in self.entries)
 
     def branch(self, from_id: str | None) -> list[EntryObject]:
-        """Return the path from the root to an entry; a cycle of parents ends it, where pi would loop for ever."""
+        """Return the path from the root to an entry; a cycle of parents ends the path (pi would loop endlessly)."""
         path: list[EntryObject] = []
         seen: set[str] = set()
         current = from_id
@@ -97,11 +99,11 @@ class MemorySession:
         return path
 
     def children(self, parent_id: str | None) -> list[EntryObject]:
-        """Return an entry's direct children in file order; for None the entries without a parent."""
+        """Return an entry's direct children in file order; for None, the entries without a parent."""
         return [entry for entry in self.by_id.values() if entry.get("parentId", UNSET) == parent_id]
 
     def tree(self) -> list[SessionTreeNode]:
-        """Return the roots in file order: entries without parent, entries that are their own parent, and orphans."""
+        """Return the roots in file order: entries whose parent is None, missing from the file, or the entry itself."""
         nodes: dict[str | None, SessionTreeNode] = {}
         for entry in self.entries:
             label, time = self.labels.get(id_of(entry) or "", (None, None))
@@ -117,7 +119,7 @@ class MemorySession:
         return roots
 
     def name(self) -> str | None:
-        """Return the display name by the program's own rule, None if there is none."""
+        """Return the session's display name by the rules of its program, None if there is no name."""
         if self.rules.name == "title_slot":
             title = self.header.get("title")
             return title if isinstance(title, str) and title else None
@@ -134,7 +136,7 @@ class MemorySession:
         return None
 
     def without_last(self) -> Callable[[], None]:
-        """Return a function that undoes the next `add`, for use if writing the file fails (pi 1.5)."""
+        """Return a function that reverts the next `add`, for callers that then fail to write the file (pi 1.5)."""
         leaf, labels = self.leaf, dict(self.labels)
 
         def take_back() -> None:
@@ -147,7 +149,7 @@ class MemorySession:
 
 
 def memory_session_of(session: Session) -> MemorySession:
-    """Return a session file's content, with v1 and v2 migrated; lines that are not objects are left out."""
+    """Return a session file's content, migrated to format version 3; lines that are no JSON objects are left out."""
     found = {index: entry for index, entry in session.fields_of_many(range(len(session.ids))) if entry}
     header = dict(_header_object(session))
     generation = _generation(session.version)
@@ -184,7 +186,7 @@ def _header_object(session: Session) -> EntryObject:
 
     header: EntryObject = loads(session.header_line) if session.header_line else {}
     if session.rules.name == "title_slot" and session.title_slot is not None:
-        # omp merges the title slot into the header: a title or source that the slot lacks is removed from it.
+        # In omp the title slot overrides the header, so a title or source that the slot lacks is removed as well.
         header = {key: value for key, value in header.items() if key not in ("title", "titleSource")}
         if session.title_slot.title:
             header["title"] = session.title_slot.title
@@ -217,13 +219,13 @@ def _migrated(session: Session, index: int, entry: EntryObject, generation: int)
 
 
 def rename_hook_message(entry: EntryObject) -> None:
-    """Change the role of a message from v2's `hookMessage` to v3's `custom`, in place."""
+    """Change the role `hookMessage` of a message (format version 2) to `custom` (version 3), in place."""
     if role_of(entry) == "hookMessage":
         entry["message"]["role"] = "custom"
 
 
 def migrate_session_entries(entries: list[EntryObject], new_id: Callable[[set[str]], str]) -> None:
-    """Migrate the objects of a file, including the header, to version 3 in place (pi 0.31 and 0.35)."""
+    """Migrate a file's JSON objects (header and entries) to format version 3, in place (pi 0.31 and 0.35)."""
     header = next((entry for entry in entries if entry.get("type") == "session"), {})
     generation = _generation(header.get("version", 1))
     if generation == 1:

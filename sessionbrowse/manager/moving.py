@@ -1,4 +1,4 @@
-"""The part of `SessionManager` that changes whole files: forks, moves, atomic's workflow stages and backups."""
+"""The part of `SessionManager` that changes whole files: forks, moves, backups, marks of atomic's workflow stages."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ _WORKFLOW = ("runId", "stageId", "stageName")
 
 
 class SessionMover(SessionAppender):
-    """Forks, moves and backs up a session's file, and marks it as a workflow stage; see `SessionManager`.
+    """The part of `SessionManager` that forks, moves and backs up the session, or marks it as a workflow stage.
 
     Every method raises:
         RefusedWrite: the program has no such operation, or the file may not be changed.
-        InUse: an omp may have the session open; `force` on opening overrides that.
+        InUse: a running omp may have the session open; `force` on opening skips this check.
         WriteFailed: an I/O error occurred; file and memory are unchanged.
     """
 
     def fork(self) -> str | None:
-        """Switch to a copy of the whole session, and return its path; None for a session without a file (omp).
+        """Copy the whole session, switch to the copy, and return its path; None for a session without a file (omp).
 
-        The copy has a new id, and names the old session's id as its parent. The undo service can undo the fork.
+        The copy has a new id, and its header names the old session's id as parent session. The user can undo the fork.
         """
         self._only("fork", "omp")
         file = self._file
@@ -60,13 +60,13 @@ class SessionMover(SessionAppender):
     def move_to(self, new_cwd: str | os.PathLike[str]) -> str | None:
         """Move the session to another working directory, and return its new path (omp's `/move`).
 
-        The files that belong to the session are moved with it, and the header records the old path. The undo service
-        can undo the move.
+        The files that belong to the session are moved with it, and the header records the old path. The user can undo
+        the move.
         """
         self._only("move_to", "omp")
         cwd = resolved(new_cwd, self._environment.around)
         file = self._file
-        # The file stays in its folder if the user chose the folder; only the header then names the new directory.
+        # A file in a folder that the user chose stays there; then only the directory in the header changes.
         stays = os.path.dirname(self._dir) != sessions_root(self.agent, self._environment.around)
         folder = self._dir if stays else default_session_dir(cwd, self.agent, self._environment.around)
         if file is None or not file.exists:
@@ -89,7 +89,7 @@ class SessionMover(SessionAppender):
         self._only("mark_session_internal", "atomic")
         names = {name: workflow.get(name, "") for name in _WORKFLOW}
         if not all(map(trim, names.values())):
-            raise RefusedWrite("A workflow's stage is named by runId, stageId and stageName, none of them empty.")
+            raise RefusedWrite("A workflow stage needs runId, stageId and stageName, none of them empty.")
         file = self._file
         if file is not None and file.exists:
             file.set_header([("internal", b"true"), ("workflow", json_line(names)[:-1])])
@@ -98,7 +98,7 @@ class SessionMover(SessionAppender):
             self._memory.header |= {"internal": True, "workflow": names}
 
     def write_backup_snapshot(self, label: str) -> str | None:
-        """Copy the session's file beside itself, and return the copy's path; None without a file (atomic).
+        """Copy the session's file into the same folder, and return the copy's path; None without a file (atomic).
 
         atomic makes such a copy before every compaction; no list shows the copy.
         """
@@ -128,7 +128,7 @@ class SessionMover(SessionAppender):
             relocate.carry_out([one], folders, self._cwd, cwd, context, "relocate", self.agent)
 
     def _go_over(self, path: str) -> None:
-        """Switch this manager to the session of another file."""
+        """Make this manager load another session file and continue with that session."""
         session = open_session(path, self.agent)
         if session.refusal is not None:
             raise NotASession(f"{path}: {session.agent} {session.refusal}.")

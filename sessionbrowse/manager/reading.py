@@ -20,7 +20,7 @@ Json = Any
 
 
 class SessionReader:
-    """The read methods of a session in memory; see `SessionManager`."""
+    """The methods of `SessionManager` that read the session in memory and change nothing."""
 
     _memory: MemorySession
     _file: SessionFile | None
@@ -44,7 +44,7 @@ class SessionReader:
         return self._file is not None and self._file.exists
 
     def get_cwd(self) -> str:
-        """Return the working directory: the header's, or the one given on opening."""
+        """Return the session's working directory: the one in the header, or the one given on opening."""
         return self._cwd
 
     def get_recorded_cwd(self) -> str | None:
@@ -53,7 +53,7 @@ class SessionReader:
         return cwd if isinstance(cwd, str) else None
 
     def get_session_dir(self) -> str:
-        """Return the folder of this session and of its forks; "" for a session in memory."""
+        """Return the folder in which this session and its forks are saved; "" for a session in memory."""
         return self._dir
 
     def uses_default_session_dir(self) -> bool:
@@ -65,7 +65,7 @@ class SessionReader:
         return str(self._memory.header.get("id"))
 
     def get_session_file(self) -> str | None:
-        """Return the session's file, which may not be written yet; None for a session in memory."""
+        """Return the path of the session's file, which may not be written yet; None for a session in memory."""
         return self._file.path if self._file is not None else None
 
     def get_header(self) -> EntryObject:
@@ -86,7 +86,7 @@ class SessionReader:
         return list(self._memory.entries)
 
     def get_entry(self, entry_id: str) -> EntryObject | None:
-        """Return the last entry with an id; None if there is none."""
+        """Return the entry with an id (the last one, if the id occurs twice); None if there is none."""
         return self._memory.by_id.get(entry_id)
 
     def get_leaf_id(self) -> str | None:
@@ -100,30 +100,30 @@ class SessionReader:
     def get_branch(self, from_id: str | None = None) -> list[EntryObject]:
         """Return the path from the root to an entry, or to the leaf; empty for an unknown id.
 
-        The path starts at an entry without a known parent. A cycle of parents is cut at the first repeated entry (pi
-        loops for ever).
+        The path starts at an entry whose parent is None or missing. A cycle of parents is cut at the first repeated
+        entry (pi would loop endlessly).
         """
         return self._memory.branch(from_id or self._memory.leaf)
 
     def get_children(self, parent_id: str | None) -> list[EntryObject]:
-        """Return an entry's direct children in file order; for None the entries without a parent."""
+        """Return an entry's direct children in file order; for None, the entries without a parent."""
         return self._memory.children(parent_id)
 
     def get_tree(self) -> list[SessionTreeNode]:
-        """Return the roots of the tree: first entries and orphans, in file order; children are sorted by time."""
+        """Return the roots of the tree (their parent is None or missing) in file order; children are sorted by time."""
         return self._memory.tree()
 
     def get_label(self, entry_id: str) -> str | None:
-        """Return an entry's label: the last one in file order, whatever its branch."""
+        """Return an entry's label: the last one in file order, on whichever branch it was set; None without label."""
         return self._memory.labels.get(entry_id, (None, None))[0]
 
     # ---- names ---------------------------------------------------------------------------------------------
 
     def get_session_name(self) -> str | None:
-        """Return the display name by the program's own rule, None if there is none.
+        """Return the session's display name by the rules of its program, None if there is no name.
 
-        pi and atomic use the last `session_info` in file order, and a blank name clears. indusagi uses the last one
-        that is not empty. omp uses the title slot, or the header's title if there is no slot.
+        pi and atomic use the last `session_info` entry in file order; a blank name in it clears the name. indusagi uses
+        the last `session_info` that is not empty. omp uses the title slot, or without a slot the header's title.
         """
         return self._memory.name()
 
@@ -142,28 +142,28 @@ class SessionReader:
     # ---- context -------------------------------------------------------------------------------------------
 
     def build_context_entries(self) -> list[EntryObject]:
-        """Return the entries in the leaf's context: the latest compaction, the entries it keeps, later ones (pi)."""
+        """Return the entries in pi's context at the leaf: the latest compaction, entries it keeps, and later ones."""
         return build_context_entries(self._memory.entries, self._memory.leaf, self._memory.by_id)
 
     def build_session_projection(self) -> SessionProjection:
-        """Return pi's context with the entry that each message comes from (pi 0.87)."""
+        """Return pi's context, and the entry from which each message comes (pi 0.87)."""
         return build_session_projection(self._memory.entries, self._memory.leaf, self._memory.by_id)
 
     def build_session_context(self) -> SessionContext:
-        """Return the context at the leaf by the program's own rules: messages, thinking level, model."""
+        """Return the context at the leaf by the rules of the session's program: messages, thinking level, model."""
         return context_of(self._memory)
 
     # ---- omp -----------------------------------------------------------------------------------------------
 
     def get_last_model_change_role(self) -> str | None:
-        """Return the role of the last model change on the branch, None if there is none (omp)."""
+        """Return the role (`default`, …) of the last model change on the active branch, None without a change (omp)."""
         for entry in reversed(self.get_branch()):
             if entry.get("type") == "model_change":
                 return entry.get("role") or "default"
         return None
 
     def get_injected_ttsr_rules(self) -> list[str]:
-        """Return the names of the rules injected on the branch, each once (omp)."""
+        """Return the names of the stream rules (TTSR) added to the context on the active branch, each once (omp)."""
         rules: dict[str, None] = {}
         for entry in self.get_branch():
             if entry.get("type") == "ttsr_injection":
@@ -171,7 +171,7 @@ class SessionReader:
         return list(rules)
 
     def get_credential_pins(self) -> dict[str, dict[str, Json]]:
-        """Return the last pinned account of each provider on the branch: `hash` and `last_used_at` in ms (omp 17.2)."""
+        """Return the last recorded account of each provider: its `hash`, and `last_used_at` in ms (omp 17.2)."""
         pins: dict[str, dict[str, Json]] = {}
         for entry in self.get_branch():
             if entry.get("type") == "credential_pin":

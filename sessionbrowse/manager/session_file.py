@@ -1,6 +1,6 @@
-"""The file of a session manager: created completely, then extended line by line by the safe writer.
+"""The session file of a session manager: written as a whole once, then extended line by line by the safe writer.
 
-No file stays open between two calls. Changes by other programs are detected by the file's size.
+No file stays open between two calls. Changes by other programs are detected by the file's inode and size.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sessionbrowse.text import clean, iso_ms
 
 
 class Placed(Struct, frozen=True):
-    """The result of an append: the new entry's id, its parent's id, and True if another program wrote before it."""
+    """The result of an append: the ids of entry and parent, and `others_wrote` if another program wrote meanwhile."""
 
     entry_id: str
     parent_id: str | None
@@ -38,7 +38,7 @@ class Placed(Struct, frozen=True):
 
 
 class SessionFile:
-    """The session file of a manager; `exists` is True once the manager has written it."""
+    """The file in which a manager saves its session; `exists` is False until the file is written."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class SessionFile:
 
         Raises:
             RefusedWrite: a file of that name exists and is not empty.
-            WriteFailed: an I/O error occurred; there is no file.
+            WriteFailed: an I/O error occurred; no file was created.
         """
         directory = os.path.dirname(self.path)
         try:
@@ -80,7 +80,7 @@ class SessionFile:
         self._opened = None
 
     def _create(self, pieces: Iterable[bytes]) -> Fingerprint:
-        """Create the file; a branch of another session gets the owner, mode and access list of that session's file."""
+        """Create the file; if it is made from another session, copy the owner, mode and access list of that file."""
         try:
             source = open_regular(self._like) if self._like is not None else None
         except NotASession:
@@ -101,13 +101,13 @@ class SessionFile:
         return (now.device, now.inode, now.size) != (self._left.device, self._left.inode, self._left.size)
 
     def read(self) -> None:
-        """Record the file's current state as the state that the manager has read."""
+        """Remember the file's current state as read by the manager; `changed` compares with this state."""
         self._left = Fingerprint.of(os.stat(self.path))
         self._opened = None
         self._is_ours = False
 
     def append(self, plan: AppendLine, entry_id: str, timestamp_ms: float) -> Placed:
-        """Append one entry; its parent is the file's last entry at that moment, unless the plan names a parent.
+        """Append one entry, as a child of the file's last entry at the time of writing unless the plan names a parent.
 
         Raises:
             RefusedWrite, InUse: the file may not be changed.
@@ -128,7 +128,7 @@ class SessionFile:
             status = os.fstat(descriptor)
             file.descriptor = -1
         parent_id = file.tail.last_id if plan.parent_id is UNSET else plan.parent_id
-        # `tail` describes the file before this append, so it is updated: the new entry is the next entry's parent.
+        # `tail` still describes the end of the file before this append; the next append takes its parent from `tail`.
         file.tail.last_id, file.tail.last_is_nameless = appended.entry_id, False
         file.tail.ids.add(appended.entry_id)
         self._left = Fingerprint.of(status)
@@ -136,13 +136,13 @@ class SessionFile:
         return Placed(appended.entry_id, parent_id, appended.left is None)
 
     def check_title(self) -> None:
-        """Raise `RefusedWrite` if the file has no title slot and may not get one."""
+        """Raise `RefusedWrite` if the file has no title slot and inserting a slot is not allowed (omp)."""
         with writer.opened(Target(self.path, self._agent.name)) as file:
             if parse_slot(file.first_bytes()) is None:
                 refuse_slot(file, self._environment.around)
 
     def set_title(self, title: str, source: Source, updated_at: str) -> None:
-        """Write omp's title slot: overwrite it, or insert it before the first line of a file without one.
+        """Write omp's title slot: overwrite an existing slot, or insert a slot before the first line of the file.
 
         Raises:
             RefusedWrite, InUse: the file may not be changed.
@@ -154,7 +154,7 @@ class SessionFile:
                 self._left.device,
                 self._left.inode,
             ):
-                raise ChangedMeanwhile(f"{file.name} was replaced by another program; its title is as it was.")
+                raise ChangedMeanwhile(f"{file.name} was replaced by another program; its title was not changed.")
             if parse_slot(file.first_bytes()) is not None:
                 writer.overwrite_slot(file, file.first_bytes(), new)
             else:
@@ -164,7 +164,7 @@ class SessionFile:
             self._left = Fingerprint.of(os.stat(self.path))
 
     def header_line(self) -> tuple[bytes, int]:
-        """Return the header line without newline and its offset, after checking that the file may be rewritten.
+        """Return the header line (without newline) and its byte offset, after checking that the file may be rewritten.
 
         Raises:
             RefusedWrite, InUse: the file may not be rewritten.
@@ -176,7 +176,7 @@ class SessionFile:
             return _header_of(file)
 
     def set_header(self, members: Iterable[tuple[str, bytes]]) -> None:
-        """Set members of the header to JSON values; all other bytes and the modification time do not change.
+        """Set keys of the header to JSON values; all other bytes and the modification time do not change.
 
         Raises:
             RefusedWrite, InUse: the file may not be changed.
@@ -195,7 +195,7 @@ class SessionFile:
             self._left = Fingerprint.of(os.stat(self.path))
 
     def _open(self) -> writer.OpenedFile:
-        """Open the file that was read before; before the first change check that it may be changed."""
+        """Return the opened file; before this manager's first change to the file, check that changing it is allowed."""
         if self._opened is None:
             with writer.opened(Target(self.path, self._agent.name)) as file:
                 refuse_old_version(file.session)
@@ -252,7 +252,7 @@ def _before(first: bytes, descriptor: int) -> Iterator[bytes]:
 
 
 def entry_of(plan: AppendLine, entry_id: str, parent_id: str | None, timestamp_ms: float) -> EntryObject:
-    """Return the entry that an `AppendLine` plan writes."""
+    """Return, as a JSON object, the entry that an `AppendLine` plan appends."""
     base: EntryObject = {"id": entry_id, "parentId": parent_id, "timestamp": iso_ms(timestamp_ms)}
     body = {**plan.fields, **base} if plan.own_first else {**base, **plan.fields}
     return {"type": plan.type, **body}

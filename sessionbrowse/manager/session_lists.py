@@ -17,7 +17,7 @@ Cancelled = Callable[[], bool]
 
 
 class SessionLists:
-    """Lists of sessions by the programs' own rules; see `SessionManager`."""
+    """The methods of `SessionManager` that list and find sessions by the programs' own rules."""
 
     @classmethod
     def list(
@@ -31,10 +31,10 @@ class SessionLists:
         include_internal: bool = False,
         environment: Environment | None = None,
     ) -> Sessions:
-        """Return the sessions of a directory, newest first, as the program lists them.
+        """Return the sessions of a working directory, newest first, as the program's own list does.
 
-        `on_progress` is called after each file that was read; `cancelled` is called before each file, and True ends the
-        list early.
+        `on_progress` is called after each file that was read. `cancelled` is called before each file; if it returns
+        True, the list ends there.
         """
         environment = environment or Environment.real()
         found = cls.iterate(cwd, session_dir, agent=agent, include_internal=include_internal, environment=environment)
@@ -51,9 +51,10 @@ class SessionLists:
         include_internal: bool = False,
         environment: Environment | None = None,
     ) -> Sessions:
-        """Return the sessions of every directory, or of one folder shared by several projects, newest first.
+        """Return the sessions of all working directories, or of the folder `session_dir`, newest first.
 
-        As in pi, `on_progress` may also be the first argument. It gets one `Progress` instead of two numbers.
+        As in pi, `on_progress` may also be the first argument. The function gets one `Progress` instead of pi's two
+        numbers.
         """
         if callable(session_dir):
             session_dir, on_progress = None, session_dir
@@ -71,7 +72,7 @@ class SessionLists:
         include_internal: bool = False,
         environment: Environment | None = None,
     ) -> Iterator[Progress]:
-        """Yield each file of `list` as it is read, unsorted; `session` is None for a file that is not listed."""
+        """Read the files of `list` one by one and yield the progress; `session` is None for a file not listed."""
         environment = environment or Environment.real()
         agent_named(agent)
         place = resolved(cwd, environment.around)
@@ -91,7 +92,7 @@ class SessionLists:
         include_internal: bool = False,
         environment: Environment | None = None,
     ) -> Iterator[Progress]:
-        """Yield each file of `list_all` as it is read, most recently changed first."""
+        """Read the files of `list_all` one by one, most recently changed first, and yield the progress."""
         environment = environment or Environment.real()
         agent_named(agent)
         if session_dir is not None:
@@ -111,7 +112,7 @@ class SessionLists:
         agent: str = "pi",
         environment: Environment | None = None,
     ) -> str | None:
-        """Return the file of the session with exactly this id, None if there is none. Only headers are read."""
+        """Return the path of the session with exactly this id, None if there is none. Only headers are read."""
         environment = environment or Environment.real()
         place = resolved(cwd, environment.around)
         directory, is_shared = agent_lists.directory_of(place, session_dir, agent, environment.around)
@@ -127,7 +128,7 @@ class SessionLists:
     def get_default_session_dir(
         cwd: str | os.PathLike[str], *, agent: str = "pi", environment: Environment | None = None
     ) -> str:
-        """Return the folder in which a program keeps the sessions of a directory; the folder may not exist."""
+        """Return the folder in which a program keeps the sessions of a working directory; the folder may not exist."""
         environment = environment or Environment.real()
         agent_named(agent)
         return default_session_dir(resolved(cwd, environment.around), agent, environment.around)

@@ -1,4 +1,4 @@
-"""Turn structs of the format into JSON objects as in a file, for messages that were built instead of read."""
+"""Convert structs of `format.entries` to JSON objects like those in a session file, for messages built in Python."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sessionbrowse.format.entry_types import type_name
 Json = Any
 
 _LARGEST_PLAIN = 1e21
-"""JavaScript writes whole numbers below this limit in plain digits, without an exponent."""
+"""JavaScript writes whole numbers below this limit without an exponent."""
 
 
 def plain(value: Json) -> Json:

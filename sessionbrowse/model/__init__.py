@@ -1,1 +1,1 @@
-"""The model of a session: pure values and functions over decoded entries."""
+"""The model of sessions: values and pure functions over decoded entries, without disk access."""

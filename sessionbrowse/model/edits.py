@@ -1,4 +1,4 @@
-"""The edits of a tool call as values: path, old and new texts, the agent's own diff, and numbers of lines."""
+"""Read the file edits of a tool call: path, old and new texts, the diff that the agent stored, and its line counts."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _PATH_KEYS = ("path", "file_path", "filePath")
 
 
 def path_of(arguments: Any) -> str:
-    """Return the path among a call's arguments; empty if there is none."""
+    """Return the file path in the arguments of a tool call; "" if they contain no path."""
     if not isinstance(arguments, dict):
         return ""
     return next((value for key in _PATH_KEYS if isinstance(value := arguments.get(key), str)), "")
 
 
 def edits_of(arguments: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the pairs of old and new text in an edit tool's arguments; an empty result for other tools."""
+    """Return the pairs of old and new text in the arguments of an edit tool; an empty list for other arguments."""
     pairs: list[tuple[str, str]] = []
     listed = arguments.get("edits")
     for edit in listed if isinstance(listed, list) else [arguments]:
@@ -36,14 +36,14 @@ def edits_of(arguments: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def written_diff(result: ToolResultMessage | None) -> str | None:
-    """Return the diff with line numbers that an edit tool stored beside its result."""
+    """Return the diff that an edit tool stored in the details of its result; None if there is no diff."""
     details = result.details if result is not None else None
     diff = details.get("diff") if isinstance(details, dict) else None
     return diff if isinstance(diff, str) and diff.strip() else None
 
 
 def written_diff_counts(diff: str) -> tuple[int, int]:
-    """Return the numbers of lines that the agent's own diff adds and removes."""
+    """Return the numbers of added and removed lines in a diff that an edit tool stored."""
     lines = diff.split("\n")
     added = sum([line.startswith("+") and not line.startswith("+++") for line in lines])
     removed = sum([line.startswith("-") and not line.startswith("---") for line in lines])

@@ -1,7 +1,7 @@
-"""The lines of a fork as bytes: all lines of the source session, or only the lines on the path to one entry.
+"""Generate the lines of a fork from a source session: of all entries, or of the entries on the path to one entry.
 
-Kept lines are copied byte for byte from the source; only parents, a compaction's first kept entry, and keys that a
-migration to version 3 changes are replaced. Rules of pi 1.5.2: `forkFrom` and `createBranchedSession`.
+Lines are copied byte for byte. Only parent ids, the id of a compaction's first kept entry, and keys that differ in
+format version 3 are replaced. The rules are those of `forkFrom` and `createBranchedSession` in pi 1.5.2.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from sessionbrowse.model.session.records import first_of_fused
 from sessionbrowse.model.session.session import Session
 
 ReadLine = Callable[[int, int], bytes]
-"""A callback that reads `size` bytes at `offset` of the source; even a huge line is read whole."""
+"""A function that reads bytes of the source file, given offset and size; it does not shorten huge lines."""
 
 _MARGIN = b" \t\r\n\xef\xbb\xbf"
 _BLANKS = b" \t\r\n"
 
 
 def generation_of(session: Session) -> int:
-    """Return the source's format version: 1, 2, or 3; the programs treat a newer version, or no number, as 3."""
+    """Return the format version of a session: 1, 2 or 3; also 3 for newer and invalid versions, as in the programs."""
     try:
         number = float(session.version)
     except (TypeError, ValueError):
@@ -32,7 +32,7 @@ def generation_of(session: Session) -> int:
 
 
 def whole_lines(session: Session, read: ReadLine) -> Iterator[bytes]:
-    """Yield every entry of a session, all branches, each with its newline; later headers are left out."""
+    """Yield the lines of all entries of a session with newlines, in format version 3, without second headers."""
     generation = generation_of(session)
     for index in range(len(session.ids)):
         if session.kind(index).type != "session":
@@ -40,15 +40,15 @@ def whole_lines(session: Session, read: ReadLine) -> Iterator[bytes]:
 
 
 def kept_path(session: Session, index: int) -> list[int]:
-    """Return the entries on the path to `index` that a fork copies: all but label entries, which it writes anew."""
+    """Return the entries on the path to `index` except label entries: a fork copies these and writes new labels."""
     return [at for at in session.branch(index) if session.kind(at).type != "label"]
 
 
 def path_lines(session: Session, index: int, read: ReadLine, new_id: Callable[[set[str]], str]) -> Iterator[bytes]:
-    """Yield the path from the root to an entry, then one fresh label entry for each label that is set on it.
+    """Yield the lines of the entries on the path to `index`, then a new label entry for each label on the path.
 
-    An entry whose parent was a label gets the kept entry before the label as its parent (pi 0.79.2; older programs
-    left it without a parent). If a compaction's first kept entry was a label, the next entry replaces it (pi 0.85).
+    Label entries on the path are not copied. The child of a label entry gets the entry before the label as its parent
+    (pi 0.79.2). A label entry that is a compaction's first kept entry is replaced by the entry after it (pi 0.85).
     """
     generation = generation_of(session)
     replaced: dict[str | None, str | None] = {}
@@ -100,7 +100,7 @@ def _line(session: Session, index: int, read: ReadLine) -> bytes:
 
 
 def _migrated(session: Session, index: int, line: bytes, generation: int) -> bytes:
-    """Convert a line of version 1 or 2 to version 3 as the programs do when they open a session."""
+    """Convert the line of an entry from format version 1 or 2 to version 3, as programs do when opening a session."""
     if generation == 3 or not line.startswith(b"{"):
         return line
     envelope = session.envelopes[index]
@@ -144,5 +144,5 @@ def _text(value: str | None) -> bytes:
 
 
 def has_answer(session: Session, path: list[int]) -> bool:
-    """Tell whether one of these entries is an answer of the model."""
+    """Return True if one of the entries in `path` is an answer of the model."""
     return any(session.kind(at).type == "message" and session.kind(at).role == "assistant" for at in path)

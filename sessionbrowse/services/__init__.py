@@ -1,1 +1,1 @@
-"""The operations that users request (list, search, fork, rename, …), one function each, without any user interface."""
+"""The operations of sessionbrowse (list, search, fork, rename, …), one function each, without any user interface."""

@@ -1,6 +1,6 @@
-"""Install and remove the folders by which an agent opens the browser: the extension, and the skill for its model.
+"""Install and remove the agent extension that opens the browser, and the skill that explains sessionbrowse to a model.
 
-No settings file changes: the agents load what lies in these folders of their own directory.
+Each is one folder in the agent's own directory. The agents load such folders without a change of their settings.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from sessionbrowse.store.own.small_file import read_own_file, write_own_file
 from sessionbrowse.text import clean, json_exact, shell_quote
 
 SEEN_LOADING = ("pi", "omp")
-"""The agents of which the real program was seen loading the extension."""
+"""The agents with which the extension was tested: the real program loaded it."""
 
 _MARK = b"Written by `sessionbrowse integrate`"
-"""Every file that is written here contains this; a folder with another file is not ours."""
+"""Text in every file that `install` writes; a folder with a file without it was not made by sessionbrowse."""
 
 _SOURCES = Path(__file__).parent.parent / "inside"
 _FILES: Mapping[str, tuple[str, str]] = {
     "extension.js": ("extensions", "index.js"),
     "SKILL.md": ("skills", "SKILL.md"),
 }
-"""For each file of ours: the folder of the agent's directory in which our folder lies, and the file's name there."""
+"""Maps each source file to the folder of the agent's directory to install it in, and the installed file's name."""
 
 
 class OwnFolder(Struct, frozen=True):
-    """A folder of ours in an agent's directory, and the one file in it."""
+    """A folder that sessionbrowse installs in an agent's directory, with the name and content of its only file."""
 
     path: str
     name: str
@@ -39,17 +39,21 @@ class OwnFolder(Struct, frozen=True):
 
     @property
     def file(self) -> str:
-        """The path of the file."""
+        """The path of the only file in the folder."""
         return os.path.join(self.path, self.name)
 
     @property
     def exists(self) -> bool:
-        """True if something has the folder's name."""
+        """True if anything exists at the folder's path."""
         return os.path.lexists(self.path)
 
 
 def own_folders(agent: str, around: Surroundings, command: Sequence[str], package: str) -> list[OwnFolder]:
-    """Return the folders for an agent; `command` starts this program, `package` is a file that is gone when it is."""
+    """Return the folders to install for an agent.
+
+    `command` starts sessionbrowse. `package` is a file of the installed package, by which the extension notices that
+    sessionbrowse was uninstalled.
+    """
     directory = agent_directory(agent, around)
     values = {"AGENT": agent, "COMMAND": list(command), "PACKAGE": package}
     folders = []
@@ -68,10 +72,10 @@ def agent_directory(agent: str, around: Surroundings) -> str:
 
 
 def install(agent: str, around: Surroundings, folders: Sequence[OwnFolder]) -> None:
-    """Write the folders, or replace those of an earlier version.
+    """Write the folders for an agent, or replace the ones of an earlier version.
 
     Raises:
-        RefusedWrite: the agent has no directory yet, or a folder is not ours; nothing was written.
+        RefusedWrite: the agent has no directory yet, or a folder was not made by sessionbrowse; nothing was written.
     """
     directory = agent_directory(agent, around)
     if not os.path.isdir(directory):
@@ -82,10 +86,10 @@ def install(agent: str, around: Surroundings, folders: Sequence[OwnFolder]) -> N
 
 
 def remove(folders: Sequence[OwnFolder]) -> list[OwnFolder]:
-    """Remove the folders; return those that were there.
+    """Remove the installed folders; return the folders that existed.
 
     Raises:
-        RefusedWrite: a folder is not ours; nothing was removed.
+        RefusedWrite: a folder was not made by sessionbrowse; nothing was removed.
     """
     present = [folder for folder in folders if folder.exists]
     check_ours(present)
@@ -96,11 +100,11 @@ def remove(folders: Sequence[OwnFolder]) -> list[OwnFolder]:
 
 
 def check_ours(folders: Sequence[OwnFolder]) -> None:
-    """Raise `RefusedWrite` if one of the folders is there, but was not written by `install`."""
+    """Raise `RefusedWrite` if one of the folders exists, but was not written by `install`."""
     for folder in folders:
         if folder.exists and not _is_ours(folder):
             raise RefusedWrite(
-                f"{clean(folder.path)} was not made by sessionbrowse, or holds other files. Move it away first."
+                f"{clean(folder.path)} was not made by sessionbrowse, or contains other files. Move it away first."
             )
 
 

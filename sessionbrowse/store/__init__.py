@@ -1,1 +1,1 @@
-"""Sessions on disk: finding, reading, indexing and safely changing their files."""
+"""Find, read, index and safely change session files on disk."""

@@ -1,4 +1,4 @@
-"""Watch directories for changes with the system's notifications (library watchfiles), else by polling.
+"""Watch directories for changes with notifications of the operating system (library watchfiles), else by polling.
 
 The watcher reports paths, not the kind of change, and a reported path may be unchanged. Network disks send no
 notifications about changes by other machines, so they are polled.
@@ -14,9 +14,9 @@ from contextlib import suppress
 
 POLL_SECONDS = 0.7
 WHOLE_POLL_SECONDS = 15.0
-"""Interval in which a polled directory is always reported, as a file may grow without a change in its directory."""
+"""Interval after which polled directories are reported even without a known change: older files are not checked."""
 HOT_FILES = 60
-"""Number of newest files in each polled directory that are checked each time."""
+"""Number of newest files in each polled directory whose time and size are checked at each poll."""
 _STEP_MS = 50
 _DEBOUNCE_MS = 400
 _STOP_MS = 500
@@ -28,7 +28,7 @@ Report = Callable[[frozenset[str]], object]
 
 
 class Watcher:
-    """Watches directories and all below them; reports changed paths from threads of its own."""
+    """Watches directories with all subdirectories; calls `report` with changed paths, in its own threads."""
 
     def __init__(self, report: Report, *, polls_all: bool = False) -> None:
         self._report = report
@@ -38,7 +38,7 @@ class Watcher:
         self._stop = threading.Event()
 
     def watch(self, roots: Iterable[str]) -> None:
-        """Watch the given directories that exist, and no others; do nothing if they are watched already."""
+        """Watch the existing directories among `roots` from now on, instead of the directories watched before."""
         wanted = _outermost([os.path.abspath(root) for root in roots])
         existing = tuple([root for root in wanted if os.path.isdir(root)])
         self._missing = tuple([root for root in wanted if root not in existing])
@@ -58,7 +58,7 @@ class Watcher:
         return any(os.path.isdir(root) for root in self._missing)
 
     def stop(self) -> None:
-        """Stop watching."""
+        """Stop watching all directories."""
         self._stop.set()
         self._wanted = ()
 
@@ -67,14 +67,14 @@ class Watcher:
         thread.start()
 
     def _listen(self, roots: Sequence[str], stop: threading.Event) -> None:
-        """Report the system's notifications; poll if it sends none, because of a limit or the kind of disk."""
+        """Report the operating system's notifications; if they are not available, for example at a limit, poll."""
         try:
             try:
                 self._report_notifications(roots, stop, skips_forbidden=False)
             except PermissionError:
                 self._report_notifications(roots, stop, skips_forbidden=True)
         except Exception:
-            # Polling works whatever the library or the system lacks.
+            # Polling is used after any error, because it needs neither the library nor notifications.
             if not stop.is_set():
                 self._report(frozenset(roots))
                 self._poll(roots, stop)
@@ -89,7 +89,8 @@ class Watcher:
             debounce=_DEBOUNCE_MS,
             rust_timeout=_STOP_MS,
             stop_event=stop,
-            # With this option the library also skips directories beyond the system's limit, without an error.
+            # This option is off at first, because with it the library silently skips directories beyond the operating
+            # system's limit.
             ignore_permission_denied=skips_forbidden,
         ):
             self._report(frozenset([path for _, path in changes]))
@@ -109,7 +110,7 @@ class Watcher:
 
 
 def times_and_sizes(roots: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return modification time and size of directories, their direct subdirectories, and the newest files in each."""
+    """Return (time, size) by path for directories, their direct subdirectories, and the newest files in all these."""
     found: dict[str, tuple[int, int]] = {}
     for root in roots:
         folders = [root]
@@ -135,7 +136,7 @@ def _newest(folder: str) -> list[tuple[str, tuple[int, int]]]:
 
 
 def is_remote(path: str, mounts: str = MOUNTS) -> bool:
-    """Tell whether a path is on a network disk, according to the mount table."""
+    """Return True if a path is on a network disk, according to the system's mount table (`/proc/self/mounts`)."""
     try:
         with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
             lines = [line.split(" ") for line in file]

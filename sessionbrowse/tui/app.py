@@ -1,4 +1,4 @@
-"""The Textual app: owns the library of sessions and the background work, opens the screens, ends the program."""
+"""The Textual app: holds the list of all sessions, runs background work, opens the screens, ends the program."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ if TYPE_CHECKING:
 ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
 
 YOUNG_OBJECTS = 20_000
-"""Number of new objects that starts the garbage collector. One frame makes fewer, and collecting so many is quick."""
+"""Number of new Python objects that starts a garbage collection: one frame creates fewer, so most frames run none."""
 TERMINAL_CHECK_S = 2.0
 """Seconds between two checks that the terminal still exists."""
 OTHER_STYLES = Path(__file__).with_name("screens.tcss")
-"""The styles of all screens but the first, parsed after the first paint."""
+"""The style sheet of all screens except the first screen; Textual parses it after the first paint."""
 OPENING_S = 0.25
 """Maximum seconds that the first paint waits for the session rows from the index."""
 
 
 class BrowseApp(TerminalApp, inherit_bindings=False):
-    """The Textual app of the browser."""
+    """The Textual app of sessionbrowse: holds the list of all sessions, opens the screens, runs background work."""
 
     CSS_PATH = "app.tcss"
     TITLE = "sessionbrowse"
@@ -115,20 +115,20 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
     @cached_property
     def search_client(self) -> SearchClient:
-        """The client of the search program, shared by all screens."""
+        """The client of the background process that searches sessions; all screens share it."""
         from sessionbrowse.tui.data.search_client import SearchClient
 
         return SearchClient(lambda: self.source)
 
     @cached_property
     def pattern_worker(self) -> PatternWorker:
-        """The process that searches for regular expressions that the user typed, because a search may never end."""
+        """The client of a process that searches for regular expressions, and that can be killed if it never ends."""
         from sessionbrowse.services.background.pattern_worker import PatternWorker
 
         return PatternWorker()
 
     def end_search(self) -> None:
-        """End the search program, if it was started."""
+        """End the background process that searches sessions, if it was started."""
         if "search_client" in self.__dict__:
             self.search_client.close()
 
@@ -146,7 +146,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return SessionCache(lambda path, agent: self.source.open_session(path, agent))
 
     def get_default_screen(self) -> Screen[Any]:
-        """Return the first screen, with the rows saved by the last run, or else the first rows of the disk monitor."""
+        """Return the session list as first screen, with rows that the last run saved or that the disk monitor sent."""
         from sessionbrowse.tui.lists.screen import BrowseScreen
 
         if self._first_rows is not None:
@@ -160,7 +160,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return BrowseScreen(self.library)
 
     def on_mount(self) -> None:
-        """Start the scan of the disk."""
+        """Scan the disk for sessions if no other process does, and schedule the work that follows the first paint."""
         if self.monitor is None and self._first_rows is None:
             self.start_scan()
         if self.options.pick is not None:
@@ -172,7 +172,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
     def _painted(self) -> None:
         """Start the work that was put off until the first paint: styles, disk monitor, imports."""
         if not self.is_headless:
-            # Before, a signal ends the process at once: Textual cannot leave while it makes its first widgets.
+            # Until the first paint a signal kills the process: Textual cannot exit while it creates its first widgets.
             self.leave_on_signals()
         gc.enable()
         gc.freeze()
@@ -194,7 +194,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         for name in ("changes.change_runner", "data.sources", "reading.documents", "session.screen"):
             import_module(f"sessionbrowse.tui.{name}")
         if self.options.pick is not None:
-            return  # the program that called it may have the file open
+            return  # No file is changed, because the program that called `sessionbrowse pick` may have it open.
         from sessionbrowse.tui.changes.change_runner import recover_at_start
 
         recover_at_start(self)
@@ -213,7 +213,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         try:
             self._keep_view()
         finally:
-            # An error in saving the view must not keep the browser open.
+            # The browser must end even if saving the state of the screens fails.
             self.exit(return_code=128 + number)
 
     def now_ms(self) -> float:
@@ -227,7 +227,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return scope_note(self.options, self.keys, self.home)
 
     def start_scan(self, *, include_hidden: bool = False) -> None:
-        """Scan the disk again in the background."""
+        """Scan the disk for sessions again, in the background; `include_hidden` adds sessions of subagents."""
         if self.monitor is not None and self.monitor.is_over:
             self._restart_monitor()
         if self.monitor is not None:
@@ -238,7 +238,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         scan_into(self.scan_lane, self.source, include_hidden=include_hidden)
 
     def _restart_monitor(self) -> None:
-        """Start the disk monitor again; if there was none, scan the disk in a thread instead."""
+        """Restart the process that monitors the disk; if there was none, scan the disk in a thread instead."""
         if self.monitor is not None:
             self.monitor.kill()
             self._start_monitor()
@@ -261,11 +261,11 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         listen_to_monitor(monitor, self._take_event)
 
     def open_session(self, path: str, agent: str | None) -> Session:
-        """Return a session; read its file if it is not cached or has changed. For background threads."""
+        """Return a session; read the file if it is not in the cache or has changed. For background threads."""
         return self._session_cache.open(path, agent)
 
     def publish(self, updates: SessionUpdates) -> None:
-        """Update the library and every open screen for sessions that changed on disk."""
+        """Update the list of all sessions and every open screen after sessions changed on disk."""
         if not updates.paths:
             return
         self.library.replace(updates.summaries, updates.gone)
@@ -285,7 +285,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         picking = self.options.pick
         if picking is None or (picking.needs_entry and entry_id is None):
             self.open_tree(summary, index, entry_id, searched)
-        elif not self._has_picked:  # of two fast key presses the first counts
+        elif not self._has_picked:  # The first of two fast key presses decides the result.
             self._has_picked = True
             picking.choose(summary, entry_id)
             self.exit(0)
@@ -293,7 +293,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
     def open_tree(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
     ) -> None:
-        """Open a session's tree at an entry; the session that the calling agent has open, at the agent's leaf."""
+        """Open a session's tree at an entry; by default, the calling agent's open session opens at the agent's leaf."""
         from sessionbrowse.tui.session.screen import SessionScreen
 
         caller = self.options.caller
@@ -309,7 +309,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self.release_keys()
 
     def show_search(self, text: str = "") -> None:
-        """Show the search screen with its last query and hits, or search for a given text."""
+        """Show the search screen with the last query and its hits; if `text` is given, search for that text."""
         from sessionbrowse.tui.search.screen import SearchScreen
 
         is_new = not self.is_screen_installed("search")
@@ -326,7 +326,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self._shown_again("checkpoints", CheckpointsScreen)
 
     def _shown_again(self, name: str, make: Callable[[], ScreenKind]) -> ScreenKind:
-        """Show the screen of this name; it is made once, and keeps its state while another screen is shown."""
+        """Show the screen `name`. `make` creates it on first use; the screen keeps its state while another is shown."""
         if not self.is_screen_installed(name):
             self.install_screen(make(), name)
         screen = cast(ScreenKind, self.get_screen(name))
@@ -348,7 +348,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         failure: str | None = None
         try:
             with self.suspend():
-                # Textual does not restore the terminal after an exception in this block.
+                # Textual does not restore the terminal after an exception in this block, so exceptions are caught.
                 try:
                     failure = run_in_terminal(command, self.options.environ)
                 except Exception as error:
@@ -364,7 +364,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self.say(failure, "error")
 
     def open_demo(self) -> None:
-        """Make the demo store in a temporary directory, and browse it instead of the user's sessions."""
+        """Create sample sessions in a temporary directory, and browse these instead of the user's sessions."""
         import tempfile
 
         from sessionbrowse.demo import make_demo
@@ -388,7 +388,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self.say("Demo: sample sessions, removed when you leave.")
 
     def remove_demo(self) -> None:
-        """Remove the demo store, if one was made."""
+        """Remove the sample sessions of the demo, if they were created."""
         if self.demo_directory is not None:
             import shutil
 
@@ -396,7 +396,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self.demo_directory = None
 
     def scanned(self, sessions: int, skipped: Sequence[tuple[str, str]]) -> None:
-        """Handle the end of a scan: name the paths that could not be read; welcome a user without sessions."""
+        """Handle the end of a disk scan: report unreadable paths; show the welcome screen if there are no sessions."""
         before, self._skipped = self._skipped, tuple(skipped)
         if skipped and self._skipped != before:
             (path, reason), others = skipped[0], f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
@@ -415,7 +415,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             self.pop_screen()
 
     def _keep_view(self) -> None:
-        """Save for the next start: the views of all screens, and the first rows of the session list. Ignore errors."""
+        """Save the state of screens and the first rows of the session list for the next start; ignore write errors."""
         from sessionbrowse.services.background.first_rows import first_order, save_first_rows
         from sessionbrowse.tui.lists.screen import BrowseScreen
 
@@ -431,14 +431,14 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             save_first_rows(request, first_rows)
 
     def leave(self) -> None:
-        """End the program after the running change; background work that only reads is abandoned.
+        """End the program after the running change; cancel background work that only reads files.
 
         In `sessionbrowse pick`, leaving without a chosen session gives exit status 1.
         """
-        # `self.changes` makes the change runner when it is first read. Without a runner no change is running.
+        # Reading `self.changes` would create the change runner; without a runner, no change is running.
         if "changes" in self.__dict__ and self.changes.busy and not self._leaving:
             self._leaving = True
-            self.say("Leaving after the running change; press again to leave at once.")
+            self.say("Leaving after the running change; press the key again to leave at once.")
             self.changes.drain(self.leave)
             return
         self.scan_lane.cancel()

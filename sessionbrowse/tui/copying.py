@@ -21,7 +21,7 @@ Find = Callable[[], str]
 
 
 def do_copy(screen: CommandScreen[None]) -> None:
-    """Copy the text of the shown entry; in the session list, the path of the session's file."""
+    """Copy the text of the entry on screen; in the session list, copy the path of the session's file."""
     viewed = screen.viewed_entry
     if viewed is None:
         return
@@ -108,7 +108,7 @@ def _open_copy(screen: CommandScreen[None], command: tuple[str, ...], copy: Path
 
 
 def _shown(screen: CommandScreen[None], viewed: ViewedEntry) -> Find:
-    """Return a function that returns the text of the shown view: entry, context, raw line or comparison."""
+    """Return a function that returns the text of the current view: entry, context, raw line or comparison."""
     session, index = viewed.session, viewed.index
     if session is None or index is None:
         return lambda: viewed.summary.path
@@ -123,7 +123,7 @@ def _shown(screen: CommandScreen[None], viewed: ViewedEntry) -> Find:
 
 
 def _finished(screen: CommandScreen[None], outcome: Outcome) -> None:
-    """Show a toast that names the copied text, or open the copied file in the editor."""
+    """Show a toast about the copied text or the error, or open the temporary copy of a file in the editor."""
     if outcome.error is not None:
         screen.browser.say(str(outcome.error), "error")
     elif isinstance(outcome.value, str):

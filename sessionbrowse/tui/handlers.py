@@ -1,4 +1,4 @@
-"""The commands of each screen: the modules whose functions `do_<id>(screen)` carry them out.
+"""Find the function `do_<id>(screen)` that runs a command; for each screen, list the modules with such functions.
 
 The app imports this module after its first paint.
 """
@@ -37,7 +37,7 @@ LATER = {
     "export": "export_session",
     "redact": "redact_session",
 }
-"""For each of these commands, its module in `tui/clean`; importing all of them would delay the first key by 10 ms."""
+"""By command id: the module in `tui/clean` to import on first use; importing all at the start would take 10 ms."""
 
 MODULES = {
     "browse": (*LISTS, *BOTH, *EVERY_SCREEN),
@@ -48,7 +48,7 @@ MODULES = {
     "review": (selection, *EVERY_SCREEN),
     "checkpoints": (resume, undo, *EVERY_SCREEN),
 }
-"""The modules with the command functions of each screen, by screen name; other screens use only `EVERY_SCREEN`."""
+"""By screen name: the modules with the command functions of the screen; other screens use only `EVERY_SCREEN`."""
 
 
 def find_handler(screen: str, command_id: str) -> Callable[[Any], None] | None:

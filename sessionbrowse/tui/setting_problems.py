@@ -1,4 +1,4 @@
-"""The problems of the settings: toasts after the first paint, and lines of the command `config`."""
+"""Find problems in the user's settings, for toasts at the start and for the output of `sessionbrowse config`."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ MOST_PROBLEMS = 3
 
 
 def setting_problems(settings: Settings, keys: Keys) -> list[str]:
-    """Return a sentence for each setting that has no effect, beyond those that the settings file itself shows."""
+    """Return a sentence for each invalid custom command, each clash of keys and an unknown theme in the settings."""
     problems: list[str] = []
     if settings.commands:
         from sessionbrowse.tui.resume.custom_commands import custom_problems
 
         problems += custom_problems(settings.commands)
     problems += keys.clashes
-    # Checked also if another theme was chosen with the key since: the setting is wrong all the same.
+    # The theme setting is checked even if the user has switched themes with a key: the setting is still wrong.
     if theme.textual_name(settings.theme) is None:
         problems.append(f'There is no theme named "{clean(settings.theme)}": the themes are {", ".join(theme.NAMES)}.')
     return problems
 
 
 def show_problems(options: BrowseOptions, keys: Keys, say: Callable[[str, SeverityLevel], None]) -> None:
-    """Show the first problems as toasts, and the number of the others."""
+    """Show the first problems of the settings as toasts, and the number of further problems in one more toast."""
     problems = [*options.problems, *setting_problems(options.settings, keys)]
     for problem in problems[:MOST_PROBLEMS]:
         say(problem, "warning")

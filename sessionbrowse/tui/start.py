@@ -21,15 +21,15 @@ def run(
 ) -> int:
     """Open the browser, wait until the user leaves it, and return the exit status.
 
-    `monitor` is the process that reads the disk; None if a thread reads it. `first_rows` are rows to paint first: a
-    monitor is then started after the first paint.
+    `monitor` is the process that scans the disk for sessions; None if there is none yet. `first_rows` are session rows
+    that the last run saved; with them, the app paints first and then starts a monitor.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
     """
     source = options.source
     if source is None and (options.roots or options.agents):
-        # Check the typed roots and agents now: an error must be printed before the browser fills the screen.
+        # Check the roots and agents of the command line now: errors must be printed before the browser opens.
         from sessionbrowse.tui.data.sources import source_of
 
         source = source_of(options)

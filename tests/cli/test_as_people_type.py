@@ -38,7 +38,7 @@ def asked(capfd, demo: Path, *words: str) -> str:
         (["list", "--lim", "1"], "sessionbrowse list", "There is no option --lim. Did you mean --limit?"),
         (["--json", "list"], "sessionbrowse list", "--json goes after the command: sessionbrowse list --json."),
         (["pick", "--jsn"], "sessionbrowse pick", "There is no option --jsn. Did you mean --json?"),
-        (["show", "a", "b"], "sessionbrowse show", "There is no place for b."),
+        (["show", "a", "b"], "sessionbrowse show", "There are too many arguments: b."),
         (["stats", "--by", "modle"], "sessionbrowse stats", "'modle' is not one of"),
         (["stats", "--by", "modle"], "sessionbrowse stats", "Did you mean model?"),
         (["list", "--limit", "x"], "sessionbrowse list", "'x' is not a whole number."),

@@ -139,7 +139,7 @@ def test_a_session_that_may_be_in_use_is_not_resumed_unasked(
     assert main(["resume", str(path), "--at", "00000006"]) == 1
     told = capfd.readouterr().err
     assert "pi (process 7) runs in its directory" in told
-    assert "--force does it anyway" in told
+    assert "add --force to start it anyway" in told
     assert told.count("\n") == 1
     assert not (store.folder / "ran").exists()
     assert path.read_bytes() == before

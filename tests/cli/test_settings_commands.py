@@ -114,7 +114,7 @@ def test_config_tells_where_the_settings_lie_and_what_is_wrong(own_home: Path, c
     shown = capsys.readouterr()
     path = own_home / ".config/sessionbrowse/config.toml"
     assert shown.out == f"{path}\n"
-    assert "the defaults hold" in shown.err
+    assert "all defaults apply" in shown.err
     path.parent.mkdir(parents=True)
     path.write_text("thme = 'light'\n[resume]\nin = 'tmux-split'\n")
     assert main(["config", "--json"]) == 0
@@ -133,7 +133,7 @@ def test_config_names_the_settings_that_the_browser_cannot_use(own_home: Path, c
     said = capsys.readouterr().err
     assert 'There is no theme named "darkk"' in said
     assert "There is no command named 'resum'." in said
-    assert "has no value for {nope}" in said
+    assert "uses the unknown placeholder {nope}" in said
 
 
 def test_config_prints_the_example_and_the_keys(own_home: Path, capsys):

@@ -1,1 +1,1 @@
-"""Commands, one file per group: each prints the answer of a service."""
+"""The commands, one module per group of commands; each command calls a service and prints the result."""

@@ -43,11 +43,11 @@ T = TypeVar("T")
 C = TypeVar("C", bound=ChangeResult)
 
 _MOST_NAMED = 10
-"""Paths that the sentence after an undo names."""
+"""Maximum number of paths in the sentence that reports an undo."""
 
 
 def run_rename(arguments: argparse.Namespace) -> int:
-    """Run `rename`: append one line to the file; for omp overwrite the file's first line."""
+    """Run `rename`: append one line to the session file; for omp change the first line, which contains the name."""
     target = find_target(arguments)
     with changing_session():
         renamed = rename(target, arguments.name, clear=arguments.clear, force=arguments.force)
@@ -56,7 +56,7 @@ def run_rename(arguments: argparse.Namespace) -> int:
 
 
 def run_label(arguments: argparse.Namespace) -> int:
-    """Run `label`: append one line to the file."""
+    """Run `label`: set or clear the label of an entry by one line appended to the session file."""
     target = find_target(arguments)
     with changing_session():
         labelled = label(target, arguments.entry, arguments.text, clear=arguments.clear, force=arguments.force)
@@ -66,7 +66,7 @@ def run_label(arguments: argparse.Namespace) -> int:
 
 
 def run_checkout(arguments: argparse.Namespace) -> int:
-    """Run `checkout`: append one line to the file, and print the text of a user message to send again."""
+    """Run `checkout`: append one line to the session file; if the entry is a user message, print its text."""
     target = find_target(arguments)
     with changing_session():
         checked_out = checkout(target, arguments.entry, force=arguments.force)
@@ -141,7 +141,7 @@ def run_restore(arguments: argparse.Namespace) -> int:
 
 
 def run_archive(arguments: argparse.Namespace) -> int:
-    """Run `archive` or `unarchive`: move session files without changing their content."""
+    """Run `archive` or `unarchive`: hide sessions from the agents' lists or bring them back, by moving the files."""
     targets = find_targets(arguments)
 
     def move(target: Target, context: ChangeContext, group: str | None) -> Archived:
@@ -153,7 +153,7 @@ def run_archive(arguments: argparse.Namespace) -> int:
 
 
 def run_relocate(arguments: argparse.Namespace) -> int:
-    """Run `relocate`: move all sessions of a moved project, or none."""
+    """Run `relocate`: move all sessions of a project to the project's new directory, or none of the sessions."""
     scope = _whole_scope(arguments)
     places_of(scope, output.warn)
     if arguments.new is None:
@@ -167,7 +167,7 @@ def run_relocate(arguments: argparse.Namespace) -> int:
     for session in moved.sessions:
         output.print_lines([clean(f"{session.source} → {session.target}")])
     verb = "would be moved" if moved.dry_run else "moved"
-    mended = f"; parent path updated in {len(moved.mended)} more" if moved.mended else ""
+    mended = f"; parent paths updated in other sessions ({len(moved.mended)})" if moved.mended else ""
     output.note(f"{len(moved.sessions)} session{'' if len(moved.sessions) == 1 else 's'} {verb}{mended}")
     return 0
 
@@ -207,10 +207,10 @@ def _print_candidates(arguments: argparse.Namespace, scope: Scope) -> int:
         output.print_json({"old": arguments.old, "candidates": msgspec.to_builtins(found)})
         return 0
     if not found:
-        raise NotFound(f"No directory is found that may be {clean(arguments.old)} now. Name it: relocate OLD NEW.")
+        raise NotFound(f"No directory is found where {clean(arguments.old)} may be now. Name it: relocate OLD NEW.")
     output.print_lines(clean(one.path) for one in found)
     output.note(
-        f"Found by {found[0].why}. To update the sessions: sessionbrowse relocate OLD NEW, with one of these as NEW."
+        f"Found by {found[0].why}. To update the sessions: sessionbrowse relocate OLD NEW, NEW being one of these."
     )
     return 0
 
@@ -225,7 +225,7 @@ def each(
     change: Callable[[T, ChangeContext, str | None], C],
     sentence: Callable[[C], str],
 ) -> int:
-    """Change items one after another; print each failure and continue with the other items."""
+    """Apply `change` to all items, one after another; print each failure, continue, and return the exit status."""
 
     def forced(item: T, context: ChangeContext, group: str | None) -> C:
         with changing_session():
@@ -242,7 +242,7 @@ def each(
         output.note(failure.error.sentence)
     if arguments.json:
         documents = [one.document() for one in bulk.done]
-        # Scripts pass one REF or many to the same command, so both give an array.
+        # Scripts pass one REF or many to the same command, so the JSON is an array even for one REF.
         takes_references = "refs" in arguments
         output.print_json(documents if takes_references or len(items) > 1 else documents[0])
     return 1 if bulk.failed else 0
@@ -252,7 +252,7 @@ def _confirmed(plans: Sequence[delete_service.DeletePlan], permanent: bool) -> b
     if not output.can_ask():
         return False
     for plan in plans:
-        more = f" and {len(plan.companions)} more that belong to it" if plan.companions else ""
+        more = f" and {len(plan.companions)} files or folders of the session" if plan.companions else ""
         output.note(f"{clean(plan.path)}: {size(plan.size)}{more}")
         if plan.children:
             one = len(plan.children) == 1
@@ -261,7 +261,7 @@ def _confirmed(plans: Sequence[delete_service.DeletePlan], permanent: bool) -> b
         for reason in plan.used.reasons:
             output.note(f"  {clean(reason)}")
     if permanent:
-        sys.stderr.write('Gone for good, without trash. Type "permanent" to go on: ')
+        sys.stderr.write('This deletes the sessions permanently, without trash. Type "permanent" to continue: ')
         sys.stderr.flush()
         return sys.stdin.readline().strip() == "permanent"
     sys.stderr.write("To the trash? [y/N] ")
@@ -291,7 +291,7 @@ def _say(arguments: argparse.Namespace, changed: ChangeResult, sentence: str) ->
 
 
 def _naming_list(command: str, attempt: Callable[[], C]) -> C:
-    """Add a hint on `--list` to the error for an unknown change."""
+    """Call `attempt`; if it raises the error for an unknown change, add a hint on `--list` to the error."""
     try:
         return attempt()
     except NoSuchChange as error:
@@ -300,7 +300,7 @@ def _naming_list(command: str, attempt: Callable[[], C]) -> C:
 
 @contextmanager
 def changing_session() -> Iterator[None]:
-    """Enclose a change: Ctrl+C lets it clean up, and the error for a session that may be in use names `--force`."""
+    """Run a change in the `with` block: Ctrl+C cleans up first, and errors for sessions in use suggest `--force`."""
     try:
         with interrupts_clean_up():
             yield
@@ -323,39 +323,39 @@ COMMANDS = {
 
 
 def add_arguments(add: AddCommand) -> None:
-    """Add the commands of this module, with their arguments."""
+    """Add the commands of this module and their arguments to the parser."""
     if rename := add(
-        "rename", "Rename a session, by one line added to the file; in omp's files the first line is changed"
+        "rename", "Rename a session: add one line to the session file, or change the first line of an omp file"
     ):
         add_ref(rename)
-        add_text(rename, "name", "NAME", "the new name", "take the name away")
+        add_text(rename, "name", "NAME", "the new name", "remove the name")
 
-    if label := add("label", "Label an entry as a checkpoint, by one line added to the file"):
+    if label := add("label", "Label an entry as a checkpoint; adds one line to the session file"):
         add_ref(label)
         add_entry(label)
-        add_text(label, "text", "TEXT", "the label", "take the label away")
+        add_text(label, "text", "TEXT", "the label", "remove the label")
 
-    if checkout := add("checkout", "Let the agent resume at an entry of the same file, by one line added to it"):
+    if checkout := add("checkout", "Let the agent resume the session at another entry; adds one line to the file"):
         add_ref(checkout)
         add_entry(checkout)
         add_force(checkout)
 
-    if fork := add("fork", "Make a new session file from another, and print its path"):
+    if fork := add("fork", "Copy a session to a new session file, and print the new path"):
         add_ref(fork)
-        fork.add_argument("--at", metavar="ENTRY", help="only the path up to this entry; at a user message, before it")
+        fork.add_argument("--at", metavar="ENTRY", help="copy only the path up to ENTRY (before it if a user message)")
         fork.add_argument(
-            "--cwd", type=directory, metavar="DIR", help="the directory of the new session, instead of the source's"
+            "--cwd", type=directory, metavar="DIR", help="working directory of the new session, instead of the source's"
         )
 
-    if delete := add("delete", "Move sessions to the trash, with all that belongs to them"):
+    if delete := add("delete", "Move sessions to the trash, with all files that belong to them"):
         add_refs(delete)
         delete.add_argument("--yes", action="store_true", help="do not ask")
         where_to = delete.add_mutually_exclusive_group()
-        where_to.add_argument("--permanent", action="store_true", help="remove them for good, without trash")
+        where_to.add_argument("--permanent", action="store_true", help="delete the sessions permanently, without trash")
         where_to.add_argument(
             "--own-trash",
             action="store_true",
-            help="into sessionbrowse's own trash folder, if the system's does not work",
+            help="use sessionbrowse's own trash folder, if the system's trash does not work",
         )
         add_force(delete)
 
@@ -366,11 +366,11 @@ def add_arguments(add: AddCommand) -> None:
             "ids",
             nargs="*",
             metavar="ID",
-            help="restore these instead of the one deleted last: undo id, path, session id or its beginning",
+            help="sessions to restore (undo id, path, beginning of the session id); without ID, the one deleted last",
         )
-        restore.add_argument("--list", action="store_true", help="list what can be restored, newest first")
+        restore.add_argument("--list", action="store_true", help="list the sessions that can be restored, newest first")
 
-    if archive := add("archive", "Take sessions out of the agents' lists; they stay readable and searchable here"):
+    if archive := add("archive", "Hide sessions from the agents' lists; sessionbrowse can still read and search them"):
         add_refs(archive)
         add_force(archive)
 
@@ -379,12 +379,12 @@ def add_arguments(add: AddCommand) -> None:
         add_force(unarchive)
 
     if relocate := add("relocate", "Move the sessions of a project whose directory was moved or renamed: all, or none"):
-        relocate.add_argument("old", metavar="OLD", help="the directory that the sessions name now")
+        relocate.add_argument("old", metavar="OLD", help="the project's old directory, which the sessions name now")
         relocate.add_argument(
             "new",
             metavar="NEW",
             nargs="?",
-            help="the directory that they name from now on; without NEW: print where OLD may have been moved",
+            help="the project's new directory; without NEW, print directories to which OLD may have been moved",
         )
         relocate.add_argument("--dry-run", action="store_true", help="only print the sessions that would be moved")
         add_force(relocate)

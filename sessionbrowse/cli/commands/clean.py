@@ -1,4 +1,4 @@
-"""The commands that make a clean copy of a session, `prune`, `shrink` and `doctor`, and `cleanup` of a store."""
+"""The commands `prune`, `shrink` and `doctor`, which write clean copies, and `cleanup`, which deletes sessions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
 
 def run_prune(arguments: argparse.Namespace) -> int:
-    """Run `prune`: make a copy without some branches, or replace the session by one."""
+    """Run `prune`: write a copy of a session without some branches, or replace the session by such a copy."""
     target = find_target(arguments)
     plan = branches_plan(arguments.drop or (), all_abandoned=arguments.abandoned, keep_labelled=arguments.keep_labeled)
     context = ChangeContext.real()
@@ -67,7 +67,7 @@ def run_prune(arguments: argparse.Namespace) -> int:
 
 
 def run_shrink(arguments: argparse.Namespace) -> int:
-    """Run `shrink`: make copies with short texts in the place of what is large, or replace the sessions by them."""
+    """Run `shrink`: write copies with notes instead of large content, or replace the sessions by such copies."""
     targets = find_targets(arguments)
     if arguments.to is not None and len(targets) > 1:
         raise RefusedWrite("Several sessions cannot be copied with --to; shrink one at a time, or use --in-place.")
@@ -116,9 +116,9 @@ def run_doctor(arguments: argparse.Namespace) -> int:
 
 
 def run_cleanup(arguments: argparse.Namespace) -> int:
-    """Run `cleanup`: list the sessions to clean up, ask, and move them to the trash; one undo brings all back.
+    """Run `cleanup`: list sessions to clean up, ask for confirmation, move them to the trash; one undo restores all.
 
-    Kinds with content of their own are only moved if `--kind` names them.
+    Kinds of sessions that may have unique content, such as `old`, are moved only if `--kind` names the kind.
     """
     context, scope = ChangeContext.real(), scope_of(arguments, archived=True)
     pins = read_pins(context.state, places_of(scope, output.warn))
@@ -140,7 +140,7 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
     undo_id, failed, moved = None, False, set[str]()
     if chosen and not arguments.dry_run and _is_cleanup_wanted(arguments, chosen):
         if not arguments.yes:
-            # The list only read, so changes that were cut off wait until the user said yes.
+            # Until the user has confirmed, this command only reads, so interrupted changes are finished only now.
             finish_unfinished(context)
 
         def remove(row: CleanupRow, context: ChangeContext, group: str | None) -> Deleted:
@@ -161,7 +161,7 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
             output.note(sentence)
         moved = {one.path for one in bulk.done}
         total = size(sum(row.summary.bytes for row in chosen if row.summary.path in moved))
-        output.note(f"in the trash: {len(moved):,} of {plural(len(chosen), 'session')}, {total}; undo brings all back")
+        output.note(f"moved to trash: {len(moved):,} of {plural(len(chosen), 'session')}, {total}; undo restores all")
     if arguments.json:
         output.print_json(
             [row.document() | {"undo_id": undo_id if row.summary.path in moved else None} for row in rows]
@@ -172,13 +172,13 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
 def _note_others(rows: list[CleanupRow], chosen: list[CleanupRow]) -> None:
     kinds = dict.fromkeys(row.kind for row in rows if row not in chosen)
     if kinds:
-        output.note(f"Not to be moved unless named: {', '.join(f'--kind {kind}' for kind in kinds)}.")
+        output.note(f"Listed, but moved only if named: {', '.join(f'--kind {kind}' for kind in kinds)}.")
     if "large" in {row.kind for row in rows}:
-        output.note("shrink REF --images --in-place makes a session small without its images.")
+        output.note("To make a large session smaller: sessionbrowse shrink REF --images --in-place removes its images.")
 
 
 def _is_cleanup_wanted(arguments: argparse.Namespace, chosen: list[CleanupRow]) -> bool:
-    """Ask on a terminal; without one nothing is moved unless `--yes` was given."""
+    """Return True if `--yes` was given or the user confirms the move on a terminal; else print a note."""
     if arguments.yes:
         return True
     total = size(sum(row.summary.bytes for row in chosen))
@@ -192,7 +192,7 @@ def _is_cleanup_wanted(arguments: argparse.Namespace, chosen: list[CleanupRow]) 
 
 
 def _progress(number: int, total: int) -> None:
-    """Count the sessions that are read, in one line of a terminal."""
+    """Show the number of sessions read so far in one line on stderr, if stderr is a terminal."""
     if total > 1 and sys.stderr.isatty():
         sys.stderr.write(f"\r{number:,} of {total:,} sessions")
         sys.stderr.flush()
@@ -247,17 +247,17 @@ def _made(
 
 
 def _confirm_leaf(preview: Cleaned, yes: bool) -> None:
-    """Ask before the active branch is dropped, and name the entry at which the session is resumed then."""
+    """Ask for confirmation if a prune would drop the active branch; the question names the entry of the new leaf."""
     if not preview.preview.leaf_moved or yes:
         return
     leaf = clean(preview.preview.leaf_id or "(no id)")
     if output.can_ask():
-        sys.stderr.write(f"The active branch goes; the session would be resumed at {leaf}. Go on? [y/N] ")
+        sys.stderr.write(f"This drops the active branch; the session would be resumed at {leaf}. Continue? [y/N] ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().casefold() in ("y", "yes"):
             return
     raise RefusedWrite(
-        f"The active branch would go, and the session would be resumed at {leaf}. {output.not_confirmed('changed')}"
+        f"Without the active branch, the session would be resumed at {leaf}. {output.not_confirmed('changed')}"
     )
 
 
@@ -291,62 +291,62 @@ COMMANDS = {"prune": run_prune, "shrink": run_shrink, "doctor": run_doctor, "cle
 
 
 def add_arguments(add: AddCommand) -> None:
-    """Add the commands of this module, with their arguments."""
+    """Add the commands of this module and their arguments to the parser."""
     if prune := add("prune", "Copy a session without some branches, or replace it by such a copy"):
         add_ref(prune)
         prune.add_argument(
             "--drop", action="append", metavar="ENTRY", help="drop an entry and everything below it (repeatable)"
         )
-        prune.add_argument("--abandoned", action="store_true", help="drop every branch beside the active one")
+        prune.add_argument("--abandoned", action="store_true", help="drop every branch except the active one")
         prune.add_argument(
             "--keep-labeled", action="store_true", help="with --abandoned: keep branches with a labelled entry"
         )
         _add_where(prune)
         prune.add_argument("--yes", action="store_true", help="do not ask before the active branch is dropped")
 
-    if shrink := add("shrink", "Copy sessions with notes in place of large content, or replace them by such copies"):
+    if shrink := add("shrink", "Copy sessions with notes instead of large content, or replace them by such copies"):
         add_refs(shrink)
-        shrink.add_argument("--images", action="store_true", help="replace images and other media")
+        shrink.add_argument("--images", action="store_true", help="replace images and other media by notes")
         shrink.add_argument(
-            "--results-over", type=_byte_count, metavar="SIZE", help="replace tool output above SIZE: 2000, 64K, 1M"
+            "--results-over", type=_byte_count, metavar="SIZE", help="replace tool output above SIZE: 2000, 64K or 1M"
         )
-        shrink.add_argument("--thinking", action="store_true", help="drop reasoning, except in the last turn")
+        shrink.add_argument("--thinking", action="store_true", help="drop model reasoning, except in the last turn")
         _add_where(shrink)
         _add_yes(shrink)
 
     if doctor := add(
-        "doctor", "Find damage in sessions and say how to repair it; the exit status is 1 if there is any"
+        "doctor", "Find damage in sessions and print how to repair it; the exit status is 1 if there is any"
     ):
-        doctor.add_argument("refs", nargs="*", metavar="REF", help="sessions, as for show; without REF all")
+        doctor.add_argument("refs", nargs="*", metavar="REF", help="sessions to examine; without REF, all sessions")
         mend = doctor.add_mutually_exclusive_group()
         mend.add_argument("--repair-to", metavar="FILE", help="write a repaired copy to this new file")
-        mend.add_argument("--in-place", action="store_true", help="repair; the original goes to the trash")
+        mend.add_argument("--in-place", action="store_true", help="repair the file; the original goes to the trash")
         add_force(doctor)
         _add_yes(doctor)
 
     if cleanup := add(
-        "cleanup", "List sessions to clean up, with reasons, and move them to the trash after a question"
+        "cleanup", "List sessions to clean up, with reasons, and move them to the trash after confirmation"
     ):
         cleanup.add_argument(
             "--kind",
             action="append",
             dest="kinds",
             choices=KINDS,
-            help="only this kind (repeatable); without it empty, duplicate and copy are moved, the others listed",
+            help="only this kind (repeatable); by default empty, duplicate and copy are moved, other kinds only listed",
         )
         cleanup.add_argument("--yes", action="store_true", help="do not ask")
-        cleanup.add_argument("--dry-run", action="store_true", help="only list them")
-        cleanup.add_argument("--own-trash", action="store_true", help="to sessionbrowse's own trash")
+        cleanup.add_argument("--dry-run", action="store_true", help="only list the sessions, move nothing")
+        cleanup.add_argument("--own-trash", action="store_true", help="use sessionbrowse's own trash folder")
 
 
 def _add_yes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--yes", action="store_true", help="with --in-place: take the session that latest names now")
+    parser.add_argument("--yes", action="store_true", help="with --in-place: allow latest as REF")
 
 
 def _add_where(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--to", metavar="FILE", help="write the copy to this new file, or into this folder")
     where.add_argument("--in-place", action="store_true", help="replace the session; the original goes to the trash")
-    parser.add_argument("--new-id", action="store_true", help="with --to: give the copy an id of its own")
+    parser.add_argument("--new-id", action="store_true", help="with --to: give the copy a new session id")
     parser.add_argument("--dry-run", action="store_true", help="only print what the copy would leave out")
     add_force(parser)

@@ -1,4 +1,4 @@
-"""The shells' completion scripts: each asks the hidden command `__complete` for the words that may stand there."""
+"""The completion scripts for bash, zsh and fish; each script calls the hidden command `__complete` for the words."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ complete -c sessionbrowse -f -k -a '(__sessionbrowse_words)'
 
 
 def complete(words: Sequence[str]) -> int:
-    """Print the words that may stand in the place of the last one, one a line, each with a tab and its meaning."""
+    """Print the possible completions of the last word, one per line, followed by a tab and a description if any."""
     from sessionbrowse.cli.candidates import candidates
 
     lines = [f"{one.word}\t{clean(one.meaning)}" if one.meaning else one.word for one in candidates(words)]

@@ -1,4 +1,4 @@
-"""The commands that make a session fit to give away: `export`, as a document, and `redact`, a masked copy."""
+"""The commands that make sessions fit to share: `export` writes a document, `redact` a copy with secrets masked."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _pieces(arguments: argparse.Namespace, target: Target) -> Iterator[bytes]:
 
 
 def run_redact(arguments: argparse.Namespace) -> int:
-    """Run `redact`: list everything that would be masked, ask, and write the copy."""
+    """Run `redact`: list the secrets and names found, ask which ones to mask, and write the masked copy."""
     target = find_target(arguments)
     review = review_secrets(target, _detector())
     kept = _kept(review, arguments.yes or arguments.dry_run)
@@ -77,15 +77,15 @@ def _detector() -> SecretDetector:
 
 
 def _row(suspect: Suspect) -> str:
-    """Return a row of the review: mask, number of places, line, and the context with most of the secret hidden."""
+    """Return one line about a suspected secret: mask, count, line number, context with most of the secret hidden."""
     return f"{suspect.mask.text}  {suspect.count}×  line {suspect.line}  {context_of(suspect)}"
 
 
 def _kept(review: Review, everything: bool) -> tuple[Suspect, ...]:
-    """List what was found and ask for each, unless `everything` is masked; return the ones to keep.
+    """Ask the user which suspected secrets to mask, unless `everything` is masked; return those to keep unmasked.
 
     Raises:
-        RefusedWrite: not everything was decided.
+        RefusedWrite: there is no terminal to ask on, or the user quit before the last question.
     """
     if not review.suspects:
         return ()
@@ -117,26 +117,26 @@ COMMANDS = {"export": run_export, "redact": run_redact}
 
 
 def add_arguments(add: AddCommand) -> None:
-    """Add the commands of this module, with their arguments."""
+    """Add the commands of this module and their arguments to the parser."""
     if export_parser := add(
-        "export", "Print a session, or the branch up to an entry, for people or programs", json=False
+        "export", "Print a session, or the path up to an entry, as HTML, Markdown or JSON", json=False
     ):
         add_ref(export_parser)
-        export_parser.add_argument("--format", choices=FORMATS, required=True, help="html is one file without requests")
-        export_parser.add_argument("--at", metavar="ENTRY", help="only the path up to this entry")
+        export_parser.add_argument("--format", choices=FORMATS, required=True, help="html is one self-contained file")
+        export_parser.add_argument("--at", metavar="ENTRY", help="export only the path up to this entry")
         export_parser.add_argument(
             "-o", "--output", metavar="FILE", help="write to this new file instead of standard output"
         )
         export_parser.add_argument(
             "--redact", action="store_true", help="mask secrets and personal names, as redact does"
         )
-        export_parser.add_argument("--yes", action="store_true", help="with --redact: mask everything without a review")
+        export_parser.add_argument("--yes", action="store_true", help="with --redact: mask findings without a review")
 
     if parser := add("redact", "Copy a session with secrets, home directories and user names masked"):
         add_ref(parser)
         parser.add_argument(
             "--to", required=True, metavar="FILE", help="write the copy to this new file, or into this folder"
         )
-        parser.add_argument("--new-id", action="store_true", help="give the copy an id of its own")
-        parser.add_argument("--yes", action="store_true", help="mask everything that is found, without a review")
+        parser.add_argument("--new-id", action="store_true", help="give the copy a new session id")
+        parser.add_argument("--yes", action="store_true", help="mask all secrets and names found, without a review")
         parser.add_argument("--dry-run", action="store_true", help="only print what would be masked")

@@ -21,13 +21,13 @@ from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_dam
 from sessionbrowse.text import clean, plural, size
 
 PROGRESS_SECONDS = 0.5
-REBUILD = "`sessionbrowse index --rebuild` makes a new one."
+REBUILD = "`sessionbrowse index --rebuild` creates a new index."
 CLEAR_WAIT_S = 10.0
 """Number of seconds for which deleting the index waits for another process that writes it."""
 
 
 def run_index(arguments: argparse.Namespace) -> int:
-    """Run `index`: update the index and print its contents."""
+    """Run `index`: update, rebuild or delete the index, and print the numbers of indexed sessions and entries."""
     directory = cache_dir()
     if arguments.clear:
         _clear(directory)
@@ -47,7 +47,7 @@ def run_index(arguments: argparse.Namespace) -> int:
         _clear(directory)
     index = open_index(directory, output.note, create=True)
     if index is None:
-        raise Unreadable("There can be no index here; lists and searches read the files themselves.")
+        raise Unreadable("No index can be created here; lists and searches read the session files instead.")
     settings = settings_in_force()
     scope = scope_of(arguments, settings, hidden=True, archived=True)
     tools = True if arguments.tools or settings.index_tools else None
@@ -58,7 +58,7 @@ def run_index(arguments: argparse.Namespace) -> int:
             check_index(index)
             update_index(scope, index, tools=tools, processes=True, skipped=output.warn, progress=shown)
         except IndexBusy:
-            # The other process reads the same files, so the work is being done.
+            # The other process indexes the same files, so this process has nothing to do.
             output.note("Another sessionbrowse is updating the index.")
         return index.status()
 
@@ -97,7 +97,7 @@ def _clear(directory: Path) -> None:
 
 
 class _ProgressLine:
-    """Shows counts and rate on stderr, at most twice a second, and only on a terminal."""
+    """Shows files read and bytes per second in one line on stderr, at most twice a second, only on a terminal."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()
@@ -149,12 +149,12 @@ COMMANDS = {"index": run_index}
 
 
 def add_arguments(add: AddCommand) -> None:
-    """Add the commands of this module, with their arguments."""
+    """Add the commands of this module and their arguments to the parser."""
     if index := add(
-        "index", "Read all sessions into the index, so that lists and searches need not; it can be deleted anytime"
+        "index", "Read all sessions into the index, which makes lists and searches fast; it can be deleted anytime"
     ):
         how = index.add_mutually_exclusive_group()
-        how.add_argument("--rebuild", action="store_true", help="rebuild it completely")
+        how.add_argument("--rebuild", action="store_true", help="rebuild the index completely")
         how.add_argument("--status", action="store_true", help="print the state of the index")
         how.add_argument("--clear", action="store_true", help="delete the index")
         index.add_argument("--tools", action="store_true", help="make tool calls and results searchable too")

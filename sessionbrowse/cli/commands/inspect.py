@@ -28,7 +28,7 @@ def run_show(arguments: argparse.Namespace) -> int:
 
 
 def run_tree(arguments: argparse.Namespace) -> int:
-    """Run `tree`: print the rows of the agent's own tree view."""
+    """Run `tree`: print the tree of a session, with the rows of the agent's own tree view."""
     session = _open(arguments)
     home = real_surroundings().home
     if arguments.json:
@@ -39,7 +39,7 @@ def run_tree(arguments: argparse.Namespace) -> int:
 
 
 def run_context(arguments: argparse.Namespace) -> int:
-    """Run `context`: print the messages that the model would receive, and the reasons for omitted entries."""
+    """Run `context`: print the messages that the model would receive, and why other entries are omitted."""
     session = _open(arguments)
     at = find_entry(session, arguments.at) if arguments.at is not None else None
     _print(arguments, documents.context_document(session, at), output.print_context)
@@ -74,7 +74,7 @@ def _open(arguments: argparse.Namespace) -> Session:
 
 
 def _status(session: Session) -> int:
-    """Return the exit status for an opened file: failure if it has lines, but none is JSON."""
+    """Return the exit status for an opened session file: 1 if the file has content but no line of JSON, else 0."""
     if session.size and not session.is_json:
         output.note("No line of this file is JSON, so it is no session.")
         return 1
@@ -85,19 +85,19 @@ COMMANDS = {"show": run_show, "tree": run_tree, "context": run_context, "diff": 
 
 
 def add_arguments(add: AddCommand) -> None:
-    """Add the commands of this module, with their arguments."""
+    """Add the commands of this module and their arguments to the parser."""
     if show := add("show", "Show the contents of a session file"):
         add_ref(show)
         add_for_agent(show)
 
-    if tree := add("tree", "Show the branch tree of a session, as its agent does"):
+    if tree := add("tree", "Show the branch tree of a session, as its agent draws it"):
         add_ref(tree)
         tree.add_argument("--filter", choices=FILTERS, default="default", help="which entries to show")
         tree.add_argument("--ids", action="store_true", help="print each entry's id before its row")
 
     if context := add("context", "Show the context that the model would receive"):
         add_ref(context)
-        context.add_argument("--at", metavar="ENTRY", help="from this entry instead of the leaf")
+        context.add_argument("--at", metavar="ENTRY", help="show the context at this entry instead of the leaf")
         add_for_agent(context)
 
     if diff := add("diff", "Compare two branches of a session below their last common entry"):

@@ -1,4 +1,4 @@
-"""The command `integrate`, which puts the browser's extension into an agent's directory and takes it away again."""
+"""The command `integrate`, which installs the browser's extension in an agent's directory, or removes it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AGENTS = ("pi", "omp", "atomic")
 
 
 def run_integrate(arguments: argparse.Namespace) -> int:
-    """Run `integrate`: name the folders, ask, then write or remove them."""
+    """Run `integrate`: print the extension's folders, ask for confirmation, then write or remove the folders."""
     agent, around = arguments.agent, real_surroundings()
     folders = own_folders(agent, around, own_command(), os.path.abspath(services.__file__))
     if arguments.print:
@@ -34,7 +34,7 @@ def run_integrate(arguments: argparse.Namespace) -> int:
     concerned = [folder for folder in folders if folder.exists] if arguments.remove else folders
     check_ours(concerned)
     if not concerned:
-        output.note(f"There is nothing of sessionbrowse in {agent}'s directory.")
+        output.note(f"The extension of sessionbrowse is not installed in {agent}.")
         return 0
     if not arguments.yes and not _confirmed(concerned, arguments.remove):
         done = "removed" if arguments.remove else "installed"
@@ -51,7 +51,7 @@ def run_integrate(arguments: argparse.Namespace) -> int:
 
 
 def own_command() -> list[str]:
-    """Return the words that start this program from any directory."""
+    """Return the command line, as words, that starts this program from any directory."""
     script = os.path.abspath(sys.argv[0])
     if os.path.basename(script) == "sessionbrowse" and os.access(script, os.X_OK):
         return [script]
@@ -72,14 +72,14 @@ COMMANDS = {"integrate": run_integrate}
 
 
 def add_arguments(add: AddCommand) -> None:
-    """Add the command, with its arguments."""
+    """Add the command `integrate` and its arguments to the parser."""
     if integrate := add(
         "integrate",
-        "Install /sessions, /recall and a skill in an agent, after a question; changes no setting of it",
+        "Install /sessions, /recall and a skill in an agent, after confirmation; changes none of its settings",
         json=False,
         reads=False,
     ):
         integrate.add_argument("agent", choices=AGENTS, help="the agent")
-        integrate.add_argument("--print", action="store_true", help="print the files, and write nothing")
-        integrate.add_argument("--remove", action="store_true", help="remove the folders again")
+        integrate.add_argument("--print", action="store_true", help="print the extension's files, and write nothing")
+        integrate.add_argument("--remove", action="store_true", help="remove the extension's folders")
         integrate.add_argument("--yes", action="store_true", help="do not ask")

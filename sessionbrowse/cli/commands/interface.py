@@ -1,7 +1,7 @@
 """Open the terminal interface: the command `demo`, and a start without a command.
 
-The disk monitor is started before the interface is imported, so that both run in parallel. If the first rows are
-saved from the last run, the monitor can start later.
+The disk monitor, a process that reads the session files, is started before the interface is imported, so that both run
+in parallel. If the last run saved the first rows of the list, the monitor can start later.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def browse(roots: Sequence[str] = (), agents: Sequence[str] = ()) -> int:
-    """Open the interface on the sessions of some roots and agents, or on all sessions, and end the process."""
+    """Open the interface, limited to some roots and agents if any are given, and end the process afterwards."""
     if not _has_terminal():
         return 1
     loaded = load_settings()
@@ -33,14 +33,14 @@ def browse(roots: Sequence[str] = (), agents: Sequence[str] = ()) -> int:
 
 
 def run_browse(arguments: argparse.Namespace) -> int:
-    """Open the interface for a command line without a command."""
+    """Open the interface when the command line has no command."""
     return browse(arguments.roots or (), arguments.agents or ())
 
 
 def run_demo(arguments: argparse.Namespace) -> int:
     """Run `demo`: open the interface on a temporary store of fictional sessions, which is deleted afterwards.
 
-    With `--to` the store is written into that directory, and stays; nothing is opened.
+    With `--to` the store is written into that directory and kept, and no interface is opened.
 
     Raises:
         RefusedWrite: the directory of `--to` is not empty. WriteFailed: the store cannot be written there.
@@ -139,17 +139,17 @@ COMMANDS = {None: run_browse, "demo": run_demo}
 
 
 def add_arguments(add: AddCommand) -> None:
-    """Add the commands of this module, with their arguments."""
+    """Add the commands of this module and their arguments to the parser."""
     parser = add(
         "demo",
-        "Open sample sessions in a temporary directory; nothing real is touched",
+        "Open the browser on sample sessions in a temporary directory; your own sessions are not touched",
         json=False,
         reads=False,
     )
     if parser is not None:
-        # argparse is not needed to open the browser.
+        # Imported here because opening the browser does not need argparse, whose import is slow.
         from sessionbrowse.cli.parser import directory
 
         parser.add_argument(
-            "--to", metavar="DIR", type=directory, help="write them into DIR, new or empty, and open nothing"
+            "--to", metavar="DIR", type=directory, help="write sample sessions into DIR (new or empty), open no browser"
         )

@@ -1,4 +1,4 @@
-"""The commands `list`, `projects` and `labels`. The shapes of their JSON are a contract (README, "Command line")."""
+"""The commands `list`, `projects` and `labels`. Their JSON must stay compatible (README, "Command line")."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ if TYPE_CHECKING:
 
 _NOTING_SECONDS = 0.3
 _MOST_RANKED = 200
-"""Number of sessions that a list with a query prints without a limit."""
+"""Maximum number of sessions that `list QUERY` prints without `--limit`."""
 FOR_AGENT = 20
-"""Rows for an agent."""
+"""Maximum number of rows that `list --for-agent` prints without `--limit`."""
 
 SORTS = ("recent", "threaded", "name", "size", "cost", "best", "relevance")
 
@@ -88,7 +88,7 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 
 def run_projects(arguments: argparse.Namespace) -> int:
-    """Run `projects`: print the working directories and whether each exists; a check of a dead disk times out."""
+    """Run `projects`: print the working directories and if each exists (unknown if the disk does not answer)."""
     scope = scope_of(arguments)
     is_asked = _text_filter(arguments)
     is_there, is_then = in_directory(arguments), _time_filter(arguments)
@@ -109,7 +109,7 @@ def run_projects(arguments: argparse.Namespace) -> int:
 
 
 def run_labels(arguments: argparse.Namespace) -> int:
-    """Run `labels`: print the labels of all sessions; files without labels are not opened."""
+    """Run `labels`: print the labels of all sessions; only session files with labels are opened."""
     from sessionbrowse.services.inspect import documents as inspect
     from sessionbrowse.services.list.open_session import Opener
 
@@ -138,7 +138,7 @@ def run_labels(arguments: argparse.Namespace) -> int:
 
 
 def _text_filter(arguments: argparse.Namespace) -> Callable[..., bool]:
-    """Return the condition that each word of QUERY stands in one of the texts; case and accents make no difference."""
+    """Return a test of texts: each word of QUERY must occur in one of the texts, ignoring case and accents."""
     from sessionbrowse.model.search.words import literal
 
     words = literal(" ".join(arguments.query)).split()
@@ -153,7 +153,7 @@ def _time_filter(arguments: argparse.Namespace) -> Callable[[float | None], bool
 
 
 def summary_document(summary: Summary) -> dict[str, Any]:
-    """Return one row of `list --json`; times are ISO 8601 UTC with milliseconds."""
+    """Return the JSON object of one session in `list --json`; times are ISO 8601 UTC with milliseconds."""
     document: dict[str, Any] = {
         "agent": summary.agent,
         "path": summary.path,
@@ -186,7 +186,7 @@ def summary_document(summary: Summary) -> dict[str, Any]:
 
 
 def project_documents(sessions: Iterable[Listed], exists: dict[str, bool | None]) -> list[dict[str, Any]]:
-    """Return the rows of `projects --json`: the working directories, newest activity first."""
+    """Return the JSON objects of `projects --json`, one per working directory, most recently active first."""
     by_cwd: dict[str, list[Listed]] = {}
     for session in sessions:
         by_cwd.setdefault(session.cwd, []).append(session)
@@ -214,7 +214,7 @@ def _iso(milliseconds: float | None) -> str | None:
 def _found(
     scope: Scope, text: str, sort: str | None, filters: dict[str, Any], note: Note, *, whole: bool
 ) -> tuple[list[Summary], dict[str, RankedSession]]:
-    """Return the sessions that match a query, in the wanted order, and for each ranked one how it matches, by path."""
+    """Return the sessions that match a query, in the requested order, and their ranks by path (empty if not ranked)."""
     from sessionbrowse.services.search.ranking import Ranker, can_rank
 
     limit = filters["limit"]
@@ -243,7 +243,7 @@ def _rank_of(found: RankedSession | None) -> dict[str, Any]:
 
 
 def paths_found(scope: Scope, text: str, note: Note) -> set[str]:
-    """Return the paths of the sessions in which all words of a query, or its pattern, stand together."""
+    """Return the paths of the sessions that match a query: an entry, name or directory has all words or the pattern."""
     question, _, _, searcher = _searched(scope, text, {"is_there": None, "named": False}, note)
     return set(searcher.paths_of(question))
 
@@ -251,7 +251,7 @@ def paths_found(scope: Scope, text: str, note: Note) -> set[str]:
 def _searched(
     scope: Scope, text: str, filters: dict[str, Any], note: Note
 ) -> tuple[SearchQuery, Listing, list[Listed], Searcher]:
-    """Return a parsed query, the sessions that it is about, and what searches them."""
+    """Return the parsed query, the listing of all sessions, the sessions that pass the filters, and their searcher."""
     from sessionbrowse.model.search.patterns import first_spans
     from sessionbrowse.model.search.query import parse_question
     from sessionbrowse.services.list.gather import gather
@@ -274,7 +274,7 @@ def _searched(
 
 
 def _note_projects(directories: Sequence[str]) -> None:
-    """Record data by which these projects' repositories are found after a move; called after the output is printed."""
+    """Record data that identifies the projects' repositories after a move; called last, as it takes up to 0.3 s."""
     sys.stdout.flush()
     if directories:
         from sessionbrowse.store.find import moved_projects
@@ -291,21 +291,21 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
 
 
 def add_arguments(add: AddCommand) -> None:
-    """Add the commands of this module, with their arguments."""
-    if listing := add("list", "List sessions, newest first; with a QUERY best first"):
+    """Add the commands of this module and their arguments to the parser."""
+    if listing := add("list", "List sessions, newest first; with a QUERY, best matches first"):
         listing.add_argument(
             "query", nargs="*", metavar="QUERY", help='words, "phrases", re:pattern or filters, as in `search`'
         )
         add_cwd(listing)
         add_null(listing)
         listing.add_argument("--named", action="store_true", help="only sessions with a name")
-        listing.add_argument("--hidden", action="store_true", help="also workflow stages and sessions of subagents")
-        listing.add_argument("--sort", choices=SORTS, help="the order; without it recent, or with a QUERY best")
+        listing.add_argument("--hidden", action="store_true", help="also sessions of workflow stages and subagents")
+        listing.add_argument("--sort", choices=SORTS, help="the order (default: recent; with a QUERY: best)")
         add_for_agent(listing)
         listing.add_argument("--limit", type=count, metavar="N", help="print at most N sessions")
 
-    if projects := add("projects", "List the directories of sessions: number, last activity, and if they exist"):
-        projects.add_argument("query", nargs="*", metavar="QUERY", help="words of the directory's path")
+    if projects := add("projects", "List working directories: number of sessions, last activity, if they exist"):
+        projects.add_argument("query", nargs="*", metavar="QUERY", help="words in the directory's path")
         _add_filters(projects, "only sessions that changed", "directories")
 
     if labels := add("labels", "List every label of every session"):
@@ -313,7 +313,7 @@ def add_arguments(add: AddCommand) -> None:
             "query",
             nargs="*",
             metavar="QUERY",
-            help="words of label, session name, entry or directory",
+            help="words in label, session name, entry or directory",
         )
         _add_filters(labels, "only labels set", "labels")
         add_for_agent(labels)

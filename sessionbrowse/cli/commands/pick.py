@@ -1,6 +1,6 @@
 """The command `pick`, which lets a person choose a session or an entry for another program.
 
-Exit status: 0 chosen, 1 left without choosing, 3 could not (one line on stderr).
+Exit status: 0 the user chose, 1 the user left without choosing, 3 an error occurred (one line on stderr).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _open(arguments: argparse.Namespace, task: Picking) -> int:
 
 
 def choice_document(summary: Summary, entry_id: str | None) -> dict[str, Any]:
-    """Return the JSON document of a choice; `text` is the text of a chosen message of the user, else None."""
+    """Return the user's choice as a JSON document; `text` is the text of a chosen user message, else None."""
     return {
         "path": summary.path,
         "id": summary.id,
@@ -82,7 +82,7 @@ def _user_text(summary: Summary, entry_id: str) -> str | None:
         index = session.index_by_id.get(entry_id)
         value = loads(session.raw(index)) if index is not None else None
     except (SessionBrowseError, BadJson):
-        # The file changed or went since the choice.
+        # The session file was changed or deleted after the user chose the entry.
         return None
     message = value.get("message") if isinstance(value, dict) else None
     return message_text(value) if isinstance(message, dict) and message.get("role") == "user" else None
@@ -94,7 +94,7 @@ def _summary(located: Located) -> Summary:
 
 
 def _caller(arguments: argparse.Namespace) -> Caller | None:
-    """Return the session that the calling agent has open; its file may not exist yet."""
+    """Return the session that the calling agent has open (`--open-session`), None if not given; it may have no file."""
     if arguments.open_session is None:
         return None
     path = os.path.abspath(arguments.open_session)
@@ -113,19 +113,19 @@ COMMANDS = {"pick": run_pick}
 
 
 def add_arguments(add: AddCommand) -> None:
-    """Add the command, with its arguments."""
+    """Add the command `pick` and its arguments to the parser."""
     if pick := add(
         "pick",
         "Open the browser to choose a session, and print its path; exit status 0: chosen, 1: left without choosing, "
         "3: failed",
     ):
         pick.add_argument("--session", metavar="REF", help="open the tree of this session first")
-        pick.add_argument("--query", default="", metavar="QUERY", help="filter the sessions; with --entry, search all")
+        pick.add_argument("--query", default="", metavar="QUERY", help="initial filter; with --entry, initial search")
         pick.add_argument("--here", action="store_true", help="begin with the sessions of the current directory")
-        pick.add_argument("--entry", action="store_true", help="an entry must be chosen; begins with the search")
+        pick.add_argument("--entry", action="store_true", help="choose an entry, not a session; opens the search")
         pick.add_argument(
             "--open-session",
             metavar="FILE",
             help="the calling agent has this session open: mark it, and turn off changes and resuming",
         )
-        pick.add_argument("--open-leaf", metavar="ID", help="the entry at which that agent stands")
+        pick.add_argument("--open-leaf", metavar="ID", help="with --open-session: id of the agent's current entry")

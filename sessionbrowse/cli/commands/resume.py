@@ -1,4 +1,4 @@
-"""The command `resume`: warn or ask first, check out the entry of `--at`, then run the agent in this terminal."""
+"""The command `resume`: ask if the session may be in use, check out the entry of `--at`, then run the agent."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def run_resume(arguments: argparse.Namespace) -> int:
         _print_line(_line(command, located.path, arguments.at), arguments.ref)
         return 0
     if before.warning is not None and not arguments.force and not _goes_on(before.warning):
-        raise InUse(f"{before.warning} On a terminal you are asked; --force does it anyway.")
+        raise InUse(f"{before.warning} The agent was not started; add --force to start it anyway.")
     if arguments.at is not None:
         _check_out(arguments, located)
     try:
@@ -57,7 +57,7 @@ def run_resume(arguments: argparse.Namespace) -> int:
 def _check_out(arguments: argparse.Namespace, located: Located) -> None:
     from sessionbrowse.services.change.checkout import checkout
 
-    # The user has already confirmed if a program is running. Only omp loses data if a line is added to its open file.
+    # If an agent is running, the user has confirmed already. Only omp loses data when its open file gets another line.
     force = arguments.force or located.agent != "omp"
     checked_out = checkout(target_of(located, arguments.ref), arguments.at, force=force)
     for note in checked_out.notes:
@@ -86,15 +86,15 @@ def _line(command: ResumeCommand, path: str, at: str | None) -> str:
 
 
 def _print_line(line: str, reference: str) -> None:
-    """Print a shell line, byte for byte; on a terminal only if it has no control characters.
+    """Print a shell command line unchanged; refuse to print control characters on a terminal.
 
     Raises:
-        CannotResume: standard output is a terminal, which would obey the control characters.
+        CannotResume: the line has control characters, and standard output is a terminal, which would execute them.
     """
     if sys.stdout.isatty() and clean(line) != line:
         shown = shell_quote(reference) if clean(reference) == reference else "REF"
         raise CannotResume(
-            f"The command has control characters, which a terminal would obey. Run it: sessionbrowse resume {shown}"
+            f"The command has control characters, which a terminal would execute. Run it: sessionbrowse resume {shown}"
         )
     sys.stdout.flush()
     sys.stdout.buffer.write(os.fsencode(line) + b"\n")
@@ -108,7 +108,7 @@ def _goes_on(warning: str) -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     output.note(warning)
-    sys.stderr.write("Resume it all the same? [y/N] ")
+    sys.stderr.write("Resume the session anyway? [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
@@ -117,11 +117,11 @@ COMMANDS = {"resume": run_resume}
 
 
 def add_arguments(add: AddCommand) -> None:
-    """Add the commands of this module, with their arguments."""
+    """Add the commands of this module and their arguments to the parser."""
     if resume := add("resume", "Run the agent on a session, in the session's directory"):
         add_ref(resume)
         resume.add_argument(
-            "--at", metavar="ENTRY", help="resume at this entry; it is checked out first, which adds one line"
+            "--at", metavar="ENTRY", help="resume at this entry; first checks it out, which adds one line to the file"
         )
         resume.add_argument("--print", action="store_true", dest="only_print", help="print the commands, shell-quoted")
         add_force(resume)

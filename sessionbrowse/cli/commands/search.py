@@ -26,10 +26,10 @@ from sessionbrowse.text import json_exact
 
 
 def run_search(arguments: argparse.Namespace) -> int:
-    """Run `search`: use the index if there is one, else read every file."""
+    """Run `search`: print the matching entries, found through the index if there is one, else in the files."""
     settings = settings_in_force()
     scope = scope_of(arguments, settings, hidden=True, archived=True)
-    # Blanks inside an argument were quoted in the shell, so they are kept.
+    # Spaces inside an argument were quoted in the shell, so the query keeps these spaces.
     text = " ".join(arguments.query)
     if not text.strip():
         raise NotFound("The query is empty: add a search word.")
@@ -48,7 +48,7 @@ def run_search(arguments: argparse.Namespace) -> int:
     snapshot = take_snapshot(scope, index, skipped=output.warn, note=note, brief=True)
     find_first: FindFirst = first_spans
     if query.pattern is not None:
-        # Only a regular expression needs the process beside this one; its import takes time.
+        # Imported here because only regular expressions are searched in another process, and the import takes time.
         from sessionbrowse.services.background.pattern_worker import PatternWorker
 
         find_first = PatternWorker().first_spans
@@ -90,14 +90,14 @@ def _ranked(
         ranker = Ranker(searcher, query, tools=tools, half_life_days=half_life_days)
         return ranker.rank(arguments.limit, per_session)
     hits = searcher.find(query, tools=tools)
-    # A pattern beside words is looked for everywhere before the first exact match is known to be one.
+    # Hits of a query with words and a pattern are not in order of quality, so all must be found before sorting.
     best = arguments.sort == "best" and bool(query.tokens())
     shown = PER_SESSION if per_session is None else per_session
     return grouped(hits, searcher.summary, arguments.limit, shown, best=best)
 
 
 def _fields(text: str) -> tuple[str, ...]:
-    """Return the names of the fields to print; raise ArgumentTypeError for an unknown one."""
+    """Return the field names in the value of `--fields`; raise ArgumentTypeError for an unknown name."""
     names = tuple([name.strip() for name in text.split(",") if name.strip()])
     unknown = [name for name in names if name not in HIT_FIELDS]
     if unknown or not names:
@@ -109,7 +109,7 @@ def _fields(text: str) -> tuple[str, ...]:
 
 
 def _characters(text: str) -> int:
-    """Return a number of characters that an empty JSON array fits into; raise ArgumentTypeError for anything else."""
+    """Return the value of `--max-chars`, at least 2 so that `[]` fits; raise ArgumentTypeError for other texts."""
     number = count(text)
     if number < len("[]"):
         raise argparse.ArgumentTypeError(f"{text} is less than 2")
@@ -120,7 +120,7 @@ COMMANDS = {"search": run_search}
 
 
 def add_arguments(add: AddCommand) -> None:
-    """Add the commands of this module, with their arguments."""
+    """Add the commands of this module and their arguments to the parser."""
     if search := add(
         "search",
         'Search every branch of every session: words, "phrases", re:pattern, and the filters agent: project: name: '

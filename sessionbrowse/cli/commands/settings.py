@@ -1,4 +1,4 @@
-"""The commands `config` and `completion`: the settings file, and the completion script for a shell"""
+"""The commands `config`, which shows the settings file, and `completion`, which prints a completion script."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sessionbrowse.text import clean
 
 
 def run_config(arguments: argparse.Namespace) -> int:
-    """Run `config`: print the path and problems of the settings file, an example of all settings, or all keys."""
+    """Run `config`: print the settings file's path and problems, an example of all settings, or all key bindings."""
     if arguments.example:
         print(example(), end="")
         return 0
@@ -31,12 +31,12 @@ def run_config(arguments: argparse.Namespace) -> int:
         output.note(problem)
     print(clean(str(loaded.path)))
     if not exists and not loaded.problems:
-        output.note("There is no such file, so the defaults hold; sessionbrowse config --example shows all settings.")
+        output.note("There is no settings file; all defaults apply; sessionbrowse config --example shows all settings.")
     return 0
 
 
 def _without_effect(settings: Settings) -> list[str]:
-    """Return one sentence for each key, theme and own command of the settings that the browser cannot use."""
+    """Return one sentence for each key, theme and custom command in the settings that the browser cannot use."""
     from sessionbrowse.tui.commands.keymap import Keys
     from sessionbrowse.tui.resume.custom_commands import custom_rows
     from sessionbrowse.tui.setting_problems import setting_problems
@@ -45,7 +45,7 @@ def _without_effect(settings: Settings) -> list[str]:
 
 
 def _missing_roots(settings: Settings) -> list[str]:
-    """Return one sentence for each root of the settings that cannot be searched."""
+    """Return one sentence for each of the settings' `roots` (directories with sessions) that cannot be searched."""
     from sessionbrowse.store.find.discover import Skipped
     from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings
 
@@ -68,7 +68,7 @@ def _print_keys(settings: Settings) -> int:
 
 
 def run_completion(arguments: argparse.Namespace) -> int:
-    """Run `completion`: print the completion script for a shell"""
+    """Run `completion`: print the completion script for a shell."""
     from sessionbrowse.cli.commands.completion import SCRIPTS
 
     print(SCRIPTS[arguments.shell], end="")
@@ -79,7 +79,7 @@ COMMANDS = {"config": run_config, "completion": run_completion}
 
 
 def add_arguments(add: AddCommand) -> None:
-    """Add the commands of this module, with their arguments."""
+    """Add the commands of this module and their arguments to the parser."""
     if config := add("config", "Show the path and the problems of the settings file", reads=False):
         what = config.add_mutually_exclusive_group()
         what.add_argument("--example", action="store_true", help="print an example of all settings")

@@ -1,4 +1,4 @@
-"""The command `shell`, which prints a key binding that opens the browser and leaves a resume command on the line."""
+"""The command `shell`: print a key binding for a shell; the key opens the browser and inserts a resume command."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _ALT = {"bash": "\\e{}", "zsh": "^[{}", "fish": "\\e{}"}
 
 
 def run_shell(arguments: argparse.Namespace) -> int:
-    """Run `shell`: print the script for a shell's start file."""
+    """Run `shell`: print the key binding as a script for the shell's start file."""
     command = " ".join(map(shell_quote, own_command()))
     script = _SCRIPTS[arguments.shell].replace("@KEY@", _key(arguments.key, arguments.shell))
     print_lines(script.replace("@COMMAND@", command).splitlines())
@@ -57,7 +57,7 @@ def run_shell(arguments: argparse.Namespace) -> int:
 
 
 def keys(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the presses that `ctrl+x s` names, as pairs of modifier and letter; raise ArgumentTypeError for others."""
+    """Parse keys such as `ctrl+x s` into pairs of modifier and letter; raise ArgumentTypeError for other texts."""
     presses = [re.fullmatch(r"(?:(ctrl|alt)\+)?([a-z0-9])", word) for word in text.lower().split()]
     found = [(press[1] or "", press[2]) for press in presses if press is not None]
     if not found or len(found) < len(presses) or not found[0][0]:
@@ -74,10 +74,10 @@ COMMANDS = {"shell": run_shell}
 
 
 def add_arguments(add: AddCommand) -> None:
-    """Add the command, with its arguments."""
+    """Add the command `shell` and its arguments to the parser."""
     if shell := add(
         "shell",
-        "Print a key binding that opens the browser and leaves the command that resumes on the line",
+        "Print a key binding that opens the browser and puts the resume command on the command line",
         json=False,
         reads=False,
     ):

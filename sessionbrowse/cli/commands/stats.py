@@ -1,4 +1,4 @@
-"""The command `stats`: tokens and cost, each request counted once. The shape of its JSON is a contract."""
+"""The command `stats`: tokens and cost; copies of a request count once. The format of its JSON must stay compatible."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sessionbrowse.services.usage.usage_listing import UsageRow, open_usage
 from sessionbrowse.text import clean, plural, shorten_home, tokens
 
 _FORMULA = ("=", "+", "-", "@")
-"""The characters with which a cell begins that a spreadsheet takes for a formula."""
+"""First characters of a cell that a spreadsheet would interpret as a formula."""
 
 
 def run_stats(arguments: argparse.Namespace) -> int:
@@ -56,12 +56,12 @@ def run_stats(arguments: argparse.Namespace) -> int:
 
 
 def span_of(since: str | None, until: str | None, now: datetime) -> Span:
-    """Return the span of time that two WHENs name; raise ArgumentTypeError if one of them is not a time."""
+    """Return the time span between the values of `--since` and `--until`; raise ArgumentTypeError for other texts."""
     return Span(*span_ms(since, until, now))
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as CSV (RFC 4180); a text that a spreadsheet would take for a formula gets a leading quote."""
+    """Return rows as CSV (RFC 4180); a text that a spreadsheet would read as a formula gets a leading quote."""
     flat = [dict(_flat(row)) for row in rows]
     into = io.StringIO()
     writer = csv.writer(into)
@@ -91,7 +91,7 @@ def _cell(value: Any, *, is_text: bool) -> str:
 
 
 def _print_stats(found: Stats, names: Sequence[str]) -> None:
-    """Print one row for each group, then the total and what stands beside it."""
+    """Print one row for each group, then the total, then notes about requests that the total does not cover."""
     rows = [(*_sums(row.totals), clean(name) or "(unknown)") for row, name in zip(found.rows, names, strict=True)]
     if rows:
         more = f", with {plural(found.rows_left_out, 'row')} left out by --limit" if found.rows_left_out else ""
@@ -108,7 +108,7 @@ def _sums(totals: Totals) -> tuple[str, ...]:
 
 
 def _beside(total: Totals) -> list[str]:
-    """Return sentences about what is not in the total."""
+    """Return sentences about requests that the total leaves out, and about costs that are unknown."""
     sums, sentences = total.total, []
     if copies := total.copies[REQUESTS]:
         counted = plural(copies, "copy of a request", "copies of requests")
@@ -120,12 +120,12 @@ def _beside(total: Totals) -> list[str]:
         undecided = plural(total.undecided[REQUESTS], "request")
         sentences.append(f"{undecided}, {cents(total.undecided)}, may be counted elsewhere")
     if sums[UNRECORDED]:
-        sentences.append(f"{plural(sums[UNRECORDED], 'compaction')} without a record of the cost")
+        sentences.append(f"{plural(sums[UNRECORDED], 'compaction')} without a recorded cost")
     return sentences
 
 
 def _names(found: Stats, home: str) -> list[str]:
-    """Return the name that the table shows for each row."""
+    """Return the name of each row's group, such as a directory or model, for the table."""
 
     def name(row: UsageRow) -> str:
         if found.by == "project":
@@ -140,13 +140,13 @@ COMMANDS = {"stats": run_stats}
 
 
 def add_arguments(add: AddCommand) -> None:
-    """Add the commands of this module, with their arguments."""
+    """Add the commands of this module and their arguments to the parser."""
     if asked := add(
-        "stats", "Sum up the tokens and cost of all sessions; each request counts once, wherever it was copied"
+        "stats", "Sum up the tokens and cost of all sessions; a request counts once, even if forks copied it"
     ):
         add_for_agent(asked)
         asked.add_argument("query", nargs="*", metavar="QUERY", help="only sessions with an entry that has these words")
-        asked.add_argument("--by", choices=BY, default="project", help="a row for each of these (default: project)")
+        asked.add_argument("--by", choices=BY, default="project", help="group the rows by this (default: project)")
         add_span(asked, "only requests")
         add_cwd(asked)
         asked.add_argument("--sort", choices=SORTS, help="the order (default: cost; days, weeks and months: time)")

@@ -1,1 +1,1 @@
-"""A clean copy of a session: the lines that stay, as values and pure functions."""
+"""Compute clean copies of sessions, repairs and cleanup lists: values and pure functions, no disk access."""

@@ -1,4 +1,4 @@
-"""Parts of a message's content blocks: media, and ids of calls."""
+"""Helpers for the content blocks of a message: placeholders for media, and short ids of tool calls."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from sessionbrowse.format.json_value import Json
 from sessionbrowse.text import size as shown_size
 
 _LEAST_MEDIA_CHARACTERS = 64
-"""Base64 text below this length saves nothing; the shortest image is about as long as the text in its place."""
+"""Minimum length of base64 text that is replaced: a shorter image is about as long as its placeholder."""
 
 
 def short_call_id(call_id: str) -> str:
-    """Return the id of a tool call without the part that refers to reasoning kept by the provider."""
+    """Return the id of a tool call without its `|fc_…` part, which refers to reasoning stored by the provider."""
     return call_id.split("|fc_", 1)[0]
 
 
 def medium(item: dict[str, Json]) -> str | None:
-    """Return the text in place of a block that holds a medium, None for any other object."""
+    """Return the placeholder text for a content block with an image or other medium; None for any other block."""
     data, kind = item.get("data"), item.get("mimeType")
     source = item.get("source")
     if isinstance(source, dict) and source.get("type") == "base64":
@@ -28,6 +28,6 @@ def medium(item: dict[str, Json]) -> str | None:
 
 
 def media_placeholder(kind: str, characters: int) -> str:
-    """Return the text in place of a medium of so many base64 characters."""
+    """Return the placeholder text for an image or other medium, given its MIME type and base64 length."""
     name = kind.split("/", 1)[0] if "/" in kind else "image"
     return f"[{name or 'file'} removed: {kind}, {shown_size(characters * 3 // 4)}]"

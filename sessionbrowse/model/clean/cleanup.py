@@ -1,4 +1,4 @@
-"""The sessions to clean up in a store, each with its reason: values and rules. Nothing is read or moved here."""
+"""The rules by which sessions are proposed for cleanup, each with its reason. This module reads and moves no file."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from sessionbrowse.text import iso_ms, plural, size
 
 Kind = Literal["empty", "duplicate", "copy", "large", "archived", "old"]
 KINDS: tuple[Kind, ...] = ("empty", "duplicate", "copy", "large", "archived", "old")
-"""The kinds of reasons in the order in which they are tried: a session gets the first that fits."""
+"""The kinds of cleanup reasons in order of precedence: a session gets the first kind that applies."""
 NOTHING_OWN: frozenset[Kind] = frozenset({"empty", "duplicate", "copy"})
-"""The kinds of sessions that hold nothing of their own, except a first message without an answer."""
+"""The kinds of sessions without unique content, except perhaps a first message without an answer."""
 EMPTY_BYTES = 64 * 1024
-"""Size in bytes above which a session with one message is not taken for empty."""
+"""Maximum file size in bytes of a session that counts as empty although it has one message."""
 LARGE_BYTES = 1024 * 1024
-"""Bytes of images from which a session is named as large."""
+"""Minimum total size of a session's images, in bytes, for the cleanup reason "large"."""
 DAY_MS = 24 * 3600 * 1000.0
 OLD_MS = 365 * DAY_MS
 
 
 class CleanupRow(Struct, frozen=True, kw_only=True):
-    """A session to clean up: its kind, the reason as text, and the session that holds the same (`kept`), if any.
+    """A session proposed for cleanup: its kind, the reason as text, and for copies the path of the session to keep.
 
-    `kept_file` identifies the file of `kept` on the disk, and `kept_bytes` is its size.
+    That path is `kept`; `kept_file` identifies the file at this path on the disk, and `kept_bytes` is its size.
     """
 
     summary: Summary
@@ -41,7 +41,7 @@ class CleanupRow(Struct, frozen=True, kw_only=True):
     kept_bytes: int = 0
 
     def document(self) -> dict[str, Json]:
-        """Return the JSON document of this row."""
+        """Return the cleanup row as a JSON document."""
         one = self.summary
         return {
             "path": one.path,
@@ -55,12 +55,12 @@ class CleanupRow(Struct, frozen=True, kw_only=True):
 
 
 def considered(summaries: Iterable[Summary]) -> list[Summary]:
-    """Return the sessions that may go by themselves; those of subagents go with their parents."""
+    """Return the sessions that may be cleaned up alone; sessions of subagents are only removed with their parents."""
     return [one for one in summaries if not one.hidden and not one.is_transcript]
 
 
 def contents_needed(summaries: Sequence[Summary]) -> list[Summary]:
-    """Return the sessions whose content decides whether they are copies, duplicates or large, largest last."""
+    """Return the sessions that must be read to find copies, duplicates and large sessions; the largest come last."""
     family_of = families([one for one in summaries if not _is_empty(one)])
     of_size: dict[tuple[str, int], int] = defaultdict(int)
     for one in summaries:
@@ -77,10 +77,11 @@ def contents_needed(summaries: Sequence[Summary]) -> list[Summary]:
 def cleanup_rows(
     summaries: Sequence[Summary], contents: Mapping[str, SessionContent], now_ms: float
 ) -> list[CleanupRow]:
-    """Return the sessions to clean up, by kind, largest first; `contents` are those of `contents_needed`, by path.
+    """Return the sessions to clean up, sorted by kind and then by size, largest first.
 
-    A session whose content is not given is never taken for a copy, a duplicate or large. Sessions of the last day are
-    left out, because a new fork is a copy until its first message.
+    `contents` maps the path of each session that `contents_needed` returns to its content. A session that is missing
+    there is never reported as copy, duplicate or large. Sessions changed during the last day are left out, because a
+    new fork is a copy until its first message.
     """
     same = _same(summaries, contents)
     settled = [one for one in summaries if _last_ms(one) < now_ms - DAY_MS]
@@ -128,7 +129,7 @@ def _is_empty(one: Summary) -> bool:
 
 
 def _same(summaries: Sequence[Summary], contents: Mapping[str, SessionContent]) -> dict[str, tuple[Kind, Summary]]:
-    """Return the sessions whose content also stands in another one, with the kind and the one that is kept."""
+    """Map the path of each duplicate or copy to that kind and to the session that contains the same and is kept."""
     known = [one for one in summaries if one.path in contents and contents[one.path].is_whole and not _is_empty(one)]
     known.sort(key=lambda one: _keeping_order(one, contents[one.path]))
     found: dict[str, tuple[Kind, Summary]] = {}
@@ -153,7 +154,7 @@ def _same(summaries: Sequence[Summary], contents: Mapping[str, SessionContent]) 
 
 
 def _holds(other: Summary, one: Summary, contents: Mapping[str, SessionContent]) -> bool:
-    """Tell whether every entry of a session, its name and its labels are in another one too."""
+    """Return True if the session `other` contains every entry, the name and the labels of the session `one`."""
     return (
         bool(contents[one.path].entries)
         and contents[one.path].entries <= contents[other.path].entries
@@ -168,7 +169,7 @@ def _is_one_file(one: Summary, other: Summary, contents: Mapping[str, SessionCon
 
 
 def _keeping_order(one: Summary, content: SessionContent) -> tuple[object, ...]:
-    """Return the key by which the session to keep comes first: the one that holds most, then the oldest."""
+    """Return the sort key that puts the session to keep first: the session with most entries, then the oldest."""
     return -len(content.entries), one.archived, one.problem is not None, not one.name, one.created or 0, one.path
 
 

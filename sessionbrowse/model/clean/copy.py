@@ -1,6 +1,7 @@
-"""Make the lines of a clean copy from the lines of a session and a plan; the preview is made by the same pass.
+"""Make a clean copy of a session, and its preview, in one pass over the lines, according to a `CleanPlan`.
 
-A line that nothing touches is copied as the same bytes, a changed one is spliced. Ids and order of kept lines stay.
+An unaffected line is copied byte for byte; in a changed line, only the changed JSON values are replaced. Kept entries
+keep their ids and their order.
 """
 
 from __future__ import annotations
@@ -28,26 +29,26 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import CHECKOUT_TYPE
 
 ReadBytes = Callable[[int, int], bytes]
-"""A callback that reads `size` bytes at `offset` of the original; even a huge line is read whole."""
+"""A callback `(offset, size)` that returns bytes of the original file; it shortens no line, however long."""
 _BLOCK_BYTES = 1024 * 1024
 _MARGIN = b" \t\r\n\xef\xbb\xbf"
 
 
 class ByteRange(Struct, frozen=True):
-    """Bytes of the original that the copy takes unchanged."""
+    """A range of bytes of the original file that the copy contains unchanged."""
 
     offset: int
     size: int
 
 
 class Copy(Struct, frozen=True):
-    """A clean copy: its parts in order, unchanged or new bytes, and its difference from the original."""
+    """A clean copy of a session: its parts in order (ranges of the original, or new bytes), and its preview."""
 
     parts: tuple[ByteRange | bytes, ...]
     preview: CopyPreview
 
     def pieces(self, read: ReadBytes) -> Iterator[bytes]:
-        """Yield the bytes of the copy."""
+        """Yield the content of the copy in pieces; `read` reads bytes of the original."""
         for part in self.parts:
             if isinstance(part, bytes):
                 yield part
@@ -60,13 +61,13 @@ class Copy(Struct, frozen=True):
 def clean_copy(
     session: Session, plan: CleanPlan, size: int, read: ReadBytes, new_id: Callable[[set[str]], str], now: str
 ) -> Copy:
-    """Return the copy of a session by a plan, with its preview; an empty plan copies every byte.
+    """Return the clean copy of a session, with its preview, as `plan` describes it; an empty plan copies every byte.
 
-    `size` is that of the file in bytes, `now` the ISO 8601 time of a line that only moves the leaf. `new_id` makes an
-    unused entry id.
+    `size` is the size of the file in bytes. `now` is the ISO 8601 time for a line that sets the leaf, if the copy needs
+    one. `new_id` returns an entry id that is not in the given set.
 
     Raises:
-        RefusedWrite: entries have repeated or missing ids, or nothing that was said would stay.
+        RefusedWrite: entries have repeated or missing ids, or the copy would contain no message.
     """
     shape = shape_of(session, plan.drop)
     writing = _Writing(session, plan, read)
@@ -74,7 +75,7 @@ def clean_copy(
     for index in range(len(session.ids)):
         start, length = session.offsets[index], session.sizes[index]
         if start < at:
-            continue  # a second record of a line
+            continue  # The entry shares its line with the entry before, which copied the whole line.
         writing.keep(at, start)
         at = min(start + length + 1, size)
         writing.entry(index, shape, at)
@@ -104,7 +105,7 @@ def clean_copy(
 
 
 class _Writing:
-    """Collects the parts of a copy and the amounts that it leaves out."""
+    """Collects the parts of a clean copy, and counts the entries, tokens and images that the copy leaves out."""
 
     def __init__(self, session: Session, plan: CleanPlan, read: ReadBytes) -> None:
         self.parts: list[ByteRange | bytes] = []
@@ -119,7 +120,7 @@ class _Writing:
         self._header_done = plan.header is None
 
     def keep(self, start: int, end: int) -> None:
-        """Take bytes between entries: the header, and lines that are no entries."""
+        """Copy the bytes between two entries: the header, and lines that are no entries."""
         if start >= end:
             return
         if self._plan.masker is not None:
@@ -139,7 +140,7 @@ class _Writing:
         self._header_done = True
 
     def entry(self, index: int, shape: CopyShape, end: int) -> None:
-        """Take, change or leave out an entry's line."""
+        """Copy, change or leave out the line of one entry, which reaches to the offset `end`."""
         session = self._session
         start = session.offsets[index]
         if index in shape.out:
@@ -155,7 +156,7 @@ class _Writing:
         self.parts.append(new)
 
     def ends_with_newline(self, size: int) -> bool:
-        """Tell whether the parts so far end with a newline, or are empty."""
+        """Return True if the copy so far ends with a newline, or is empty."""
         if not self.parts:
             return True
         last = self.parts[-1]
@@ -164,7 +165,7 @@ class _Writing:
         return self._read(last.offset + last.size - 1, 1) == b"\n"
 
     def removed(self, size: int) -> Removed:
-        """Return the amounts that the copy leaves out of an original of `size` bytes."""
+        """Return the numbers of entries, bytes, tokens and so on that the copy lacks; the original has `size` bytes."""
         return Removed(
             entries=self._entries,
             bytes=size - sum(len(part) if isinstance(part, bytes) else part.size for part in self.parts),
@@ -210,7 +211,7 @@ class _Writing:
         done = masker.line(line)
         if not done.line.strip(_MARGIN):
             raise RefusedWrite(
-                "A line holds entries that are not whole. Repair the session first. Nothing was written."
+                "A line of the session contains incomplete entries. Repair the session first. Nothing was written."
             )
         value = loads(line.strip(_MARGIN))
         if done.lost_reasoning:
@@ -244,7 +245,7 @@ class _Writing:
         return edited(line, done.edits)
 
     def _shortened_call(self, index: int, value: dict[str, Json]) -> str | None:
-        """Return the new id of the call that a tool result answers, if the call lost a part of its id."""
+        """Return the shortened id of the tool call that a tool result answers; None if this copy did not shorten it."""
         message = value.get("message")
         call_id = message.get("toolCallId") if isinstance(message, dict) else None
         if not isinstance(call_id, str) or short_call_id(call_id) == call_id:
@@ -266,7 +267,10 @@ def _long_call_ids(value: dict[str, Json]) -> set[str]:
 
 
 def _appended(session: Session, shape: CopyShape, new_id: Callable[[set[str]], str], now: str) -> list[bytes]:
-    """Return the lines that are written at the end, each the parent of the next one."""
+    """Return the lines to append to the copy: labels and name of dropped lines, or a line that sets the leaf.
+
+    Each appended entry is the parent of the next one.
+    """
     taken = {entry_id for entry_id in session.ids if entry_id is not None} if shape.out else set()
     parent = _id(session, shape.leaf)
     lines: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Find the damage of a session: kind, place, what the agent does with it, and what can be done about it."""
+"""Find the damage in a session file: its kind and position, the agent's reaction, and the possible remedies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from sessionbrowse.model.session.stranded_messages import left_behind
 
 
 class DamageKind(Struct, frozen=True):
-    """A kind of damage: what an agent does with it, and what can be done: "repair", "checkout", "relocate"."""
+    """A kind of damage: the agent's reaction as a phrase (`agent_does`), and the remedies (`can_do`).
+
+    Remedies are "repair", "checkout", "relocate" and "delete"; `can_do` is empty if there is none.
+    """
 
     agent_does: str
     can_do: tuple[str, ...] = ("repair",)
@@ -23,36 +26,36 @@ class DamageKind(Struct, frozen=True):
 
 KINDS: dict[str, DamageKind] = {
     "torn-line": DamageKind("skips the unfinished line"),
-    "fused-lines": DamageKind("skips the line, or reads only its first record"),
+    "fused-lines": DamageKind("skips the line, or reads only its first entry"),
     "malformed-line": DamageKind("skips the line"),
-    "byte-order-mark": DamageKind("refuses the file, or ignores the mark"),
+    "byte-order-mark": DamageKind("refuses the file, or ignores the byte order mark"),
     "carriage-returns": DamageKind("refuses the file"),
     "invalid-utf-8": DamageKind("reads a replacement character for each bad sequence"),
     "odd-record": DamageKind("skips the line, or fails on it"),
-    "second-header": DamageKind("ignores it, or keeps it as an entry"),
-    "stray-title-slot": DamageKind("keeps it as an entry without id, or cannot open the file"),
+    "second-header": DamageKind("ignores the second header, or keeps it as an entry"),
+    "stray-title-slot": DamageKind("keeps the title slot as an entry without id, or cannot open the file"),
     "stale-title": DamageKind("shows the older name"),
     "no-header": DamageKind("refuses the file"),
-    "empty-file": DamageKind("writes a new session into it", ("delete",)),
+    "empty-file": DamageKind("writes a new session into the empty file", ("delete",)),
     "bad-header": DamageKind("refuses the file"),
-    "no-id": DamageKind("cannot reach the entry; as the last line it empties the context"),
-    "no-parent": DamageKind("begins a new tree there"),
+    "no-id": DamageKind("cannot reach the entry; if the entry is the last one, the context is empty"),
+    "no-parent": DamageKind("begins a new tree at the entry"),
     "missing-parent": DamageKind("begins a new tree there; what was said before is not in the context"),
     "future-parent": DamageKind("links the entries as usual", ()),
-    "parent-loop": DamageKind("hangs, or cuts the path there"),
-    "repeated-id": DamageKind("takes the later entry for both"),
-    "odd-entry": DamageKind("ignores the part, or fails on it"),
+    "parent-loop": DamageKind("hangs, or cuts the path at the loop"),
+    "repeated-id": DamageKind("uses only the later entry with the id"),
+    "odd-entry": DamageKind("ignores the invalid field, or fails on it"),
     "unknown-label-target": DamageKind("ignores the label", ()),
-    "call-without-result": DamageKind("makes up a result, or drops the call", ()),
-    "result-without-call": DamageKind("sends it, which a provider may refuse", ()),
+    "call-without-result": DamageKind("makes up a tool result, or drops the tool call", ()),
+    "result-without-call": DamageKind("sends the tool result, which a provider may refuse", ()),
     "result-apart": DamageKind("sends the message between call and result, which a provider may refuse"),
     "hidden-messages": DamageKind("resumes without the newest messages", ("checkout",)),
     "bad-first-kept": DamageKind("keeps no entries before the compaction", ()),
-    "id-differs-from-name": DamageKind("goes by the id in the header", ()),
+    "id-differs-from-name": DamageKind("uses the id in the header", ()),
     "missing-directory": DamageKind("asks for another directory, or stops", ("relocate",)),
     "not-listed": DamageKind("does not list the file"),
 }
-"""The closed list of the kinds of damage."""
+"""All kinds of damage by name, as `doctor` prints them."""
 
 _REASONS = (
     ("unfinished last line", "torn-line"),
@@ -76,7 +79,7 @@ _REASONS = (
     ("more text after", "malformed-line"),
     ("not JSON", "malformed-line"),
 )
-"""The beginnings of the sentences of `Session.problems`, with the kind of each."""
+"""Maps the beginning of a sentence in `Session.problems` to a kind of damage."""
 _MISSING_PARENT = re.compile(r"the parent .* is missing", re.DOTALL)
 _NOT_AN_ENTRY = re.compile(r".* where an entry belongs", re.DOTALL)
 _NAME = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z_(.+)\.jsonl")
@@ -86,7 +89,7 @@ _CUT_SHORT = frozenset({"aborted", "error"})
 
 
 class Damage(Struct, frozen=True, kw_only=True):
-    """One damage: its kind, 1-based line, byte offset, the entry concerned if any, and a sentence for the user."""
+    """One damage in a session file: its kind, line (from 1), byte offset, entry id if any, and reason for the user."""
 
     kind: str
     line: int
@@ -98,7 +101,10 @@ class Damage(Struct, frozen=True, kw_only=True):
 
 
 def damage_of(session: Session, *, directory_exists: bool | None) -> list[Damage]:
-    """Return the damage of a session in the order of the file; `directory_exists` tells of its working directory."""
+    """Return the damage of a session in file order.
+
+    `directory_exists` is True if the session's working directory exists, None if that was not checked.
+    """
     by_line = dict(zip(session.lines, range(len(session.ids)), strict=True))
     found: list[Damage] = []
     for problem in session.problems:
@@ -137,7 +143,7 @@ def _damage(
 
 
 def _of_links(session: Session) -> Iterator[Damage]:
-    """Yield parents that come later, and references of compactions that lead nowhere."""
+    """Yield damage of references: a parent later in the file, or a first kept entry that is not on the path."""
     for index, parent in enumerate(session.parents):
         if parent > index:
             yield _damage(session, "future-parent", index, f"the parent {session.ids[parent]} comes later in the file")
@@ -148,11 +154,13 @@ def _of_links(session: Session) -> Iterator[Damage]:
         if not isinstance(first, str) or not first or first == session.ids[index]:
             continue
         if session.index_by_id.get(first, ROOT) not in session.branch(index):
-            yield _damage(session, "bad-first-kept", index, f"its first kept entry {first} is not on its path")
+            yield _damage(
+                session, "bad-first-kept", index, f"the compaction's first kept entry {first} is not on its path"
+            )
 
 
 def _of_calls(session: Session) -> Iterator[Damage]:
-    """Yield calls that the conversation went on without answering, and results of calls that nobody made."""
+    """Yield damage of tool calls: calls without result, results without call, and messages between the two."""
     if not any(session.kind(index).role == "toolResult" for index in range(len(session.ids))) and (
         not session.columns.has_calls
     ):
@@ -184,7 +192,7 @@ def _is_called(session: Session, index: int, call: str) -> bool:
 
 
 def _between(session: Session, index: int) -> int | None:
-    """Return the nearest entry above a result that separates it from its call; None if the two stand together."""
+    """Return the nearest message between a tool result and the assistant message above it, None if there is none."""
     at = session.parents[index]
     while at != ROOT:
         kind = session.kind(at)
@@ -197,7 +205,7 @@ def _between(session: Session, index: int) -> int | None:
 
 
 def _unanswered(session: Session, index: int) -> Iterator[Damage]:
-    """Yield the calls of an answer that no branch answers before somebody speaks again."""
+    """Yield the tool calls of an answer that have no result before the next message on any branch below."""
     missing = set(session.envelopes[index].tool_calls)
     went_on = False
     waiting = list(session.children(index))
@@ -215,7 +223,7 @@ def _unanswered(session: Session, index: int) -> Iterator[Damage]:
 
 
 def _of_title(session: Session) -> Iterator[Damage]:
-    """Yield omp's title slot if a later change of the title did not reach it."""
+    """Yield a damage if omp's title slot (the name at the file's start) is older than the last change of the title."""
     if session.title_slot is None:
         return
     newest_first = reversed(range(len(session.ids)))
@@ -224,7 +232,9 @@ def _of_title(session: Session) -> Iterator[Damage]:
         return
     last = session.fields(change)
     if later_slot(session.title_slot, last.get("title"), last.get("source"), last.get("timestamp")) is not None:
-        yield _damage(session, "stale-title", change, "the name in the first line is older than this change of it")
+        yield _damage(
+            session, "stale-title", change, "the name in the first line is older than this change of the name"
+        )
 
 
 def _of_file(session: Session, directory_exists: bool | None) -> Iterator[Damage]:
@@ -245,5 +255,5 @@ def _of_file(session: Session, directory_exists: bool | None) -> Iterator[Damage
 
 
 def document_of(damage: Damage) -> dict[str, Json]:
-    """Return the JSON object of a damage."""
+    """Return a damage as a JSON object."""
     return {name: getattr(damage, name) for name in damage.__struct_fields__}

@@ -1,6 +1,6 @@
-"""Decide which entries a copy leaves out, and what kept entries owe to them: parents, labels, name, compactions, leaf.
+"""Decide which entries a clean copy leaves out, and adapt the rest: parents, labels, name, compactions, leaf.
 
-The rules were tried with pi 0.87.1 and 1.5.2 on random trees: at every kept entry the context stays the same.
+The rules were tested with pi 0.87.1 and 1.5.2 on random trees: the context at every kept entry stays the same.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SAID = frozenset({"message", "custom_message", "compaction", "branch_summary", 
 
 
 class Again(Struct, frozen=True):
-    """A line to write again at the end of the copy: its type, the time of the dropped line, and its other fields."""
+    """A dropped label or name line to write again at the end of the copy: its type, original time and other fields."""
 
     type: str
     timestamp: Json
@@ -26,10 +26,11 @@ class Again(Struct, frozen=True):
 
 
 class CopyShape(Struct, frozen=True, kw_only=True):
-    """The structure of a copy: entries left out, new parents (`ROOT`: none), lines to write again, and the leaf.
+    """The structure of a clean copy, by entry index: left-out entries (`out`), new parents (`ROOT`: none), the leaf.
 
-    `first_kept` has the new first kept entry of each compaction that needs one. `needs_leaf_line` is True if the leaf
-    is not the copy's last line. `labels_gone` counts the labels of dropped entries.
+    `again` are the label and name lines to write again at the end. `first_kept` maps a compaction to its new first kept
+    entry. `needs_leaf_line` is True if the leaf is not the copy's last entry, so that a line must set it. `labels_gone`
+    counts the labels of left-out entries.
     """
 
     out: frozenset[int] = frozenset()
@@ -42,9 +43,9 @@ class CopyShape(Struct, frozen=True, kw_only=True):
 
 
 def abandoned(session: Session, *, keep_labelled: bool) -> frozenset[int]:
-    """Return the topmost entry of each branch beside the active one on which something was said.
+    """Return the topmost entry of each inactive branch that contains a message, summary or other context entry.
 
-    With `keep_labelled`, the path to a labelled entry stays, and everything below that entry.
+    With `keep_labelled`, branches with a labelled entry are spared: the path to this entry and everything below it.
     """
     parents = session.parents
     stays = set(session.active_branch())
@@ -70,7 +71,7 @@ def abandoned(session: Session, *, keep_labelled: bool) -> frozenset[int]:
 
 
 def below(session: Session, tops: Iterable[int]) -> set[int]:
-    """Return entries with everything below them."""
+    """Return the given entries and all their descendants."""
     found: set[int] = set()
     waiting = list(tops)
     while waiting:
@@ -82,10 +83,10 @@ def below(session: Session, tops: Iterable[int]) -> set[int]:
 
 
 def shape_of(session: Session, drop: frozenset[int]) -> CopyShape:
-    """Return the structure of a copy without some entries and everything below them.
+    """Return the structure of a copy without the entries `drop` and all their descendants.
 
     Raises:
-        RefusedWrite: the file has repeated or missing ids or a loop. NothingStays: no message is kept.
+        RefusedWrite: the file has repeated or missing ids, or a loop of parents. NothingStays: no message is kept.
     """
     if not drop:
         return CopyShape(leaf=ROOT if session.leaf is None else session.leaf)
@@ -128,7 +129,7 @@ def _refuse_ambiguous(session: Session) -> None:
 
 
 def _labels_of(session: Session, dropped: set[int]) -> set[int]:
-    """Return the label entries whose target is left out, labels of such label entries included."""
+    """Return the label entries whose labelled entry is left out, and label entries that label one of these."""
     labels = [(index, one.target_id) for index, one in session.columns.kept.items() if one.type == "label"]
     out: set[int] = set()
     while True:
@@ -146,7 +147,7 @@ def _labels_of(session: Session, dropped: set[int]) -> set[int]:
 
 
 def _nearest(session: Session, index: int, out: set[int]) -> int:
-    """Return the nearest ancestor that stays, `ROOT` if there is none."""
+    """Return the nearest ancestor of an entry that the copy keeps, `ROOT` if there is none."""
     at = session.parents[index]
     while at != ROOT and at in out:
         at = session.parents[at]
@@ -154,7 +155,7 @@ def _nearest(session: Session, index: int, out: set[int]) -> int:
 
 
 def _labels_again(session: Session, out: set[int]) -> list[Again]:
-    """Return the labels of kept entries that were set, or cleared, by lines that are left out; in file order."""
+    """Return the label lines to write again, in file order: left-out lines that set or clear a kept entry's label."""
     marks: dict[str, LabelMark | None] = {}
     last: dict[str, int] = {}
     for index in sorted(session.columns.kept):
@@ -175,7 +176,10 @@ def _labels_again(session: Session, out: set[int]) -> list[Again]:
 
 
 def _name_again(session: Session, out: set[int]) -> list[Again]:
-    """Return the session's name if the line that set or cleared it is left out; omp's name is no entry."""
+    """Return the line to write again if the copy leaves out the entry that set or cleared the session's name.
+
+    omp needs none, because it stores the name in the title slot at the start of the file.
+    """
     if session.rules.name == "title_slot":
         return []
     infos = [index for index in sorted(session.columns.kept) if session.columns.kept[index].type == "session_info"]
@@ -185,14 +189,14 @@ def _name_again(session: Session, out: set[int]) -> list[Again]:
             name = next_name(session.rules, name, session.columns.kept[index])
     if name == session.name:
         return []
-    # indusagi ignores empty names, so there the line that decides is the last one with a name.
+    # indusagi ignores lines with an empty name, so the name is that of the last line with a name.
     filled = [index for index in infos if session.columns.kept[index].text] if session.name else infos
     line = session.fields(filled[-1])
     return [Again("session_info", line.get("timestamp"), {"name": line.get("name") if session.name else ""})]
 
 
 def _first_kept(session: Session, out: set[int]) -> dict[int, int]:
-    """Return the new first kept entry of each kept compaction whose own one is left out: the next on its path."""
+    """Map each kept compaction whose first kept entry is left out to the next kept entry on the same path."""
     found: dict[int, int] = {}
     for index in range(len(session.ids)):
         if index in out or session.kind(index).type != "compaction":

@@ -1,6 +1,6 @@
-"""Mask secrets in the lines of a session: in every string and key, also where a secret is escaped, quoted or base64.
+"""Mask secrets in the lines of a session, also where a secret is JSON-escaped, URL-quoted or base64-encoded.
 
-A signature never stays on a changed text, and a base64 payload is replaced whole.
+A changed text loses the provider's signature, and base64 data that contains a secret is replaced as a whole.
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ _WORDS_OF_THE_FORMAT = frozenset(
     {"type", "role", "toolName", "provider", "model", "modelId", "api", "stopReason", "customType", "mimeType"}
 )
 _FREE = frozenset({"arguments", "details", "data", "nestedCalls", "preserveData", "jsonlEvents", "meta", "input"})
-"""Keys whose values tools and extensions shape as they like; their keys are text too."""
+"""Keys whose values have no fixed format, because tools and extensions write them; keys inside are masked too."""
 _GONE = "[reasoning removed]"
 
 
 class Mask(Struct, frozen=True):
-    """A secret and the text in its place; `is_word` masks it only between characters that are no letter or digit."""
+    """A secret and the text that replaces it.
+
+    With `is_word`, the secret is masked only if no ASCII letter or digit directly precedes or follows it.
+    """
 
     kind: str
     secret: str
@@ -41,14 +44,18 @@ class Mask(Struct, frozen=True):
 
 
 class MaskedLine(Struct, frozen=True):
-    """A masked line; `lost_reasoning` tells that its calls lost the part of their ids that refers to reasoning."""
+    """A line with its secrets masked.
+
+    `lost_reasoning` is True if reasoning lost its signature or was removed; then the ids of tool calls in the line lost
+    their reference to this reasoning too.
+    """
 
     line: bytes
     lost_reasoning: bool = False
 
 
 class Masker:
-    """Replaces secrets by their masks, longer ones first."""
+    """Replaces secrets in texts and lines by their masks, longer secrets first."""
 
     def __init__(self, masks: Iterable[Mask]) -> None:
         self.masks = tuple(masks)
@@ -63,17 +70,17 @@ class Masker:
         self._longest = max(map(len, self._texts), default=1)
 
     def text(self, text: str, *, words: bool = True) -> str:
-        """Return a text with every secret masked."""
+        """Return a text with every secret masked; without `words`, masks with `is_word` are not applied."""
         text = self._secret.sub(lambda found: self._texts[found[0]], text)
         if self._texts:
             text = _BASE64.sub(self._payload, text)
         return self._word.sub(lambda found: self._words[found[0]], text) if words else text
 
     def line(self, line: bytes) -> MaskedLine:
-        """Return a line with every secret masked; a line that is no JSON object is left out.
+        """Return a line with every secret masked; a line that is no JSON object becomes empty.
 
         Raises:
-            RefusedWrite: a secret cannot be masked.
+            RefusedWrite: the line contains a secret where it cannot be masked, such as in an entry id.
         """
         bare = line.strip(b" \t\r\n\xef\xbb\xbf")
         try:
@@ -86,11 +93,14 @@ class Masker:
         new = edited(line, edits)
         raw = new.decode("utf-8", "surrogateescape")
         if self.text(raw, words=False) != raw or self._has_secret_key(value):
-            # A repeated key or an unusual escape hides a value from the edits.
+            # The edits miss secrets in key names, under repeated keys and in unusual escapes, so the whole line is
+            # written anew.
             new = json_line(self._whole(loads(new.strip(b" \t\r\n\xef\xbb\xbf"))))
             raw = new.decode("utf-8", "surrogateescape")
             if self.text(raw, words=False) != raw:
-                raise RefusedWrite("A secret stands where it cannot be masked. Nothing was written.")
+                raise RefusedWrite(
+                    "The session has a secret in a place where it cannot be masked. Nothing was written."
+                )
         return MaskedLine(new, lost)
 
     def _payload(self, found: re.Match[str]) -> str:
@@ -125,7 +135,10 @@ class Masker:
         return edits, lost
 
     def _across(self, before: str, after: str) -> tuple[str, str] | None:
-        """Return two neighbouring texts without the secret that begins in the first and ends in the second."""
+        """Return two consecutive texts with the secret masked that begins in the first and ends in the second text.
+
+        Return None if there is no such secret.
+        """
         tail, head = before[-self._longest :], after[: self._longest]
         for found in self._secret.finditer(tail + head):
             if found.start() < len(tail) < found.end():
@@ -134,7 +147,10 @@ class Masker:
         return None
 
     def _unsigned(self, value: dict[str, Json], edits: dict[Path, bytes | None]) -> bool:
-        """Remove the signatures of changed content; tell whether reasoning lost its own."""
+        """Add edits that remove the provider's signatures from changed blocks of an answer.
+
+        Return True if reasoning lost its signature or was removed.
+        """
         message = value.get("message")
         content = message.get("content") if isinstance(message, dict) else None
         if not isinstance(content, list) or value["message"].get("role") != "assistant":
@@ -147,7 +163,7 @@ class Masker:
             here: Path = ("message", "content", at)
             signature = block.get("thinkingSignature")
             if block.get("redacted") or block.get("type") == "redactedThinking":
-                # Nobody can read it, so nobody can say that it holds no secret.
+                # Encrypted reasoning may contain a secret, and nobody can check that, so it is removed.
                 edits[here] = None if len(content) > 1 else _json({"type": "text", "text": _GONE})
                 lost = True
             elif "thinkingSignature" in block and (here in changed or not is_readable(signature)):
@@ -180,7 +196,7 @@ class Masker:
         return False
 
     def _whole(self, value: Json) -> Json:
-        """Return a value with its strings masked, and the keys in what tools and extensions wrote."""
+        """Return a JSON value with all strings masked, and also the keys inside data of tools and extensions."""
         done: dict[str, Json] = {}
         waiting: list[tuple[Json, Json, Path, Json]] = [(done, "", (), value)]
         while waiting:
@@ -201,7 +217,7 @@ class Masker:
 
 
 def strings(value: Json) -> Iterator[tuple[Path, str]]:
-    """Yield each string of a value with its path, in document order."""
+    """Yield each string in a JSON value with its path (keys and list positions), in document order."""
     waiting: list[tuple[Path, Json]] = [((), value)]
     while waiting:
         path, item = waiting.pop()
@@ -214,7 +230,7 @@ def strings(value: Json) -> Iterator[tuple[Path, str]]:
 
 
 def neighbours(texts: list[tuple[Path, str]]) -> Iterator[tuple[tuple[Path, str], tuple[Path, str]]]:
-    """Yield each two texts that stand at the same place of neighbouring list items."""
+    """Yield pairs of texts that have the same path inside consecutive items of a list, such as two text blocks."""
     last: dict[tuple[Path, Path], tuple[Path, str]] = {}
     for path, text in texts:
         at = next((number for number in range(len(path) - 1, -1, -1) if isinstance(path[number], int)), None)
@@ -227,7 +243,7 @@ def neighbours(texts: list[tuple[Path, str]]) -> Iterator[tuple[tuple[Path, str]
 
 
 def unpacked(token: str) -> str | None:
-    """Return the content of a base64 token, byte by byte as Latin-1 if it is not UTF-8; None if it is none."""
+    """Return the decoded content of base64 text, as UTF-8 if valid, else as Latin-1; None if it is no base64."""
     bare = token.rstrip("=").replace("-", "+").replace("_", "/")
     if len(bare) % 4 == 1:
         return None
@@ -242,7 +258,7 @@ def unpacked(token: str) -> str | None:
 
 
 def is_readable(signature: Json) -> bool:
-    """Tell whether a signature of reasoning is plain text, and not sealed by the provider."""
+    """Return True if a signature of reasoning contains no long encoded data, so that secrets in it can be found."""
     return isinstance(signature, str) and _UNREADABLE.search(signature) is None
 
 
@@ -251,14 +267,14 @@ def _is_link(path: Path) -> bool:
 
 
 def _is_word_of_the_format(path: Path) -> bool:
-    """Tell whether a text is one of the format's own, such as a role or the name of a tool, and not a person's."""
+    """Return True if the string at a path is a fixed term of the format, such as a role or a tool's name."""
     if any(step in _FREE for step in path[:-1]):
         return False
     return path[-1] in _WORDS_OF_THE_FORMAT or (path[:2] == ("message", "content") and path[3:] == ("name",))
 
 
 def _forms(secret: str) -> set[str]:
-    """Return a secret as a file may hold it: plain, escaped once or twice, in a URL, base64."""
+    """Return the forms in which a file may contain a secret: plain, JSON-escaped once or twice, URL-quoted, base64."""
     once = _json(secret).decode()[1:-1]
     coded = base64.b64encode(secret.encode("utf-8", "surrogatepass")).decode()
     quoted = {secret, once, once.replace("/", "\\/"), _json(once).decode()[1:-1]}

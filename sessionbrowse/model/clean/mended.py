@@ -1,14 +1,14 @@
-"""Mend the lines of a damaged session: every entry that can be read stays, and can be reached by its agent.
+"""Repair the lines of a damaged session file: every readable entry is kept, and its agent can reach it in the tree.
 
-A sound line keeps its bytes, a damaged one is spliced. Rules, by kind of damage:
+An undamaged line keeps its bytes; in a damaged line, only the damaged JSON values are replaced. Rules:
 
-- Records fused on a line, or hidden behind a torn one, get lines of their own; the rest of a bad line is left out.
-- An entry without an id gets one. Of two entries with one id the earlier gets a new one; references go to the later.
-- A missing parent is looked up in the torn line that held it; else the entry before in the file is the parent.
-- A loop is cut at its first entry, which goes below the entry before it.
-- A message between a tool's call and its result goes behind the result.
-- omp's title slot gets the name of a later change that did not reach it.
-- The first header stays; without one, a header is made. Content that is null becomes empty.
+- Several entries on one line, or after an unfinished entry, get lines of their own; the rest of the line is dropped.
+- An entry without id gets one. Of two entries with the same id the earlier gets a new id; references mean the later.
+- If a parent's line is unreadable, the entry gets the parent named in that line, else the previous entry of the file.
+- A loop of parents is cut at its first entry, which gets the previous entry of the file as its parent.
+- A message between a tool call and its result is moved behind the result.
+- omp's title slot (256 bytes at the start of the file) is updated if a later title change is missing in it.
+- The first header is kept; without one, a header is made. Message content that is null becomes empty.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BETWEEN = frozenset({"user", "developer", "bashExecution"})
 
 
 class Mended(Struct, frozen=True):
-    """The content of a mended session; `new_ids` maps the old ids of repeated entries to their new ones."""
+    """The content of a repaired session; `new_ids` are pairs of the repeated id and the new id of an entry."""
 
     content: bytes
     entries: int
@@ -44,7 +44,7 @@ class Mended(Struct, frozen=True):
 
 
 class _Entry(Struct):
-    """An entry to write: its bytes, its value, its id and the index of its parent."""
+    """An entry to write: the bytes of its line, its JSON object, its new id, and the index of its parent entry."""
 
     raw: bytes
     value: dict[str, Json]
@@ -55,9 +55,10 @@ class _Entry(Struct):
 def mended(
     content: bytes, agent: str, make_header: Callable[[str | None], dict[str, Json]], new_id: Callable[[set[str]], str]
 ) -> Mended:
-    """Return the mended content of a session file of version 3.
+    """Return the repaired content of a session file of format version 3.
 
-    `make_header` makes a header for a file without a sound one, from the time of its first entry.
+    `make_header` returns a header for a file without a usable one; its argument is the time of the first entry.
+    `new_id` returns an entry id that is not in the given set.
     """
     slot, header, entries, lost, left_out = _read(content, agent)
     new_ids = _give_ids(entries, new_id)
@@ -74,7 +75,7 @@ def mended(
 
 
 def _read(content: bytes, agent: str) -> tuple[bytes | None, bytes | None, list[_Entry], dict[str, str], int]:
-    """Return title slot, header, entries, the parents named in unreadable lines, and the number of lines left out."""
+    """Return title slot, header, entries, parent ids by entry id from unreadable lines, and number of these lines."""
     slot: bytes | None = None
     header: bytes | None = None
     entries: list[_Entry] = []
@@ -105,7 +106,7 @@ def _split(content: bytes) -> Iterator[bytes]:
 
 
 def _records(line: bytes) -> Iterator[tuple[bytes, dict[str, Json]]]:
-    """Yield the objects that can be read from a line, with their bytes."""
+    """Yield each JSON object that can be read from a line: its bytes and its value."""
     try:
         value = loads(line)
     except BadJson:
@@ -117,7 +118,7 @@ def _records(line: bytes) -> Iterator[tuple[bytes, dict[str, Json]]]:
 
 
 def _embedded(line: bytes) -> Iterator[tuple[bytes, dict[str, Json]]]:
-    """Yield the entries in a line that is not JSON: fused ones, and those behind an unfinished one."""
+    """Yield the complete entries and headers inside a line that is not valid JSON as a whole: bytes and value."""
     text = line.decode("utf-8", "replace")
     decoder = JSONDecoder()
     at = 0
@@ -136,7 +137,7 @@ def _embedded(line: bytes) -> Iterator[tuple[bytes, dict[str, Json]]]:
 
 
 def _give_ids(entries: list[_Entry], new_id: Callable[[set[str]], str]) -> list[tuple[str, str]]:
-    """Give every entry an id of its own; return the old and new ids of repeated ones."""
+    """Give every entry a unique id; return pairs of old and new id for entries whose id was repeated."""
     taken = {one.value["id"] for one in entries if isinstance(one.value.get("id"), str)}
     seen: set[str] = set()
     changed: list[tuple[str, str]] = []
@@ -154,7 +155,7 @@ def _give_ids(entries: list[_Entry], new_id: Callable[[set[str]], str]) -> list[
 
 
 def _link(entries: list[_Entry], lost: dict[str, str]) -> None:
-    """Find every entry's parent, so that the entries form a forest."""
+    """Set every entry's parent so that there is no loop; `lost` maps ids of unreadable entries to their parents."""
     by_id = {one.id: index for index, one in enumerate(entries)}
     parents: list[int] = []
     for index, one in enumerate(entries):
@@ -193,7 +194,10 @@ def _leads_to(parents: list[int], start: int, wanted: int) -> bool:
 
 
 def _without_unusable(entries: list[_Entry]) -> list[_Entry]:
-    """Leave out messages without content of any kind, on which the agents fail; their children go to their parents."""
+    """Return the entries without those of type message that have no message object, on which agents fail.
+
+    The children of a removed entry become children of the removed entry's parent.
+    """
     bad = {
         index
         for index, one in enumerate(entries)
@@ -212,7 +216,7 @@ def _without_unusable(entries: list[_Entry]) -> list[_Entry]:
 
 
 def _rejoined(entries: list[_Entry]) -> list[_Entry]:
-    """Move each message between a tool's call and its result behind the result, in the tree and in the file."""
+    """Move each message between a tool call and its result behind the result, in the tree and in the file."""
     children: defaultdict[int, set[int]] = defaultdict(set)
     for index, one in enumerate(entries):
         children[one.parent].add(index)
@@ -236,7 +240,7 @@ def _rejoined(entries: list[_Entry]) -> list[_Entry]:
 
 
 def _in_file_order(entries: list[_Entry], moved: set[int]) -> list[_Entry]:
-    """Return the entries in their order, except that each of the moved ones comes after its new parent."""
+    """Return the entries in file order, with each moved entry placed after its new parent."""
     place = {ROOT: ROOT}
     order: list[int] = []
     waiting: defaultdict[int, list[int]] = defaultdict(list)
@@ -256,7 +260,10 @@ def _in_file_order(entries: list[_Entry], moved: set[int]) -> list[_Entry]:
 
 
 def _between(entries: list[_Entry], index: int) -> list[int]:
-    """Return the entries directly above a result that separate it from its call, the nearest first; often none."""
+    """Return the entries between a tool result and its tool call, nearest to the result first.
+
+    Return an empty list if no message is among these entries, or if the call is not found.
+    """
     found: list[int] = []
     at = entries[index].parent
     while at != ROOT and _role(entries[at]) not in ("toolResult", "assistant"):
@@ -283,7 +290,7 @@ def _role(one: _Entry) -> str | None:
 
 
 def _line(one: _Entry, entries: list[_Entry]) -> bytes:
-    """Return an entry's line with the id and parent that it has now, and without content that agents fail on."""
+    """Return an entry's line with its new id and parent, and without null or invalid values, on which agents fail."""
     raw = one.raw
     if one.value.get("id") != one.id:
         raw = with_member(raw, "id", _json(one.id))
@@ -307,7 +314,7 @@ def _line(one: _Entry, entries: list[_Entry]) -> bytes:
 
 
 def _current_slot(slot: bytes | None, entries: list[_Entry]) -> bytes | None:
-    """Return the title slot, brought up to the last change of the title."""
+    """Return omp's title slot, updated to the last title change among the entries; None if the file has no slot."""
     known = parse_slot(slot + b"\n") if slot is not None else None
     last = next((one.value for one in reversed(entries) if one.value.get("type") == "title_change"), None)
     if known is None or last is None:

@@ -1,4 +1,4 @@
-"""The plan of a clean copy, and its preview: values only."""
+"""Data classes for a clean copy of a session: its plan (what to leave out) and its preview (the differences)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sessionbrowse.text import clean, cost, plural, size
 
 
 class CleanPlan(Struct, frozen=True, kw_only=True):
-    """The content that a copy leaves out or replaces.
+    """The plan of a clean copy: the content that the copy leaves out or replaces.
 
-    `drop` are indexes of entries, each of which goes with everything below it. `images` replaces images and other
-    media, `results_over` the output of tools above that many bytes, each by a short text; `thinking` drops reasoning.
-    `header` is the copy's own header line, without newline, if it differs. `masker` masks secrets in every line.
+    `drop` are indexes of entries to leave out, with all their descendants. `images` replaces images and other media by
+    a short text, and `results_over` does so for output of tools above this number of bytes. `thinking` drops reasoning.
+    `header` is the copy's header line, without newline, if it differs. `masker` masks secrets in every line.
     """
 
     drop: frozenset[int] = frozenset()
@@ -26,12 +26,12 @@ class CleanPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def shrinks(self) -> bool:
-        """True if contents of kept entries are replaced."""
+        """True if the plan replaces images, reasoning or output of tools in kept entries."""
         return self.images or self.thinking or self.results_over is not None
 
 
 class Reparented(Struct, frozen=True):
-    """An entry with another parent in the copy; None stands for no parent."""
+    """An entry that has another parent in the copy: its id, its old and its new parent's id (None: no parent)."""
 
     id: str
     before: str | None = field(name="from")
@@ -39,7 +39,7 @@ class Reparented(Struct, frozen=True):
 
 
 class Removed(Struct, frozen=True, kw_only=True):
-    """The amounts that a copy leaves out: bytes of the file, estimated tokens, requests and dollars of `stats`."""
+    """The amounts that a clean copy lacks: entries, bytes, estimated tokens, images, requests and cost in dollars."""
 
     entries: int = 0
     bytes: int = 0
@@ -50,7 +50,7 @@ class Removed(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """The amounts as text, such as `2 entries, 1.5MB`; the size is negative if the copy is the larger file."""
+        """The removed amounts as text, such as `2 entries, 1.5MB`; the size is negative if the copy is larger."""
         parts = [plural(self.entries, "entry", "entries")] * bool(self.entries)
         parts += [plural(self.images, "image")] * bool(self.images)
         parts += [size(self.bytes) if self.bytes >= 0 else f"-{size(-self.bytes)}"]
@@ -61,12 +61,12 @@ class Removed(Struct, frozen=True, kw_only=True):
 
 
 class CopyPreview(Struct, frozen=True, kw_only=True):
-    """The difference between a copy and its original.
+    """The differences between a clean copy and the original session.
 
-    `labels` are the entries whose label is written again at the end, `name_again` tells the same of the session's name.
-    `labels_gone` counts labels of dropped entries, `added_lines` the lines written at the end. `compactions` are those
-    whose first kept entry changed. `leaf_id` is the entry at which the copy is resumed; `leaf_moved` tells whether the
-    original's leaf is left out.
+    `labels` are the ids of entries whose label is written again at the end of the copy; `name_again` is True if the
+    session's name is. `labels_gone` counts labels of dropped entries, and `added_lines` the lines written at the end.
+    `compactions` are the ids of compactions whose first kept entry changed. `leaf_id` is the entry at which the agent
+    resumes the copy, and `leaf_moved` is True if the original had another leaf.
     """
 
     removed: Removed
@@ -83,12 +83,12 @@ class CopyPreview(Struct, frozen=True, kw_only=True):
 
     @property
     def changes_nothing(self) -> bool:
-        """True if the copy has the bytes of its original."""
+        """True if the copy is identical to the original file."""
         return not (self.removed.entries or self.removed.bytes or self.changed_lines)
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The effects on labels, name, compactions and leaf, as sentences."""
+        """The effects of the copy on labels, name, compactions and leaf, as sentences for the user."""
         sentences = []
         if self.labels or self.name_again:
             what = [plural(len(self.labels), "label")] * bool(self.labels) + ["the name"] * self.name_again
@@ -102,8 +102,8 @@ class CopyPreview(Struct, frozen=True, kw_only=True):
         return tuple(sentences)
 
     def document(self) -> dict[str, Json]:
-        """Return the preview as a JSON object."""
-        import msgspec  # imported here: only output needs it
+        """Return the preview of the copy as a JSON object."""
+        import msgspec  # Imported here because only JSON output needs the module.
 
         document: dict[str, Json] = msgspec.to_builtins(self)
         return document

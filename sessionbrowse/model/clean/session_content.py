@@ -1,4 +1,4 @@
-"""The content of a session file as values to compare: a digest of its bytes, its entries, the size of its images."""
+"""Compute values by which session files are compared: digests of the file and of each entry, and sizes of images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from sessionbrowse.model.clean.shrunk import shrunk
 
 _IMAGES = CleanPlan(images=True)
 _MEDIA_SIGNS = (b'"data":', b'"data" :', b";base64,")
-# A fork writes the header, the name and the labels again, with ids of its own; a choice of model is no content.
+# Entries of these types are not compared: a fork writes header, name and labels again with new ids, and changes of the
+# model or the thinking level are no content.
 _NOT_COMPARED = frozenset(
     {"session", "title", "session_info", "label", "model_change", "thinking_level_change", "title_change"}
 )
@@ -22,9 +23,10 @@ _LEAST_MEDIA_LINE = 1024
 
 
 class SessionContent(Struct, frozen=True, kw_only=True):
-    """The content of one file: `digest` of all bytes, `entries` as numbers equal for equal entries, its images.
+    """The content of one session file, for comparing: `digest` of all bytes, and one hash number for each entry.
 
-    `is_whole` is False if a line was too long to be compared. `file` identifies the file on the disk.
+    `media` and `media_bytes` are the number and the size of its images. `is_whole` is False if a line was too long to
+    be compared. `file` identifies the file on the disk.
     """
 
     digest: bytes
@@ -36,7 +38,7 @@ class SessionContent(Struct, frozen=True, kw_only=True):
 
 
 class ContentReader:
-    """A consumer of the lines of one file, which returns its content at the end."""
+    """Receives the lines of one session file, and computes its `SessionContent`."""
 
     def __init__(self) -> None:
         self._digest = blake2b(digest_size=16)
@@ -45,13 +47,13 @@ class ContentReader:
         self._is_whole = True
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
-        """Take whole lines, each with its newline."""
+        """Add complete lines, each with its newline."""
         for line in lines:
             self._digest.update(line)
             self._take(line)
 
     def add_block(self, block: LineBlock) -> None:
-        """Take a line that is too large, or has no newline."""
+        """Add a line that is too large for the buffer, or has no newline."""
         if block.reduced_from:
             self._is_whole = False
         for line in block.lines:
@@ -59,7 +61,7 @@ class ContentReader:
             self._take(line)
 
     def content(self, file: tuple[int, int]) -> SessionContent:
-        """Return the content of all lines that were taken."""
+        """Return the content of all lines added so far; `file` identifies the file on the disk."""
         return SessionContent(
             digest=self._digest.digest(),
             entries=frozenset(self._entries),
@@ -75,7 +77,7 @@ class ContentReader:
             return
         try:
             value = loads(bare)
-            # A fork gives an entry another parent where a label above it is left out.
+            # Parents are not compared: a fork leaves out label entries, so the entries below them get other parents.
             compared = without_member(bare, "parentId")
         except BadJson:
             self._entries.add(_number(bare))

@@ -1,6 +1,6 @@
-"""Replace large contents of a session's lines by short texts: images, outputs of tools, reasoning.
+"""Shrink entries: replace images and output of tools by short texts, and drop reasoning.
 
-The functions return edits of one line; the entry itself, its id and its parent stay.
+The functions return edits of one entry's line; the entry, its id and its parent stay in the session.
 """
 
 from __future__ import annotations
@@ -25,14 +25,17 @@ _DATA_URL = "data:"
 
 
 class Shrunk(Struct, frozen=True):
-    """The edits of one line, and the number of images among them."""
+    """The edits that shrink one line, and the number of images that they replace."""
 
     edits: Edits
     images: int = 0
 
 
 def shrunk(value: dict[str, Json], plan: CleanPlan, *, may_drop_thinking: bool, new_call_id: str | None) -> Shrunk:
-    """Return the edits of one entry's line; `new_call_id` replaces the id of the call that a tool result answers."""
+    """Return the edits that shrink one entry's line as the plan says.
+
+    `new_call_id` is the new value of a tool result's `toolCallId`, None to keep it.
+    """
     edits: dict[Path, bytes | None] = {}
     message = value.get("message")
     body: dict[str, Json] = message if value.get("type") == "message" and isinstance(message, dict) else {}
@@ -52,13 +55,13 @@ def shrunk(value: dict[str, Json], plan: CleanPlan, *, may_drop_thinking: bool, 
 
 
 def drops_thinking(value: dict[str, Json]) -> bool:
-    """Tell whether an entry has reasoning that may be dropped: an answer with other content too."""
+    """Return True if an entry is an answer that has reasoning and also other content, so that reasoning can go."""
     message = value.get("message")
     return isinstance(message, dict) and bool(_without_thinking(message))
 
 
 def recent_answers(session: Session) -> set[int]:
-    """Return the entries since the last user message of each leaf; a provider wants their reasoning back."""
+    """Return the entries after the last user message before each leaf; providers require the reasoning in them."""
     has_child = set(session.parents)
     found: set[int] = set()
     for leaf in range(len(session.parents)):
@@ -76,7 +79,7 @@ def _without_thinking(message: dict[str, Json]) -> dict[Path, bytes | None]:
     if message.get("role") != "assistant" or not isinstance(content, list):
         return {}
     gone = [at for at, block in enumerate(content) if isinstance(block, dict) and block.get("type") in _THINKING]
-    # An answer without any content is refused by providers.
+    # Providers refuse an answer without content, so reasoning stays if there is nothing else.
     if not gone or len(gone) == len(content):
         return {}
     edits: dict[Path, bytes | None] = {("message", "content", at): None for at in gone}
@@ -124,7 +127,7 @@ def _without_output(message: dict[str, Json], limit: int) -> dict[Path, bytes | 
 
 
 def _media(value: dict[str, Json]) -> Iterator[tuple[Path, dict[str, Json] | str]]:
-    """Yield each image or other medium of an entry with the text block, or the text, that replaces it."""
+    """Yield the path of each image or other medium in an entry, and the text block or text that replaces it."""
     waiting: list[tuple[Path, Json]] = [((), value)]
     while waiting:
         path, item = waiting.pop()

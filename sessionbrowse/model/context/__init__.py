@@ -1,1 +1,1 @@
-"""The context that the model would receive at any entry, with a reason for each entry that is left out."""
+"""Build the context, the messages that the model would receive at an entry; give a reason for each omitted entry."""

@@ -1,7 +1,7 @@
-"""The context of atomic 0.9.15: verbatim compaction; blank messages and tool results without a call are not sent.
+"""Build the context as atomic 0.9.15 does: without blank messages and tool results whose call is missing.
 
-A verbatim compaction is one message: a fixed sentence, the retained transcript, and the kept entries written in the
-transcript's own grammar. pi's summaries have no effect: the summarised history stays in the context.
+atomic's verbatim compaction becomes one message: a fixed sentence, the transcript of the retained lines, and the kept
+entries written like the transcript. Compactions that pi wrote have no effect: older history stays in the context.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ _BRANCH_SUMMARY = (
 )
 _STRING_OR_NUMBER = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?(?:\d[\d.]*(?:[eE][+-]?\d+)?|Infinity)|NaN')
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-# Unlike pi 1.5.2, atomic 0.9.15 drops messages with the role `system` and pi's summaries.
+# Unlike pi 1.5.2, atomic 0.9.15 does not send messages with the roles `system` and `compactionSummary`.
 _ROLES = frozenset({"user", "assistant", "toolResult", "custom", "branchSummary"})
 
 
 def build(session: Session, path: list[int]) -> Context:
-    """Return atomic's context at the last entry of the path."""
+    """Return the context at the last entry of `path`, as atomic 0.9.15 builds it."""
     draft = Draft(session, path)
     place = _boundary(session, path)
     if place is None:
@@ -112,7 +112,7 @@ def _is_excluded(session: Session, index: int) -> bool:
 
 
 def _is_visible(block: Block) -> bool:
-    """Tell whether a block of a user's or extension's message is sent; blank text is not."""
+    """Return True unless a block in a message of the user or an extension is blank text, which atomic does not send."""
     match block:
         case TextBlock():
             return bool(trim(block.text or ""))
@@ -137,7 +137,9 @@ def _append_boundary(draft: Draft, place: int) -> None:
     kept = _without_stray_results([message for message in made if message is not None])
     for message in kept:
         assert message.index is not None
-        draft.leave_out(message.index, "its text is part of the compaction" if message.sent else "not for the model")
+        draft.leave_out(
+            message.index, "its text is part of the compaction" if message.sent else "not sent to the model"
+        )
     tail = _serialized([message for message in kept if message.sent])
     blocks = _joined([TextBlock(text=COMPACTION_PREFIX + (entry.summary or "")), *_apart(entry.summary, tail)])
     boundary = CustomRoleMessage(content=blocks, custom_type="compaction", display=True, details=entry.details)
@@ -149,7 +151,7 @@ def _apart(summary: str | None, tail: list[Block]) -> list[Block]:
 
 
 def _serialized(messages: list[ContextMessage]) -> list[Block]:
-    """Write messages as a transcript: one section for each message; images are kept unchanged."""
+    """Return messages as the blocks of a transcript, with a section for each message, and images unchanged."""
     blocks: list[Block] = []
     for header, section in _sections(messages):
         if any(not isinstance(block, TextBlock) or block.text for block in section):
@@ -168,7 +170,7 @@ def _sections(messages: list[ContextMessage]) -> list[tuple[str, list[Block]]]:
         match message:
             case AssistantMessage():
                 sections += _answer_sections(message)
-                # Only calls of an answer that ended with "toolUse" were run; a failed answer may contain half a call.
+                # atomic runs tool calls only if the answer ended with "toolUse"; a failed answer may have partial ones.
                 if message.stop_reason == "toolUse":
                     unanswered = dict.fromkeys(made.tool_calls)
             case ToolResultMessage():
@@ -186,7 +188,7 @@ def _sections(messages: list[ContextMessage]) -> list[tuple[str, list[Block]]]:
 
 
 def _section(content: Content) -> list[Block]:
-    """Join text blocks, put each image on a line of its own, and drop one line end at the very end."""
+    """Return the blocks of a transcript section: texts joined, each image on its own line, without a final line end."""
     if isinstance(content, str):
         return [TextBlock(text=content)] if content else []
     blocks: list[Block] = []
@@ -241,7 +243,7 @@ def _command_text(command: BashExecutionMessage) -> str:
 
 
 def _joined(blocks: list[Block]) -> tuple[Block, ...]:
-    """Join adjacent texts and drop empty ones."""
+    """Return content blocks with adjacent text blocks joined and empty ones removed."""
     joined: list[Block] = []
     texts: list[str] = []
     for block in [*blocks, None]:
@@ -261,7 +263,7 @@ def _joined(blocks: list[Block]) -> tuple[Block, ...]:
 
 
 def _without_stray_results(messages: list[ContextMessage]) -> list[ContextMessage]:
-    """Mark a tool result as not sent if its call is not in the turn before it, or already has a result."""
+    """Mark a tool result as not sent if its call is not in the answer before it, or already has a result."""
     checked: list[ContextMessage] = []
     open_calls: set[str] = set()
     for made in messages:
@@ -283,7 +285,7 @@ def _without_stray_results(messages: list[ContextMessage]) -> list[ContextMessag
 
 
 def _stringify(value: Json) -> str:
-    """Write a decoded value as `JSON.stringify` does: no blanks, raw Unicode, whole numbers without a point."""
+    """Return the JSON text of a value as JavaScript's `JSON.stringify` writes it."""
     try:
         written = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except RecursionError:
@@ -293,7 +295,7 @@ def _stringify(value: Json) -> str:
 
 
 def _number(value: float) -> str:
-    """Write a number as `Number.prototype.toString` does; infinite numbers and NaN become null."""
+    """Return the JSON text of a number as JavaScript writes it; infinite numbers and NaN become null."""
     if not math.isfinite(value):
         return "null"
     _, digit_tuple, exponent = Decimal(repr(abs(value))).as_tuple()

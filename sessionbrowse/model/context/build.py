@@ -1,7 +1,7 @@
-"""Build the context that the model would receive at any entry, with the reason for each entry that is left out.
+"""Build the context: the messages that the model would receive at an entry, and the reasons why others are omitted.
 
-Each program's algorithm has its own module; this module chooses one. Entries are decoded only if their content is
-needed.
+Each agent program has its own algorithm, in its own module; this module selects one. Only entries whose content is
+needed are decoded.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ __all__ = ["Context", "ContextMessage", "LeftOut", "ModelRef", "OmpSettings", "b
 
 
 def build(session: Session, at: int | None = None) -> Context:
-    """Return the context at an entry (index in file order), at the leaf if `at` is None. Bad data never raises.
+    """Return the context at the entry with the index `at`, or at the leaf if `at` is None. Bad data never raises.
 
-    If the last entry has no id, there is no leaf: pi, omp and indusagi then start at the last entry, unless its id is
-    null; atomic's context is empty.
+    If the last entry has no id, pi, omp and indusagi still start at the last entry, but the context of atomic is
+    empty. If the id of the last entry is null, the context is empty in all programs.
     """
     start = session.leaf if at is None else at
     is_atomic = session.rules.context == "atomic"
@@ -38,9 +38,10 @@ def build(session: Session, at: int | None = None) -> Context:
 
 
 def first_place_sent(session: Session, before: int) -> int | None:
-    """Return the position on the active branch of the first entry in the context, None if it is `before` or later.
+    """Return the position, on the active branch, of the first entry that is in the context at the leaf.
 
-    The context is that at the leaf. For pi and indusagi the messages after that position are not decoded.
+    Only positions below `before` are searched; return None if there is none. For pi and indusagi, messages after the
+    position are not decoded.
     """
     path = session.active_branch()
     if session.rules.context in ("pi", "indusagi") and not session.is_transcript:

@@ -1,4 +1,4 @@
-"""The losses of a compaction: files, commands and labels before it that its summary does not mention."""
+"""Find what a compaction lost: files, commands and labels of replaced entries that its summary does not mention."""
 
 from __future__ import annotations
 
@@ -25,16 +25,19 @@ _COMMAND_KEYS = ("command", "cmd")
 _WORD = re.compile(r"[^\s`'\"<>()\[\]{},;|*]+")
 _SLASH = re.compile(r"[/\\]")
 _SHORTEST_COMMAND = 4
-"""Minimum number of characters of a command: shorter ones, such as `ls`, say nothing."""
+"""Minimum length of a command in characters; shorter commands, such as `ls`, are not worth a report."""
 MOST_JUDGED = 500
-"""Maximum number of texts of each kind that are looked for in a summary, which may be a megabyte."""
+"""Maximum number of files, of commands and of labels that are searched for in a summary, because the search is slow."""
 
 _Use = tuple[str | None, str, str]
-"""Id of a call, path, and first line of the command; an empty text stands for none."""
+"""A use of a file or command: id of the tool call, path, and first line of the command; "" if there is none."""
 
 
 class Forgotten(Struct, frozen=True):
-    """Files, first lines of commands, and labels, each with the index of the last entry that has it, newest first."""
+    """Files, commands (first lines) and labels that a compaction's summary does not mention, newest first.
+
+    Each text is paired with the index of the last entry that contains it.
+    """
 
     files: tuple[tuple[str, int], ...] = ()
     commands: tuple[tuple[str, int], ...] = ()
@@ -42,10 +45,11 @@ class Forgotten(Struct, frozen=True):
 
 
 def forgotten(session: Session, index: int, left_out: Iterable[int]) -> Forgotten:
-    """Return what the compaction at `index` forgot of the entries `left_out`, which are not in the context after it.
+    """Return the files, commands and labels of replaced entries that the compaction at `index` does not mention.
 
-    A file is mentioned by its path or its name, a command by its first line, blanks joined; case counts only for names
-    of files. Of each kind the newest `MOST_JUDGED` are judged.
+    `left_out` are indexes of entries that are no longer in the context. A summary mentions a file by its path or its
+    name, and a command by its first line; blanks do not matter, and case matters only in file names. Only the newest
+    `MOST_JUDGED` files, commands and labels are checked.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -59,14 +63,14 @@ def forgotten(session: Session, index: int, left_out: Iterable[int]) -> Forgotte
         if mark is not None:
             _put(labels, mark.text, at)
         raw = session.raw(at)
-        # Most entries hold neither calls nor commands, and decoding is what takes time.
+        # Entries without tool calls and commands are skipped before they are decoded, because decoding is slow.
         if b"oolCall" not in raw and b"bashExecution" not in raw and b"\\u" not in raw:
             continue
         entry = session.entry(at)
         message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
         used = _used(message)
         if isinstance(message, ToolResultMessage) and (answered := calls.pop(message.tool_call_id, None)):
-            # Trees show a call in the row of its result.
+            # The call is assigned to the entry of its result, because trees show a call in the row of its result.
             used = [answered]
         for call_id, path, command in used:
             if call_id is not None:
@@ -87,7 +91,7 @@ def forgotten(session: Session, index: int, left_out: Iterable[int]) -> Forgotte
 
 
 def _used(message: Message | None) -> list[_Use]:
-    """Return the calls in a message."""
+    """Return the uses of files and commands in a message: tool calls, or a command that the user ran."""
     if isinstance(message, BashExecutionMessage):
         return [(None, "", _first_line(message.command))]
     content = message.content if isinstance(message, AssistantMessage) else None
@@ -101,7 +105,7 @@ def _used(message: Message | None) -> list[_Use]:
 
 
 def _lost(places: dict[str, int], summary: str) -> tuple[tuple[str, int], ...]:
-    """Return the newest texts that stand nowhere in a summary as whole words, newest first."""
+    """Return those of the newest texts that a summary does not contain as whole words, newest first."""
     found = []
     for text, at in islice(reversed(places.items()), MOST_JUDGED):
         wanted = re.escape(" ".join(text.split()).casefold())
@@ -120,6 +124,6 @@ def _first_line(command: str | None) -> str:
 
 
 def _put(places: dict[str, int], text: str, index: int) -> None:
-    """Note the last place of a text, as the newest of all."""
+    """Store the index of the entry that used a text last, and make the text the newest in `places`."""
     places.pop(text, None)
     places[text] = index

@@ -1,4 +1,4 @@
-"""The reasons why entries are not in a context, in the user's words."""
+"""The reasons why entries are not in a context, as short texts for the user."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from sessionbrowse.model.session.records import CARRIAGE_RETURNS
 from sessionbrowse.model.session.session import Session
 
 SPEAKING_TYPES = frozenset({"message", "custom_message", "branch_summary"})
-"""Entry types that can become messages; only these are reported as left out because of a compaction or `/clear`."""
+"""Entry types that can become messages; only these are reported as omitted because of a compaction or `/clear`."""
 
 _USUAL_REASONS = {
-    "message": "not for the model",
-    "custom_message": "not for the model",
+    "message": "not sent to the model",
+    "custom_message": "not sent to the model",
     "branch_summary": "empty branch summary",
     "compaction": "older compaction",
     "model_change": "model change",
@@ -27,11 +27,11 @@ _USUAL_REASONS = {
     "mode_change": "mode change",
     "reset_boundary": "the record of a /clear",
     "title_change": "title change",
-    "session_init": "how the subagent was started",
-    "ttsr_injection": "names of injected rules",
-    "credential_pin": "which account served the session",
+    "session_init": "the prompt and tools of a subagent",
+    "ttsr_injection": "the names of rules that omp added",
+    "credential_pin": "the account that served the session",
     "model_usage": "usage record",
-    "mcp_tool_selection": "a choice of tools",
+    "mcp_tool_selection": "a choice of MCP tools",
     "session": "a second session header",
     "title": "a title slot in the wrong place",
 }
@@ -55,20 +55,20 @@ _MADE_ONLY_BY = {
 
 
 def unread_note(session: Session) -> str | None:
-    """Return a sentence if the context may have messages that the program itself does not read, else None."""
+    """Return a warning if the context may have messages that the agent program itself cannot read, else None."""
     if all(problem.reason != CARRIAGE_RETURNS for problem in session.problems):
         return None
     return f"{session.agent} does not read lines that end in carriage returns: the model would not receive them."
 
 
 def missing_reason(session: Session, index: int) -> str:
-    """Return the reason why a `message` entry has no message."""
+    """Return the reason why an entry of type `message` has no usable message, as a text for the user."""
     problem = session.envelopes[index].problem
     return problem if problem is not None and problem.startswith("the message is") else "the message is missing"
 
 
 def usual_reason(session: Session, index: int) -> str:
-    """Return the reason why entries of this type are never messages of the context."""
+    """Return the reason why an entry is not in the context, given by the entry's type, as a text for the user."""
     kind = session.kind(index).type
     if not kind:
         return "not an entry of a session"

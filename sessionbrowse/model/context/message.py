@@ -1,4 +1,4 @@
-"""The structs of a context, and functions that turn entries into its messages. Rules of single agents are elsewhere."""
+"""The structs of a context, and the functions for its messages that the algorithms of all agent programs share."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from sessionbrowse.model.context.token_estimate import estimate
 from sessionbrowse.model.session.session import Session
 
 LARGEST_KEPT_IMAGE = 4096
-"""Maximum number of base64 characters of an image that a context's message keeps; larger images stay in the file."""
+"""Maximum size of an image that a message in a context includes, in base64 characters; larger images are omitted."""
 
 SUMMARY_ROLES = frozenset({"branchSummary", "compactionSummary"})
 
 
 class ModelRef(Struct, frozen=True):
-    """The provider and id of a model as the session names them; a missing part is None."""
+    """The provider and id of a model as written in the session file; None if missing."""
 
     provider: str | None = None
     model_id: str | None = None
@@ -47,11 +47,11 @@ class ModelRef(Struct, frozen=True):
 class ContextMessage(Struct, frozen=True, kw_only=True):
     """One message that the model receives.
 
-    `index` is the index of its entry in the session. `text` is what `context --json` prints: depending on
-    the role, text blocks joined by newlines, a summary, a command, code, or paths. `message` is the message after all
-    edits, or the entry of a summary; images over 4 KiB come without their data. `blocks` is the content as blocks, or
-    the blocks that are sent with a summary. `sent` is False if the program drops the message only when it sends the
-    context.
+    `index` is the index of the message's entry in the session. `text` is the text that `context --json` prints:
+    depending on the role, text blocks joined by newlines, a summary, a command, code, or paths. `message` is the
+    message after context edits, or the entry of a summary; images over 4 KiB are without data. `blocks` are the
+    content blocks, or blocks sent along with a summary. `sent` is False if the program keeps the message in its list,
+    but does not send it to the model.
     """
 
     role: str
@@ -68,7 +68,7 @@ class ContextMessage(Struct, frozen=True, kw_only=True):
 
 
 class LeftOut(Struct, frozen=True):
-    """An entry of the path that is not in the context, with the reason in the user's words."""
+    """An entry on the path that is not in the context, with the reason as a text for the user."""
 
     entry_id: str | None
     index: int
@@ -76,7 +76,7 @@ class LeftOut(Struct, frozen=True):
 
 
 class OmpSettings(Struct, frozen=True, kw_only=True):
-    """The settings that omp restores from a path: models by role, tiers by provider family, mode, injected rules."""
+    """The settings that omp restores from the entries on a path, such as models by role and the mode."""
 
     models: dict[str, str]
     service_tier: dict[str, str] | None = None
@@ -98,11 +98,11 @@ class Context(Struct, frozen=True, kw_only=True):
     tokens: int
     omp: OmpSettings | None = None
     note: str | None = None
-    """A sentence about messages that the program itself does not read."""
+    """A warning about messages in the context that the agent program itself cannot read; None if there are none."""
 
 
 class Draft:
-    """A context that is being built: the messages so far, and the reasons for entries that are left out."""
+    """A context under construction: the messages so far, and the reasons why other entries are omitted."""
 
     def __init__(self, session: Session, path: list[int]) -> None:
         self.session = session
@@ -111,17 +111,17 @@ class Draft:
         self._reasons: dict[int, str] = {}
 
     def leave_out(self, index: int, reason: str) -> None:
-        """Record the reason why an entry is not in the context."""
+        """Store the reason why the entry at `index` is not in the context."""
         self._reasons[index] = reason
 
     def leave_out_all(self, indexes: Iterable[int], reason: str) -> None:
-        """Record why entries are not in the context; types that never become messages keep their usual reason."""
+        """Store the reason why entries are not in the context, except for types that never become messages."""
         for index in indexes:
             if self.session.kind(index).type in SPEAKING_TYPES:
                 self._reasons[index] = reason
 
     def finish(self, model: ModelRef | None, thinking: str | None, omp: OmpSettings | None = None) -> Context:
-        """Return the context; every entry of the path is in it or left out with a reason."""
+        """Return the finished context; entries on the path without a message are listed with a reason."""
         ids = self.session.ids
         included = {message.index for message in self.messages}
         left_out = [
@@ -144,13 +144,13 @@ class Draft:
 
 
 def stored_message(session: Session, index: int) -> Message | None:
-    """Return the message of a `message` entry, None if it is missing or not an object."""
+    """Return the message in the entry at `index`; None if the message is missing or not a JSON object."""
     entry = session.entry(index)
     return entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
 
 
 def custom_message(entry: CustomMessage) -> CustomRoleMessage:
-    """Turn a `custom_message` entry into the message that the model receives."""
+    """Return the message that the model receives for a `custom_message` entry."""
     return CustomRoleMessage(
         content=entry.content,
         custom_type=entry.custom_type,
@@ -169,7 +169,10 @@ def context_message(
     sent: bool = True,
     beside: tuple[Block, ...] = (),
 ) -> ContextMessage:
-    """Make a message of the context that comes from the entry at `index`."""
+    """Return the message of a context that the entry at `index` becomes.
+
+    `beside` are blocks that omp sends with a summary. `sent` is False for a message that the program does not send.
+    """
     if not isinstance(message, Compaction | BranchSummary):
         message = _without_large_images(message)
     content = _content(message)
@@ -190,19 +193,19 @@ def context_message(
 
 
 def unsent(message: ContextMessage) -> ContextMessage:
-    """Return a copy of the message with `sent` False: the program keeps it in its list, but does not send it."""
+    """Return a copy of a message marked as not sent: the agent program keeps the message, but omits it in requests."""
     return replace(message, sent=False, tokens=0)
 
 
 def content_text(content: Content) -> str:
-    """Return the text of a content: its text blocks joined by newlines, or the string itself."""
+    """Return the text of a message's content: its text blocks joined by newlines, or the content if it is text."""
     if isinstance(content, str):
         return content
     return "\n".join([block.text for block in content or () if isinstance(block, TextBlock) and block.text is not None])
 
 
 def last_of_type(session: Session, path: list[int], *types: str) -> int | None:
-    """Return the position on the path of the last entry of one of the types, None if there is none."""
+    """Return the position in `path` of the last entry that has one of the types; None if there is none."""
     for place in range(len(path) - 1, -1, -1):
         if session.kind(path[place]).type in types:
             return place
@@ -210,7 +213,7 @@ def last_of_type(session: Session, path: list[int], *types: str) -> int | None:
 
 
 def first_kept(session: Session, path: list[int], compaction_place: int, kept_id: str | None) -> int | None:
-    """Return the position of the first entry that a compaction keeps; None if it is not before the compaction."""
+    """Return the position in `path` of a compaction's first kept entry; None if no entry before it has the id."""
     if kept_id is None:
         return None
     for place in range(compaction_place):
@@ -249,7 +252,7 @@ def _custom_type(message: Message | Compaction | BranchSummary) -> str | None:
 
 
 def _attached_images(message: Message | Compaction | BranchSummary) -> int:
-    """Count the images outside of a message's content; omp attaches some to commands and mentioned files."""
+    """Return the number of images that omp attached to a command or to mentioned files, outside of the content."""
     match message:
         case BashExecutionMessage():
             return len(message.images or ())

@@ -1,6 +1,6 @@
-"""The sizes of models' context windows in tokens, as pi 1.5.2 lists them for the makers' own services.
+"""The sizes of the context windows of models, in tokens, as pi 1.5.2 lists them.
 
-Resellers set limits of their own, so a size is known only if the provider is the model's maker.
+Only sizes at a model's maker are listed, because other providers of the model may have other limits.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _SAME_AS = {"openai-codex": "openai"}
 
 
 def context_window(provider: str | None, model_id: str | None) -> int | None:
-    """Return the size of a model's context window in tokens; None if it is not known."""
+    """Return the size of a model's context window in tokens; None if the size is not known."""
     if provider is None or model_id is None:
         return None
     for piece, tokens in _SMALLER:

@@ -1,4 +1,4 @@
-"""The context of omp 18.2.3: `/clear`, its kinds of compaction, dropped turns, context notes, models by role."""
+"""Build the context as omp 18.2.3 does, with `/clear`, omp's kinds of compaction, failed turns and context notes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from sessionbrowse.model.session.session import ROOT, Session
 _ROLES = frozenset(
     {"user", "developer", "assistant", "toolResult", "custom", "hookMessage", "branchSummary", "compactionSummary"}
 )
-# The `customType` that omp gives to a custom message without one.
+# omp uses this `customType` for a custom message that has none.
 _DEFAULT_CUSTOM_TYPE = "custom-message"
 _TRANSIENT_CUSTOM_TYPES = frozenset({"prewalk-plan", "vibe-mode-context"})
 _USER_TURN_CUSTOM_TYPES = frozenset({"skill-prompt", "collab-prompt"})
@@ -51,7 +51,7 @@ _INTERRUPTED_THINKING = "interrupted-thinking"
 
 
 def build(session: Session, path: list[int]) -> Context:
-    """Return omp's context at the last entry of the path."""
+    """Return the context at the last entry of `path`, as omp 18.2.3 builds it."""
     draft = Draft(session, path)
     compaction_place = last_of_type(session, path, "compaction")
     reset_place = last_of_type(session, path, "reset_boundary")
@@ -80,7 +80,10 @@ def build(session: Session, path: list[int]) -> Context:
 
 
 def _append_compacted(draft: Draft, place: int, reset_place: int) -> None:
-    """Add the summary, sometimes the last request before it, the kept entries, and those after the compaction."""
+    """Add the messages of a path with a compaction: the summary, the kept entries, and the entries after it.
+
+    `place` is the position of the compaction on the path. Some compactions also keep the last user request.
+    """
     session, path = draft.session, draft.path
     entry = session.entry(path[place])
     if not isinstance(entry, Compaction):
@@ -110,7 +113,10 @@ def _is_rollover(compaction: Compaction) -> bool:
 
 
 def _append_last_request(draft: Draft, place: int, reset_place: int, start: int | None) -> None:
-    """Add the last user request before the compaction if it is not kept, because context notes do not contain it."""
+    """Add the last user request before a compaction if it is older than the kept entries.
+
+    omp does this for compactions that replace history by context notes, which do not contain the request.
+    """
     for before in range(place - 1, reset_place, -1):
         if _is_user_request(draft.session, draft.path[before]):
             if start is not None and before < start:
@@ -132,7 +138,7 @@ def _is_user_request(session: Session, index: int) -> bool:
 
 
 def _has_provider_history(preserved: Json) -> bool:
-    """Tell whether OpenAI's own compacted history replaces the kept entries."""
+    """Return True if a compaction stores history that OpenAI compacted; omp sends it in place of the kept entries."""
     history = preserved.get("openaiRemoteCompaction") if isinstance(preserved, dict) else None
     if not isinstance(history, dict):
         return False
@@ -155,7 +161,10 @@ def _append_all(draft: Draft, indexes: list[int]) -> None:
 
 
 def _entry_message(session: Session, index: int) -> ContextMessage | str | None:
-    """Return an entry's message, or the reason why it has none; None if its type never becomes a message."""
+    """Return the message that an entry becomes, or the reason why it becomes none.
+
+    Return None for an entry type that never becomes a message.
+    """
     match session.kind(index).type:
         case "message":
             message = stored_message(session, index)
@@ -208,7 +217,7 @@ def _is_something(block: Block) -> bool:
 
 
 def _is_sent(role: str, message: Message) -> bool:
-    """Tell whether omp sends a message with this role."""
+    """Return True if omp sends the message to the model, judged by the message's role, type and content."""
     match message:
         case BashExecutionMessage() | PythonExecutionMessage():
             return not message.exclude_from_context
@@ -224,9 +233,9 @@ def _is_sent(role: str, message: Message) -> bool:
 
 
 def _strip_calls_without_results(draft: Draft) -> None:
-    """Remove tool calls without a result, which providers refuse; an answer left without content is dropped.
+    """Remove tool calls without a result, because providers refuse them, and answers that then have no content.
 
-    Signatures of thinking are not valid in a changed answer, so signatures and encrypted thinking are removed too.
+    Changed answers also lose the signatures of thinking blocks, which are no longer valid, and encrypted thinking.
     """
     answered = {
         message.message.tool_call_id for message in draft.messages if isinstance(message.message, ToolResultMessage)
@@ -261,7 +270,10 @@ def _is_unanswered(block: Block, answered: set[str | None]) -> bool:
 
 
 def _drop_failed_turns(draft: Draft) -> None:
-    """Drop aborted and failed answers with their results, except an answer before a note of interrupted thinking."""
+    """Remove aborted and failed answers with their tool results.
+
+    An answer stays if a custom message of omp's type "interrupted-thinking" follows it.
+    """
     messages = draft.messages
     following = list(range(1, len(messages) + 1))
     preceding = list(range(-1, len(messages) - 1))

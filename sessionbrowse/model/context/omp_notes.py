@@ -1,4 +1,6 @@
-"""omp's context notes: the model writes them in `custom` entries; omp puts them before all messages (omp 18.2.3)."""
+"""omp's context notes, which the model writes for itself (omp 18.2.3).
+
+omp stores the notes in `custom` entries and sends them to the model before all messages."""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from sessionbrowse.model.session.session import Session
 CUSTOM_TYPE = "experimental_context_notes"
 MAX_BYTES = 16_384
 
-# The text that omp puts around the notes; the model receives it word for word.
+# omp sends the notes to the model within this text, which must be word for word the same.
 _FRAME = """\
 <experimental-context-notes>
 This opt-in experimental notebook is persistent working context for the active session branch. It is a convenience \
@@ -36,7 +38,10 @@ _CLOSING_TAG = re.compile(r"</[a-z_-]+>")
 
 
 def find(session: Session, path: list[int]) -> tuple[int, str] | None:
-    """Return the newest valid notes after the last `/clear`: their entry and the text sent; None if they are empty."""
+    """Return the newest valid context notes on a path: the index of their entry, and the text sent to the model.
+
+    Notes before the last `/clear` do not count. Return None if there are no notes or the newest notes are empty.
+    """
     for index in reversed(path):
         kind = session.kind(index)
         if kind.type == "reset_boundary":
@@ -51,7 +56,7 @@ def find(session: Session, path: list[int]) -> tuple[int, str] | None:
 
 
 def _text(data: Json) -> str | None:
-    """Return the notes in an entry's data, None if omp does not accept them."""
+    """Return the text of the context notes in an entry's data; None if omp would not accept the data."""
     if not isinstance(data, dict) or set(data) != {"version", "text"}:
         return None
     version, text = data["version"], data["text"]
@@ -65,9 +70,9 @@ def _render(notes: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    """Tidy the whitespace of a prompt as omp does.
+    """Return a prompt with superfluous whitespace removed, as omp does before it sends the prompt.
 
-    Outside of code blocks it removes blanks at line ends, repeated blank lines, blank lines before a closing tag, and
+    Outside of code blocks, omp removes blanks at line ends, repeated blank lines, blank lines before a closing tag, and
     padding in tables.
     """
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""The settings that omp restores from a path: models by role, service tiers, mode, rules (omp 18.2.3)."""
+"""Restore omp's settings from the entries on a path: models by role, service tiers, mode, rules (omp 18.2.3)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sessionbrowse.model.session.session import Session
 
 _TIERS = frozenset({"auto", "default", "flex", "scale", "priority"})
 _FAMILIES = ("openai", "anthropic", "google")
-# Older versions stored a single word instead of a tier for each provider family.
+# Older versions of omp stored one word for the service tiers; this maps the word to a tier for each provider family.
 _OLD_TIERS = {
     "priority": dict.fromkeys(_FAMILIES, "priority"),
     "openai-only": {"openai": "priority"},
@@ -18,7 +18,7 @@ _OLD_TIERS = {
 
 
 def thinking(session: Session, path: list[int]) -> tuple[str, str | None]:
-    """Return the thinking level in force and the configured level, which may be `auto`."""
+    """Return the model's thinking level at the end of a path, and the level that the user configured, e.g. `auto`."""
     place = last_of_type(session, path, "thinking_level_change")
     change = session.entry(path[place]) if place is not None else None
     if not isinstance(change, ThinkingLevelChange):
@@ -28,7 +28,7 @@ def thinking(session: Session, path: list[int]) -> tuple[str, str | None]:
 
 
 def restore(session: Session, path: list[int]) -> OmpSettings:
-    """Return the settings at the end of a path: models by role, tiers, mode, injected rules, the configured level."""
+    """Return the settings that omp has at the end of a path, restored from the entries on the path."""
     tier_place = last_of_type(session, path, "service_tier_change")
     tier = session.entry(path[tier_place]) if tier_place is not None else None
     mode_place = last_of_type(session, path, "mode_change")
@@ -50,7 +50,7 @@ def restore(session: Session, path: list[int]) -> OmpSettings:
 
 
 def _models(session: Session, path: list[int]) -> dict[str, str]:
-    """Return the models by role; if no model change set the default model, it is the model of the last answer."""
+    """Return the models by role at the end of a path; the default model is the one last set, or that of an answer."""
     models: dict[str, str] = {}
     inferred: str | None = None
     for index in path:
@@ -67,7 +67,7 @@ def _models(session: Session, path: list[int]) -> dict[str, str]:
 
 
 def model_ref(model: str | None) -> ModelRef | None:
-    """Split `provider/id` at its first slash; a model without one has no provider."""
+    """Split a model named `provider/id` at the first slash; a name without slash has no provider."""
     if model is None:
         return None
     provider, slash, model_id = model.partition("/")

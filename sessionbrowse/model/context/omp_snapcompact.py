@@ -1,4 +1,4 @@
-"""The blocks that omp 18.2.3 sends with a compaction summary: old history drawn as pictures (`snapcompact`)."""
+"""The content blocks that omp 18.2.3 sends with a compaction summary: old history as pictures (`snapcompact`)."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from sessionbrowse.format.entries import Block, ImageBlock, TextBlock
 from sessionbrowse.format.json_value import Json
 
 MAX_PAYLOAD = 3_000_000
-"""Maximum number of base64 characters in one request; older pictures that exceed it are left out."""
+"""Maximum size of all pictures in one request, in base64 characters; omp omits the oldest pictures beyond it."""
 
 BLOB_PAYLOAD = 170_000
-"""Characters that omp assumes for one picture; used for pictures in the blob store, which is not read here."""
+"""Assumed size of a picture in omp's blob store, in base64 characters; this code does not read the blob store."""
 
 _BLOB_PREFIX = "blob:sha256:"
-# Archived text has this character for a line end, and two control characters that switch dim text on and off.
+# omp's archived text has this character in place of line ends, and control characters that turn dim text on and off.
 _LINE_END = "█"
 _INK_SWITCHES = str.maketrans("", "", "\x0e\x0f")
-# omp sends no pictures of a large archive if one of them states neither font nor variant: these once crashed it.
+# omp sends no pictures of a large archive if any picture has neither font nor variant, as such pictures crashed omp.
 _RISKY_FRAMES = 16
 _RISKY_TEXT = 250_000
 _RISKY_TRUNCATED = 1_000_000
@@ -32,7 +32,7 @@ class _Archive(Struct, frozen=True):
 
 
 def history_blocks(preserved: Json) -> tuple[Block, ...]:
-    """Return the blocks sent after a compaction's summary, oldest first: text, pictures, text."""
+    """Return the content blocks that omp sends after a compaction's summary, oldest first: text, pictures, text."""
     archive = _read(preserved)
     if archive is None:
         return ()
@@ -83,7 +83,7 @@ def _is_frame(frame: Json) -> bool:
 
 
 def _pictures(archive: _Archive) -> list[Block]:
-    """Return the pictures that fit, newest preferred; a text replaces the pictures that are left out."""
+    """Return the newest pictures that fit into a request as blocks; a notice replaces the pictures that do not fit."""
     room = 0 if _is_risky(archive) else MAX_PAYLOAD
     used = 0
     slots: list[ImageBlock | int] = []

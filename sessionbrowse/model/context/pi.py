@@ -1,7 +1,7 @@
-"""The context of pi: its projection with compaction, context edits and system messages (pi 1.5.2, the same since 0.87).
+"""Build the context as pi 1.5.2 does, with compactions, context edits and system messages (the same since pi 0.87).
 
-The module also has the older rule of pi 0.50 without edits and system messages, which indusagi keeps, and the rule of
-indusagi's newer transcript files.
+The module also has the algorithm of pi 0.50, which knows neither edits nor system messages and which indusagi still
+uses, and the algorithm for indusagi's newer transcript files.
 """
 
 from __future__ import annotations
@@ -39,13 +39,16 @@ from sessionbrowse.model.context.message import (
 from sessionbrowse.model.session.session import Session
 
 BEFORE_COMPACTION = "before the compaction"
-# pi drops messages with unknown roles, such as those of another program, when it sends the context.
+# pi sends only messages with these roles; it drops others, such as messages that another program wrote.
 _OLDER_ROLES = frozenset({"user", "assistant", "toolResult", "custom", "branchSummary", "compactionSummary"})
 _ROLES = _OLDER_ROLES | {"system"}
 
 
 def build(session: Session, path: list[int]) -> Context:
-    """Return the context of pi 1.5.2: the last compaction, kept entries except system messages, and later entries."""
+    """Return the context at the last entry of `path`, as pi 1.5.2 builds it.
+
+    It has the last compaction, the entries that the compaction keeps except system messages, and all later entries.
+    """
     draft = Draft(session, path)
     selected = _selected(draft, keeps_system=False)
     edits = _edits(session, selected)
@@ -63,9 +66,9 @@ def build(session: Session, path: list[int]) -> Context:
 
 
 def first_place_sent(session: Session, path: list[int], before: int, *, older: bool) -> int | None:
-    """Return the position on the path of the first entry in the context, None if it is `before` or later.
+    """Return the position in `path` of the first entry that is in the context; None if there is none below `before`.
 
-    Decodes few entries. `older` selects the rule of `build_older`.
+    Few entries are decoded. `older` selects the algorithm of `build_older` in place of that of `build`.
     """
     draft = Draft(session, path)
     selected = _selected(draft, keeps_system=older)
@@ -87,7 +90,7 @@ def first_place_sent(session: Session, path: list[int], before: int, *, older: b
 
 
 def build_older(session: Session, path: list[int]) -> Context:
-    """Return the context of pi 0.50, which indusagi 0.12 keeps: no edits, no rule for system messages."""
+    """Return the context as pi 0.50 and indusagi 0.12 build it, without context edits and system messages."""
     draft = Draft(session, path)
     selected = _selected(draft, keeps_system=True)
     for index in selected:
@@ -97,7 +100,7 @@ def build_older(session: Session, path: list[int]) -> Context:
 
 
 def build_transcript(session: Session, path: list[int]) -> Context:
-    """Return the messages of a branch of an `indus/transcript@1` file, which stores nothing else."""
+    """Return the context of a path in an `indus/transcript@1` file of indusagi: all messages on the path."""
     draft = Draft(session, path)
     for index in path:
         message = stored_message(session, index)
@@ -111,7 +114,7 @@ def build_transcript(session: Session, path: list[int]) -> Context:
 
 
 def settings(session: Session, path: list[int]) -> tuple[ModelRef | None, str | None]:
-    """Return the last model and thinking level set on the path; an answer of a model also sets the model."""
+    """Return the model and thinking level at the end of a path; an answer sets the model like a model change."""
     thinking: str | None = "off"
     place = last_of_type(session, path, "thinking_level_change")
     if place is not None:
@@ -128,7 +131,7 @@ def settings(session: Session, path: list[int]) -> tuple[ModelRef | None, str | 
 
 
 def entry_message(session: Session, index: int, roles: frozenset[str]) -> ContextMessage | None:
-    """Return the message that a single entry becomes, None if it becomes none."""
+    """Return the message that the model receives for the entry at `index`; None if the entry has no message."""
     match session.kind(index).type:
         case "message":
             message = stored_message(session, index)
@@ -148,19 +151,25 @@ def entry_message(session: Session, index: int, roles: frozenset[str]) -> Contex
 
 
 def is_sent(role: str, message: Message, roles: frozenset[str]) -> bool:
-    """Tell whether the program sends the message: it has a known role and is not a command run with `!!`."""
+    """Return True if the program sends a message: its role is one of `roles`, or it is a `!` command (not `!!`)."""
     if isinstance(message, BashExecutionMessage):
         return not message.exclude_from_context
     return role in roles
 
 
 def entries_taking_part(session: Session, path: list[int]) -> list[int]:
-    """Return the entries of a path that pi's context consists of: the last compaction, kept and later entries."""
+    """Return the indexes of those entries of a path from which pi builds the context.
+
+    These are the last compaction, the entries that it keeps, and all later entries.
+    """
     return _selected(Draft(session, path), keeps_system=False)
 
 
 def _selected(draft: Draft, *, keeps_system: bool) -> list[int]:
-    """Return the entries of the context: the whole path, or the last compaction with the kept and later entries."""
+    """Return the entries from which the context is built, and record why the other entries are omitted.
+
+    These are the last compaction, the entries that it keeps, and all later entries; without a compaction, all entries.
+    """
     session, path = draft.session, draft.path
     place = last_of_type(session, path, "compaction")
     if place is None:
@@ -184,7 +193,7 @@ def _is_system(session: Session, index: int) -> bool:
 
 
 def _edits(session: Session, selected: list[int]) -> dict[str, ContextEdit]:
-    """Return the last edit of each target; an edit before the kept entries of a compaction has no effect."""
+    """Return the last context edit of each edited entry, by the entry's id; only edits in `selected` have an effect."""
     last_edits = {
         target_id: index
         for index in selected
@@ -221,7 +230,7 @@ def _checkpoint(session: Session, index: int, entry: Compaction, with_system: bo
 
 
 def _edited(session: Session, message: ContextMessage, edit: ContextEdit) -> ContextMessage:
-    """Replace the content of a message, if it has content."""
+    """Return a message with its content replaced by that of a context edit; unchanged if its role has no content."""
     old = message.message
     content = content_from_json((edit.replacement or {}).get("content"))
     match old:

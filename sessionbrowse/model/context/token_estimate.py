@@ -1,7 +1,7 @@
-"""Estimate the tokens of a message: a quarter of its characters, as pi 1.5.2 does.
+"""Estimate the tokens of a message as a quarter of its characters, like pi 1.5.2.
 
-No tokenizer is used; the true number depends on the provider and the model. Like pi, the estimate ignores the fixed
-sentence that is sent around a summary or a command.
+No tokenizer is used, because the true number depends on provider and model. Like in pi, the fixed sentences that
+programs add to summaries and commands are not counted.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from sessionbrowse.format.json_value import Json
 
 CHARACTERS_PER_TOKEN = 4
 IMAGE_CHARACTERS = 4800
-"""An image of any size counts as this many characters (pi 1.5.2)."""
+"""The number of characters for which an image of any size counts in the estimate (pi 1.5.2)."""
 
 
 def estimate(message: Message | Compaction | BranchSummary, beside: tuple[Block, ...] = ()) -> int:
-    """Return the estimated tokens of a message; `beside` are blocks sent with it (omp's archived images)."""
+    """Return the estimated number of tokens of a message, with the blocks in `beside`, omp's archived images."""
     return -(-(_characters(message) + _in_content(beside)) // CHARACTERS_PER_TOKEN)
 
 
@@ -97,7 +97,8 @@ def _in_json(value: Json) -> int:
         return 0
     try:
         return _units(msgspec.json.encode(value).decode())
-    except (UnicodeEncodeError, OverflowError, RecursionError):  # lone surrogates, huge numbers, deep nesting
+    except (UnicodeEncodeError, OverflowError, RecursionError):
+        # msgspec cannot encode lone surrogates, huge numbers and deep nesting; `json` can encode most of these.
         try:
             return len(json.dumps(value, separators=(",", ":")))
         except RecursionError:
@@ -105,7 +106,7 @@ def _in_json(value: Json) -> int:
 
 
 def _units(text: str | None) -> int:
-    """Return the length in UTF-16 units; `javascript.units` is too slow for megabytes of text."""
+    """Return the length of a text in UTF-16 units; faster than `javascript.units` for megabytes of text."""
     if not text:
         return 0
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -1,4 +1,4 @@
-"""The tokens of a context by part: texts, thinking, calls, results, images, summaries; and its largest items."""
+"""Divide the tokens of a context into parts such as texts, thinking, tool calls and images; find the largest items."""
 
 from __future__ import annotations
 
@@ -49,11 +49,14 @@ _PART_OF_ROLE: dict[str, Part] = {
 }
 
 _READ = "read"
-"""Name of the tool that reads files, the same in all four agents."""
+"""The name of the tool that reads files; it is the same in all four agent programs."""
 
 
 class ContextItem(Struct, frozen=True):
-    """The estimated tokens that one entry spends on one part; `tool` and `file` tell what a result is of."""
+    """The estimated tokens of one entry for one part of the context, such as "thinking" or "results".
+
+    For a tool result, `tool` is the tool's name, and `file` the path of the file that the tool read.
+    """
 
     part: Part
     tokens: int
@@ -64,7 +67,7 @@ class ContextItem(Struct, frozen=True):
 
 
 def context_items(messages: Sequence[ContextMessage]) -> list[ContextItem]:
-    """Return the items of a context in its order; their tokens add up to the estimate for all the messages."""
+    """Return the items of a context in the order of its messages; the sum of their tokens is that of the messages."""
     files = _files_read(messages)
     items: list[ContextItem] = []
     for message in messages:
@@ -83,7 +86,7 @@ def context_items(messages: Sequence[ContextMessage]) -> list[ContextItem]:
 
 
 def tokens_by_part(items: Iterable[ContextItem]) -> dict[Part, int]:
-    """Return the tokens of each part that has any."""
+    """Return the number of tokens of each part of a context, without parts that have no tokens."""
     totals: dict[Part, int] = dict.fromkeys(PARTS, 0)
     for item in items:
         totals[item.part] += item.tokens
@@ -91,12 +94,12 @@ def tokens_by_part(items: Iterable[ContextItem]) -> dict[Part, int]:
 
 
 def largest_items(items: Iterable[ContextItem], limit: int = 20) -> list[ContextItem]:
-    """Return the items that take most of a context, largest first; equal ones in the order of the context."""
+    """Return the `limit` items of a context with the most tokens, largest first; equal ones keep their order."""
     return nlargest(limit, items, key=lambda item: item.tokens)
 
 
 def _files_read(messages: Iterable[ContextMessage]) -> dict[str | None, str]:
-    """Map the id of each call that reads a file to the path as the model wrote it."""
+    """Map the id of each tool call that reads a file to the file's path, as the model wrote the path."""
     files: dict[str | None, str] = {}
     for message in messages:
         for block in message.blocks:
@@ -108,14 +111,14 @@ def _files_read(messages: Iterable[ContextMessage]) -> dict[str | None, str]:
 
 
 def _split(message: ContextMessage) -> list[tuple[Part, int]]:
-    """Share a message's tokens among its blocks, in proportion to the estimate of each block alone."""
+    """Divide the tokens of a message among its content blocks, in proportion to the estimate for each block alone."""
     own: Part = "summary" if message.role in SUMMARY_ROLES else _PART_OF_ROLE.get(message.role, "other")
     if not message.blocks or isinstance(message.message, Compaction | BranchSummary):
         return [(own, message.tokens)]
     is_answer = isinstance(message.message, AssistantMessage)
     weights = [(_part_of(block, own), _alone(block, is_answer)) for block in message.blocks]
     whole = sum([weight for _, weight in weights])
-    # All tokens may come from fields outside of the blocks, such as a command and its output.
+    # The blocks have no tokens if all text is in other fields of the message, such as a command and its output.
     if whole == 0:
         return [(own, message.tokens)]
     if not is_answer and whole < message.tokens:

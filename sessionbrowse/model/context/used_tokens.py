@@ -1,4 +1,4 @@
-"""The size of a context: by the usage in the last answer, and an estimate of what came after it, as in pi."""
+"""Compute the size of a context from the usage of the last answer and an estimate for later messages, as pi does."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ _WITHOUT_USAGE = frozenset({"aborted", "error"})
 
 
 class UsedTokens(Struct, frozen=True):
-    """Tokens of a context: `counted` by the last answer (0 if no answer tells), `estimated` by text after it."""
+    """The size of a context in tokens, as the sum of two numbers.
+
+    `counted` is the usage of the last answer, 0 if no answer has usable numbers. `estimated` is for later messages.
+    """
 
     counted: int
     estimated: int
 
     @property
     def total(self) -> int:
-        """The size of the whole context."""
+        """The size of the whole context in tokens."""
         return self.counted + self.estimated
 
 
 def used_tokens(context: Context) -> UsedTokens:
-    """Return the size of a context.
+    """Return the size of a context in tokens, as pi's `getContextUsage` does.
 
-    The usage of an answer holds all that was sent for it, so only later messages are estimated. Answers that a
-    compaction kept tell the size before it, and answers that were cut short tell nothing (pi's `getContextUsage`).
+    The usage of an answer includes all older messages, so only later messages are estimated. Answers from before the
+    compaction are not used, because their usage includes the replaced history. Aborted and failed answers are not used.
     """
     messages = context.messages
     compacted = max((m.index or 0 for m in messages if isinstance(m.message, Compaction)), default=-1)

@@ -1,1 +1,1 @@
-"""The model of lists of sessions: summaries, families, age groups, pi's picker, search in titles."""
+"""The data and rules of session lists: summaries, families, status, pi's session picker, search in titles."""

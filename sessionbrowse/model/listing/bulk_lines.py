@@ -1,6 +1,6 @@
-"""Decode ordinary lines in blocks, and collect the facts that a list of sessions needs.
+"""Decode many ordinary lines at once (messages of the usual form), and collect facts for a list of sessions.
 
-A Python statement for each line would cost more than decoding the line, so all functions here take whole blocks.
+One Python statement per line would cost more time than decoding the line, so all functions take blocks of lines.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from sessionbrowse.format.ordinary_line import OrdinaryUsage, beyond_ascii, deco
 from sessionbrowse.text import is_time, parse_time
 
 OTHER, USER, ANSWER, RESULT = range(4)
-"""The kinds of an ordinary line: no message, a user's message, an answer, a tool result."""
+"""Kinds of lines: not a message, a user message, an assistant message (answer), a tool result."""
 
 
 class DecodedLines(Struct):
-    """Consecutive lines, each with its newline, and their decoded entries.
+    """Consecutive lines of a session file, each with its newline, and their decoded entries.
 
-    `kinds` has one byte for each line: `OTHER`, `USER`, `ANSWER` or `RESULT`. A line that the decoder refused has
-    `REFUSED` as its entry and its position in `refused`; an entry that is no message has None in `messages`.
+    `kinds` has one byte for each line: `OTHER`, `USER`, `ANSWER` or `RESULT`. `messages` has None for an entry that is
+    no message. `refused` are the positions of lines that the fast decoder could not decode; their entry is `REFUSED`.
     """
 
     lines: list[bytes]
@@ -36,13 +36,13 @@ class DecodedLines(Struct):
     refused: list[int]
 
     def part(self, begin: int, end: int) -> DecodedLines:
-        """Return the lines from position `begin` to before `end`; the caller has checked that none was refused."""
+        """Return the lines from position `begin` to before `end`; none of these lines may be a refused line."""
         here = slice(begin, end)
         return DecodedLines(self.lines[here], self.entries[here], self.messages[here], self.kinds[here], [])
 
 
 class Refused:
-    """The placeholder for a line that the decoder refused."""
+    """The placeholder entry for a line that the fast decoder could not decode."""
 
     message = None
 
@@ -51,28 +51,28 @@ REFUSED = Refused()
 
 
 def decode_block(lines: list[bytes], decode: Callable[[bytes], Any]) -> DecodedLines:
-    """Decode a block of lines, and determine the kind of each line."""
+    """Decode a block of lines with the given decoder, and determine the kind of each line (user, answer, …)."""
     entries, refused = decode_each(lines, decode, REFUSED)
     messages = [entry.message for entry in entries]
     return DecodedLines(lines, entries, messages, bytes(map(_KINDS.__getitem__, map(type, messages))), refused)
 
 
 def of_kind(values: Sequence[Any], kinds: bytes, kind: int) -> list[Any]:
-    """Return the items of `values` that belong to lines of this kind; `values` and `kinds` have one item per line."""
+    """Return the items of `values` for the lines of one kind; `values` and `kinds` have one item per line."""
     return list(compress(values, kinds.translate(_IS_KIND[kind])))
 
 
 def messages_only(kinds: bytes) -> bytes:
-    """Return for each line 1 if it is a message, else 0."""
+    """Return one byte per line: 1 if the line is a message, else 0."""
     return kinds.translate(_IS_MESSAGE)
 
 
 def odd_lines(block: DecodedLines, *, cut_at_separators: bool) -> list[int]:
-    """Return the positions of the unusual lines, which the reader must decode in full.
+    """Return the positions of unusual lines, for which fast decoding is not enough.
 
-    These are lines that the decoder refused; lines that are not UTF-8, which the decoder does not notice in values
-    that it skips; results of omp's subagents, whose `details` contain their usage; and, with `cut_at_separators`, lines
-    with U+2028 or U+2029, at which pi's list would cut them.
+    Unusual are lines that the fast decoder refused, and lines that are not valid UTF-8, which it does not notice
+    everywhere. Results of omp's subagents are unusual because their `details` contain token usage. With
+    `cut_at_separators`, lines with U+2028 or U+2029 are unusual too, because pi's list cuts lines at these characters.
     """
     lines = block.lines
     odd = [number for number in beyond_ascii(lines) if _is_odd_text(lines[number], cut_at_separators)]
@@ -84,9 +84,9 @@ def odd_lines(block: DecodedLines, *, cut_at_separators: bool) -> list[int]:
 
 
 def ordinary_runs(block: DecodedLines, *, cut_at_separators: bool) -> Iterator[tuple[int, int, bool]]:
-    """Split a block into runs of ordinary lines and single unusual lines, in order.
+    """Split a block into runs of ordinary lines and single unusual lines (see `odd_lines`), in order.
 
-    Yields for each the position of its first line, the position after its last line, and True if it is ordinary.
+    Yields (position of the first line, position after the last line, True for a run of ordinary lines).
     """
     begin = 0
     for odd in odd_lines(block, cut_at_separators=cut_at_separators):
@@ -109,21 +109,21 @@ def newest_message_ms(block: DecodedLines) -> float:
 
 
 def last_moment(entries: Sequence[Any], messages: Sequence[Any]) -> float:
-    """Return the latest time of the messages in milliseconds, else 0; a missing time is replaced by the entry's."""
+    """Return the latest time of messages in milliseconds, else 0; for a message without time, use its entry's time."""
     own: list[float | None] = [message.timestamp for message in messages]
     try:
         newest: float = max([0, *own])  # type: ignore[type-var, assignment]
         if is_time(newest):
             return newest
     except TypeError:
-        # Some messages have no time of their own: the time of their entry is used instead.
+        # Some messages have no time: for these, the time of the entry is used below.
         pass
     times = [parse_time(entry.timestamp) if time is None else time for time, entry in zip(own, entries, strict=True)]
     return max([0, *[time for time in times if time is not None and is_time(time)]])
 
 
 def tokens_of(used: Sequence[OrdinaryUsage]) -> int:
-    """Return the tokens of all these model calls together, added up as pi does."""
+    """Return the total number of tokens of some model calls, added up in the same way as in pi."""
     sums = [usage.input + usage.output + usage.cacheRead + usage.cacheWrite for usage in used]
     try:
         return sum(map(int, sums))
@@ -132,12 +132,12 @@ def tokens_of(used: Sequence[OrdinaryUsage]) -> int:
 
 
 def add_costs(cost: float, costs: Sequence[float]) -> float:
-    """Add costs to a sum one by one, because another order would change the last bits of the sum."""
+    """Return `cost` plus all `costs`, added one by one, because another order changes the last bits of the sum."""
     return reduce(add, costs, cost)
 
 
 def answers_by_model(block: DecodedLines) -> dict[str, list[int]]:
-    """Map each `provider/model` to the positions of its answers' lines; fast for the usual case of only one model."""
+    """Map each `provider/model` to the positions of the lines with its answers; fastest if there is only one model."""
     answers, numbers = (
         of_kind(block.messages, block.kinds, ANSWER),
         of_kind(range(len(block.kinds)), block.kinds, ANSWER),
@@ -162,7 +162,7 @@ def _is_odd_text(line: bytes, cut_at_separators: bool) -> bool:
 
 
 class _Kinds(dict[type, int]):
-    """Maps the class of a line's message to the kind of the line; the tag of the class is the message's role."""
+    """Maps the class of a decoded message to the kind of its line (`USER`, …); the class's msgspec tag is the role."""
 
     def __missing__(self, struct: type[Struct]) -> int:
         kind = self[struct] = _ROLES.index(struct.__struct_config__.tag)

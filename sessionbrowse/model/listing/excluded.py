@@ -1,4 +1,4 @@
-"""The sessions that the user keeps from agents: by directory, by id or path, by label."""
+"""Sessions that the user hides from agents, chosen by directory, by id or path, or by label."""
 
 from __future__ import annotations
 
@@ -12,36 +12,40 @@ from sessionbrowse.model.listing.summary import Summary
 
 
 class Excludable(Protocol):
-    """A session of a list."""
+    """The properties of a session that decide if it is excluded."""
 
     @property
     def path(self) -> str:
-        """The path of its file."""
+        """The path of the session's file."""
 
     @property
     def id(self) -> str | None:
-        """The id in its header."""
+        """The id in the session's header."""
 
     @property
     def cwd(self) -> str:
-        """Its working directory."""
+        """The session's working directory."""
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The texts of its labels."""
+        """The texts of the session's labels."""
 
 
 class Excluded(Struct, frozen=True, kw_only=True):
-    """Absolute `directories` with all below them, `sessions` by id or absolute path, and `labels` in any case."""
+    """The user's rules for excluding sessions from what agents see.
+
+    `directories` are absolute paths and include all directories below. `sessions` are ids or absolute paths. `labels`
+    are texts, compared without case.
+    """
 
     directories: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
 
     def withheld(self, sessions: Iterable[Excludable], summaries: Callable[[], Iterable[Summary]]) -> set[str]:
-        """Return the paths of excluded sessions, and of the forks and subagents' runs that were made from them.
+        """Return the paths of excluded sessions, and of all forks and subagent sessions made from excluded sessions.
 
-        `summaries` returns the summaries of the same sessions, linked with their parents; it is called only if needed.
+        `summaries` returns the summaries of the same `sessions` with their parents; it is called only if needed.
         """
         withheld = {session.path for session in sessions if self.hides(session)}
         if not withheld and not self.sessions:
@@ -60,11 +64,14 @@ class Excluded(Struct, frozen=True, kw_only=True):
         return withheld
 
     def _names(self, parent: str) -> bool:
-        """Return True if a parent, which a header names by path or id, is excluded by id or path; it may be deleted."""
+        """Return True if a parent session, given as the path or id in a fork's header, is excluded by id or path.
+
+        The parent's file need not exist any more.
+        """
         return any(parent == session or parent.endswith(f"_{session}.jsonl") for session in self.sessions)
 
     def hides(self, session: Excludable) -> bool:
-        """Return True if a session is excluded."""
+        """Return True if a session is excluded by its path, id, directory or labels."""
         return self.hides_parts(session.path, session.id, session.cwd, session.labels)
 
     def hides_parts(self, path: str, session_id: str | None, cwd: str, labels: Iterable[str]) -> bool:

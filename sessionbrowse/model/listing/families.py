@@ -1,7 +1,7 @@
-"""Families of sessions that a list can fold: forks, copies, runs of subagents, one-message stubs.
+"""Group related sessions into families, which a list can fold: forks, copies, subagent sessions, stubs.
 
-The list shows one member of a family, the first that is neither a subagent's run nor a stub; the others are folded
-under it.
+A stub has at most one message. A folded list shows the first member of each family that is neither a subagent session
+nor a stub; the other members are folded under this row.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ STUB_MESSAGES = 1
 
 
 def is_stub(summary: Summary) -> bool:
-    """Tell whether a session is a stub: one message at most, no name, no label, neither a fork nor damaged."""
+    """Return True if a session is a stub: at most one message, no name, no label, neither a fork nor damaged."""
     return (
         summary.message_count <= STUB_MESSAGES
         and not summary.name
@@ -26,10 +26,10 @@ def is_stub(summary: Summary) -> bool:
 
 
 def families(summaries: Sequence[Summary]) -> dict[str, int]:
-    """Return family numbers by session path; sessions of one family have the same number, others are left out.
+    """Map the path of each session that has relatives to the number of its family.
 
-    Members of one family are a fork and its parent, forks of one parent that is gone, a subagent's run and the session
-    that started it, files that begin with the same header, and the stubs of one directory.
+    One family contains a fork and its parent, forks of the same missing parent, a subagent session and the session that
+    started it, files with the same header, and the stubs of one directory.
     """
     number_of_path = {summary.path: number for number, summary in enumerate(summaries)}
     above = list(range(len(summaries)))
@@ -65,9 +65,9 @@ def families(summaries: Sequence[Summary]) -> dict[str, int]:
 
 
 def folded(ordered: Sequence[Summary], family_of: Mapping[str, int]) -> list[tuple[Summary, Sequence[Summary]]]:
-    """Return the sessions to show, each with the other members of its family, in the order of the list.
+    """Return the sessions to show in a folded list, each with the other members of its family, in the given order.
 
-    The first member that is no subagent's run and no stub is shown; the others are folded under it.
+    Each family is shown by its first member that is no subagent session and no stub, else by its first member.
     """
     alone: Sequence[Summary] = ()
     members: dict[int, list[Summary]] = {}

@@ -1,4 +1,4 @@
-"""The tree of a session's entries, as far as a list needs it: number of branches, model at the leaf."""
+"""A reduced tree of a session's entries, from which a list gets the number of branches and the model at the leaf."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from sessionbrowse.model.session.stranded_messages import is_left_behind
 
 
 class Lineage:
-    """The entries of one file by index: ids, parents' ids, and flags for messages.
+    """The tree of one session file: ids, parent ids, and flags for messages, by entry index.
 
-    `models` has, by entry, the model that the entry names and a flag for an explicit choice. `moves` are the entries
-    that mark a deliberate move in the tree, such as branch summaries.
+    `models` maps an entry to the model that it names, and True if the user chose this model explicitly. `moves` are
+    the entries that an agent writes when the user moves to another branch, such as branch summaries.
     """
 
     def __init__(self) -> None:
@@ -26,17 +26,20 @@ class Lineage:
         self._index_by_id: dict[str | None, int] | None = None
 
     def append(self, entry_id: str | None, parent_id: str | None, is_message: bool) -> None:
-        """Add the next entry of the file."""
+        """Add the next entry of the file to the tree."""
         self.ids.append(entry_id)
         self.parents.append(parent_id)
         self.is_message.append(is_message)
 
     def known(self, entry_ids: Collection[str]) -> list[str]:
-        """Return the given ids that occur in the file, without the unknown ones."""
+        """Return those of the given entry ids that exist in the file."""
         return list(filter(self._by_id().__contains__, entry_ids)) if entry_ids else []
 
     def leaf_model(self, *, explicit_first: bool) -> str | None:
-        """Return the nearest model named on the path to the leaf; with `explicit_first` prefer explicit choices."""
+        """Return the model in use at the leaf: the last model named on the path from the root to the leaf.
+
+        With `explicit_first`, a model that the user chose explicitly comes before a model that an answer names.
+        """
         nearest: str | None = None
         index = len(self.ids) - 1
         for _ in range(len(self.ids)):
@@ -51,7 +54,7 @@ class Lineage:
         return nearest
 
     def branches(self) -> int:
-        """Return the number of branches: messages without a message below them, at least 1."""
+        """Return the number of branches, at least 1: the number of messages without another message below."""
         if self.is_chain():
             return 1
         above = bytearray(len(self.ids))
@@ -66,14 +69,17 @@ class Lineage:
         return max(1, sum(1 for index, taken in enumerate(above) if self.is_message[index] and not taken))
 
     def is_left_behind(self) -> bool:
-        """Tell whether the newest message is not on the path to the leaf, which is the last entry."""
+        """Return True if the newest message is not on the active path, which ends at the last entry of the file.
+
+        If the user moved to another branch on purpose, return False.
+        """
         newest = self.is_message.rfind(1)
         if newest < 0:
             return False
         index = len(self.ids) - 1
         passed: set[str | None] = {None}
-        # Most entries after the newest message have the entry before them as parent; this loop follows them without
-        # looking up ids.
+        # The parent of most entries after the newest message is the previous entry; the loop skips these entries
+        # without looking up ids.
         while index > newest and index not in self.moves:
             passed.add(self.ids[index])
             above = self.ids[index - 1]
@@ -83,7 +89,7 @@ class Lineage:
         return index != newest and is_left_behind(newest, index, len(self.ids), self.parent, self.moves.__contains__)
 
     def is_chain(self) -> bool:
-        """Tell whether the parent of every entry is the entry before it; computed once, after the last entry."""
+        """Return True if every entry's parent is the previous entry; the result is cached, so add all entries first."""
         if self._chain is None:
             self._chain = self._found_chain()
         return self._chain
@@ -96,7 +102,7 @@ class Lineage:
         return len(known) == len(ids) and None not in known
 
     def parent(self, index: int) -> int:
-        """Return the number of an entry's parent, -1 if it has none in the file."""
+        """Return the index of an entry's parent, -1 if the file does not contain a parent."""
         if self.is_linear or self.is_chain():
             return index - 1
         parent = self.parents[index]

@@ -1,4 +1,4 @@
-"""The text of a message as the agents' lists of sessions show it."""
+"""Extract the text of a message in the form in which the agents' session lists show it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_FIRST_MESSAGE_BYTES = 64 * 1024
 
 
 def joined_text(raw: bytes) -> str:
-    """Return the text of a message line as the lists show it: text blocks with one blank between them."""
+    """Return the text of the message in a line, as the agents' session lists show it: text blocks joined by blanks."""
     try:
         value = loads(raw)
     except BadJson:
@@ -26,13 +26,16 @@ def joined_text(raw: bytes) -> str:
 
 
 def first_message_of(raw: bytes) -> tuple[str | None, bool]:
-    """Return the text of a message's line, cut to the length that lists show, and True if it was cut."""
+    """Return the text of the message in a line, cut to `MAX_FIRST_MESSAGE_BYTES`, and True if it was cut.
+
+    The text is None if the line has none.
+    """
     text = joined_text(reduce_line(raw) if len(raw) > MAX_LISTED_LINE_BYTES else raw)
     return cut_to_bytes(text) if text else (None, False)
 
 
 def cut_to_bytes(text: str) -> tuple[str, bool]:
-    """Return at most `MAX_FIRST_MESSAGE_BYTES` of a text's beginning, and True if the text is longer."""
+    """Return the beginning of a text, at most `MAX_FIRST_MESSAGE_BYTES` bytes, and True if the text is longer."""
     if len(text) <= MAX_FIRST_MESSAGE_BYTES // 4:
         return text, False
     encoded = text.encode("utf-8", "surrogatepass")

@@ -1,4 +1,4 @@
-"""The query grammar, ranking and sort orders of pi's session picker (pi 1.5.2 `/resume`), for summaries.
+"""Filter and sort summaries by the queries, ranking and sort orders of pi's session picker (`/resume`, pi 1.5.2).
 
 A query is words that must all match, `"phrases"`, or `re:pattern`. Each word is scored by the best field it matches;
 a lower score is better.
@@ -21,12 +21,12 @@ _NAME, _TEXT, _SCATTERED = 0.0, 1_000_000.0, 2_000_000.0
 _BLANKS = re.compile(r"\s+")
 _WORD_STARTS = frozenset(" \t\n\r\f\v-_./:")
 PatternIsIn = Callable[[str, str], bool]
-"""Tells whether a pattern matches anywhere in a text."""
+"""A function (pattern, text) that returns True if the pattern matches anywhere in the text."""
 _SWAPPABLE = re.compile(r"([a-z]+)([0-9]+)|([0-9]+)([a-z]+)")
 
 
 class Query(Struct, frozen=True):
-    """A parsed query: words and phrases that must all match, or one pattern."""
+    """A parsed query of the session picker: words and phrases that must all match, or one regular expression."""
 
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Query(Struct, frozen=True):
 
 
 class Fields(Struct, frozen=True):
-    """The searched fields of a session; each field is matched separately."""
+    """The fields of a session that the picker searches, each separately: name, id, text of messages, directory."""
 
     name: str
     id: str
@@ -48,7 +48,7 @@ class Fields(Struct, frozen=True):
 
 
 def parse_query(text: str) -> Query:
-    """Parse a picker's query.
+    """Parse a query of pi's session picker: words, quoted phrases, or `re:pattern`.
 
     Raises:
         BadPattern: the pattern after `re:` is empty or invalid.
@@ -59,7 +59,7 @@ def parse_query(text: str) -> Query:
         compiled(pattern)
         return Query(pattern=pattern)
     if text.count('"') % 2:
-        # An unbalanced quote is an ordinary character, as it is while the phrase is being typed.
+        # With an odd number of quotes, as while the user types a phrase, quotes are ordinary characters.
         return Query(words=tuple(text.split()))
     words: list[str] = []
     phrases: list[str] = []
@@ -74,9 +74,9 @@ def parse_query(text: str) -> Query:
 
 
 def score(query: Query, fields: Fields, pattern_is_in: PatternIsIn = is_in) -> float | None:
-    """Return the score of the match, lower is better; None if the fields do not match.
+    """Return the score with which a session's fields match a query; lower is better, None means no match.
 
-    `pattern_is_in` tells whether the query's pattern matches in a text.
+    `pattern_is_in` returns True if the query's pattern matches in a text.
     """
     if query.pattern is not None:
         if fields.name and pattern_is_in(query.pattern, fields.name):
@@ -107,15 +107,15 @@ def score(query: Query, fields: Fields, pattern_is_in: PatternIsIn = is_in) -> f
 
 
 def fields_of(summary: Summary, text: str | None = None) -> Fields:
-    """Return the searched fields of a session; without the messages' text, the first message is used."""
+    """Return the searched fields of a session; `text` is the text of its messages (default: only the first message)."""
     return Fields(summary.name or "", summary.id or "", text or summary.first_message or "", summary.cwd)
 
 
 def fuzzy(query: str, text: str) -> float | None:
-    """Return the score of a text that has the query's letters in this order, lower is better; None if it has not.
+    """Return the score of a text that contains all letters of the query in order; lower is better, None means no match.
 
-    The better of two matches counts: the leftmost letters, or the letters in one run; `abc12` is also tried as
-    `12abc`.
+    The score is that of the better match: the leftmost letters, or the letters without gaps. If `abc12` does not match,
+    `12abc` is tried.
     """
     query, text = query.lower(), text.lower()
     found = _fuzzy_both_ways(query, text)
@@ -130,7 +130,7 @@ def scattered(query: str) -> re.Pattern[str]:
     """Return a pattern that matches a text in lower case if, and only if, `fuzzy` returns a score for it."""
     query = query.lower()
     ways = [query, _swapped(query)]
-    # `*+` forbids backtracking, which would be in vain: the skipped text does not contain the letter.
+    # `*+` prevents backtracking, which could find nothing: the skipped text does not contain the next letter.
     return re.compile("|".join(["".join([f"[^{re.escape(a)}]*+{re.escape(a)}" for a in way]) for way in ways if way]))
 
 
@@ -141,7 +141,10 @@ def filtered(
     text_of: Callable[[Summary], str | None] | None = None,
     pattern_is_in: PatternIsIn = is_in,
 ) -> list[Summary]:
-    """Return the matching summaries in the order of `sort`; `recent` and an empty query keep the given order."""
+    """Return the summaries that match a query, sorted by `sort`; without a query, `relevance` means newest first.
+
+    `text_of` returns the text of a session's messages.
+    """
     scores: dict[int, float] = {}
     matching: list[Summary] = []
     for summary in summaries:
@@ -149,14 +152,14 @@ def filtered(
         if found is not None:
             scores[id(summary)] = found
             matching.append(summary)
-    # pi sorts by score also in its threaded view as soon as there is a query.
+    # With a query, pi sorts by score also in its threaded view.
     if not query.is_empty and sort in ("relevance", "threaded"):
         return sorted(matching, key=lambda summary: (scores[id(summary)], -(summary.modified or 0)))
     return ordered(matching, sort)
 
 
 def ordered(summaries: Iterable[Summary], sort: str) -> list[Summary]:
-    """Return the summaries in the order that `sort` names; equal ones keep the given order."""
+    """Return summaries sorted by `sort`: name, size, cost, threaded, or else newest first."""
     match sort:
         case "name":
             return sorted(summaries, key=lambda summary: (not summary.name, summary.title.casefold()))
@@ -171,11 +174,11 @@ def ordered(summaries: Iterable[Summary], sort: str) -> list[Summary]:
 
 
 def threads(summaries: Sequence[Summary]) -> list[tuple[Summary, tuple[bool, ...]]]:
-    """Return the summaries as pi's threaded view: children below their parent, newest activity of a thread first.
+    """Return summaries as in pi's threaded view: forks below their parent session, newest thread first.
 
-    Each summary comes with one flag per level from the top, True if the ancestor at that level is the last of its
-    siblings; the last flag is for the summary itself. Sessions whose parents form a loop, which pi drops, begin
-    threads of their own.
+    Each summary has one flag per tree level, for drawing lines: True if the ancestor at this level is the last of its
+    siblings. The last flag is for the summary itself. If parents form a loop, one session of the loop begins a thread;
+    pi does not show these sessions.
     """
     index_by_path = {summary.path: index for index, summary in enumerate(summaries)}
     parents = [index_by_path.get(summary.parent_path or "", ROOT) for summary in summaries]
@@ -221,7 +224,7 @@ def _literal(value: str, fields: Fields) -> float | None:
 
 
 def _swapped(query: str) -> str:
-    """Return `12abc` for `abc12` and the other way round, "" for other words."""
+    """Return `12abc` for `abc12`, `abc12` for `12abc`, and "" for any other word."""
     parts = _SWAPPABLE.fullmatch(query)
     return "".join(reversed([part for part in parts.groups() if part])) if parts is not None else ""
 
@@ -252,7 +255,10 @@ def _leftmost(query: str, text: str) -> float | None:
 
 
 def _points(places: Iterable[int], text: str) -> float:
-    """Score matched letters: runs and starts of words make a score better, gaps and late positions worse."""
+    """Return the score of letters matched at the given positions, lower is better.
+
+    Consecutive letters and starts of words lower the score; gaps and late positions raise it.
+    """
     points = 0.0
     previous = -1
     run = 0

@@ -1,4 +1,4 @@
-"""Find the sessions that have all typed words, without the scores of `picker.score`, which take longer to compute."""
+"""Filter sessions by typed words as `picker.score` does, but faster, because no scores are computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sessionbrowse.model.listing.summary import Summary
 
 
 class PickerText(Struct, frozen=True, gc=False):
-    """A session with its searched text: all fields, and its name, in lower case; `cwd` unchanged."""
+    """A session with its searched fields in lower case: all fields joined in `text`, and the name; `cwd` unchanged."""
 
     summary: Summary
     text: str
@@ -20,15 +20,15 @@ class PickerText(Struct, frozen=True, gc=False):
 
 
 class PickerTexts:
-    """A cache of the sessions' fields in lower case, kept from one typed letter to the next."""
+    """A cache of sessions' searched fields in lower case, so that they are not computed again for each typed letter."""
 
     def __init__(self) -> None:
         self._held: dict[str, PickerText] = {}
-        # Many sessions share the same few directories.
+        # Maps a directory to its lower-case form: many sessions share few directories, so each is matched only once.
         self._directories: dict[str, str] = {}
 
     def hold(self, summaries: Iterable[Summary]) -> list[PickerText]:
-        """Return the searched text of each session; it is made once and then cached."""
+        """Return the searched text of each session, from the cache if the summary is the same as before."""
         return [self._of(summary) for summary in summaries]
 
     def _of(self, summary: Summary) -> PickerText:
@@ -36,14 +36,14 @@ class PickerTexts:
         if known is not None and known.summary is summary:
             return known
         fields = fields_of(summary)
-        # Words have no blanks or line ends, so no word matches across two fields.
+        # The fields are separated by newlines; words contain none, so no word matches across two fields.
         text = "\n".join((fields.name, fields.id, fields.text, fields.cwd)).lower()
         self._directories[fields.cwd] = fields.cwd.lower()
         held = self._held[summary.path] = PickerText(summary, text, fields.name.lower(), fields.cwd)
         return held
 
     def matching(self, among: list[PickerText], words: tuple[str, ...]) -> list[PickerText]:
-        """Return the sessions that have every word, in their order: exactly those for which `score` returns a score."""
+        """Return the sessions that match every word, in the given order: the same ones that `picker.score` matches."""
         for word in words:
             lowered, is_in = word.lower(), scattered(word).match
             near = {cwd for cwd, directory in self._directories.items() if is_in(directory)}

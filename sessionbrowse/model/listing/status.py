@@ -1,4 +1,4 @@
-"""The status of a session: how its last message leaves the work, judged by omp's rule."""
+"""Compute the status of a session (complete, interrupted, error, …) from its last message, by omp's rule."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ STATUS_BYTES = 32 * 1024
 
 
 def status_at_end(end: bytes) -> SessionStatus | None:
-    """Return the status by the last bytes of a file, at most `STATUS_BYTES`; None if they do not tell.
+    """Return a session's status, given the last bytes of its file (at most `STATUS_BYTES`); None if unknown.
 
-    This is the rule of omp's list (18.2.3): the last whole message in file order counts, on whatever branch it is. The
-    lists of pi, atomic and indusagi have no status; their sessions are judged by the same rule.
+    The rule is that of omp's session list (18.2.3): the last complete message in the file decides, even on an inactive
+    branch. pi, atomic and indusagi show no status in their lists, so omp's rule is used for their sessions too.
     """
     stop = len(end)
     while stop >= 0:
         start = end.rfind(b"\n", 0, stop) + 1
         line = end[start:stop]
         stop = start - 1
-        # omp skips lines that begin otherwise, such as the rest of a line that begins before these bytes.
+        # omp skips lines that do not begin with `{`, such as a first line whose beginning is not among these bytes.
         if not line.startswith(b"{"):
             continue
         try:
@@ -35,11 +35,11 @@ def status_at_end(end: bytes) -> SessionStatus | None:
 
 
 _Said = tuple[Json, Json, bool]
-"""The role and stop reason of a message, and True if it calls tools."""
+"""Three facts of a message: its role, its stop reason, and True if it calls tools."""
 
 
 def _ordinary(message: OrdinaryUser | OrdinaryAnswer | OrdinaryResult | None) -> _Said | None:
-    """Return what an ordinary entry says; this takes half the time of `_odd`."""
+    """Return role, stop reason and tool-call flag of a message from the fast decoder; `_odd` takes twice as long."""
     if message is None:
         return None
     blocks = message.content if isinstance(message, OrdinaryAnswer) and isinstance(message.content, list) else []
@@ -47,7 +47,10 @@ def _ordinary(message: OrdinaryUser | OrdinaryAnswer | OrdinaryResult | None) ->
 
 
 def _odd(line: bytes) -> _Said | None:
-    """Return what a line says, without role if its message is no object; None for lines that hold no message."""
+    """Return role, stop reason and tool-call flag of the message in any line; None if the line contains no message.
+
+    The role is None if the message is no JSON object.
+    """
     try:
         entry = loads(line)
     except BadJson:
@@ -57,7 +60,7 @@ def _odd(line: bytes) -> _Said | None:
     is_said = entry.get("kind") == "entry" and entry.get("schema") == TRANSCRIPT_SCHEMA
     message = entry.get("message") if is_said or entry.get("type") == "message" else None
     if not isinstance(message, dict):
-        # omp asks whether the message is true: in JavaScript an empty list is, while null, 0 and "" are not.
+        # omp tests `if (message)`: in JavaScript an empty list counts as true, but null, 0 and "" count as false.
         return (None, None, False) if message or message == [] else None
     content = message.get("content")
     blocks = content if isinstance(content, list) else []

@@ -1,4 +1,4 @@
-"""The summary of a session, importable without the modules that read sessions."""
+"""The data class for the summary of a session; this module imports none of the modules that read sessions."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Literal
 from msgspec import Struct
 
 SessionStatus = Literal["complete", "interrupted", "aborted", "error", "pending"]
-"""The names in omp's list; for "complete" it shows "done"."""
+"""The status names of omp's session list; omp displays "complete" as "done"."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """The facts of one session for a list; times are milliseconds since 1970, None if unknown.
+    """The facts of one session that a list shows; times are in milliseconds since 1970, None if unknown.
 
-    `modified`, `message_count`, `first_message`, `name` and `hidden` follow the program's own list. `left_behind`: the
-    program resumes without the newest message. `status`: how the last message leaves the work, None if nothing tells.
+    `modified`, `message_count`, `first_message`, `name` and `hidden` are as in the list of the session's agent.
+    `left_behind` is True if the agent resumes the session without its newest message. `status` is None if unknown.
     """
 
     agent: str
@@ -47,17 +47,20 @@ class Summary(Struct, frozen=True, kw_only=True):
 
     @property
     def label_count(self) -> int:
-        """Number of entries that have a label."""
+        """The number of entries that have a label."""
         return len(self.labels)
 
     @property
     def title(self) -> str:
-        """The text of the session's row: its name, else its first message, else "". It is not sanitised."""
+        """The title in lists: the session's name, else its first message, else "". Control characters are included."""
         return self.name or self.first_message or ""
 
 
 class SummaryProgress(Struct, frozen=True, array_like=True):
-    """The state of a `SummaryBuilder`, stored so that it can continue later; the first message's text may be cut."""
+    """The state of a `SummaryBuilder`, which the index stores so that it can continue when the file has grown.
+
+    The first message may be cut.
+    """
 
     messages: int
     name: str | None

@@ -1,4 +1,4 @@
-"""Build the summary of a session in one pass over its file; no entry is kept."""
+"""Build the summary of a session in one pass over its file, without keeping entries in memory."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ from sessionbrowse.model.usage.agent_total import counted
 from sessionbrowse.text import is_time, parse_time
 
 KEPT_FIRST_CHARACTERS = 500
-"""Maximum number of characters of a first message that are stored elsewhere than in the session file."""
-# omp's list reads only this many bytes at a file's beginning, and some at its end.
+"""Maximum number of characters of a first message that the index and caches store; the session file has the rest."""
+# omp's session list reads only this many bytes at the beginning of a file, so later short summaries are not shown.
 OMP_LISTED_HEAD_BYTES = 4096
 SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
-"""U+2028 and U+2029, at which node's readline ends a line."""
+"""The UTF-8 bytes of U+2028 and U+2029, which Node.js's `readline` treats as ends of a line."""
 
 
 class SummaryBuilder:
-    """Collects the `Summary` of one file from its entries. A subclass may override `decode` and `add_ordinary`."""
+    """Builds the `Summary` of one session file from its entries; subclasses may override `decode`, `add_ordinary`."""
 
     decode: Callable[[bytes], Any] = staticmethod(decode_ordinary)
-    """Decodes an ordinary line into a value with the fields of the structs of `ordinary_line`."""
+    """The fast decoder for ordinary lines; it returns an object with the fields of the structs in `ordinary_line`."""
 
     def __init__(self, reader: Reader, *, texts: list[str] | None = None) -> None:
         self._reader = reader
         self._rules = reader.rules
-        # Receives the texts of user and assistant messages in file order: what pi's picker searches.
+        # This list, if any, receives the texts of user and assistant messages in file order; pi's picker searches them.
         self._texts = texts
         self._entries = 0
         self._messages = 0
@@ -63,23 +63,23 @@ class SummaryBuilder:
         self._tokens = 0
         self._cost = 0.0
         self._lineage = Lineage()
-        # By target id: the last label entry of a target counts, and an empty label clears it.
+        # Maps the id of a labelled entry to its label. The last label of an entry counts; an empty label removes it.
         self._labels: dict[str, str] = {}
         self._short_summary: str | None = None
         self._first_at: tuple[int, int] | None = None
 
     @property
     def tree(self) -> Lineage:
-        """The ids and parents of the entries that were read."""
+        """The tree (ids and parents) of the entries read so far."""
         return self._lineage
 
     @property
     def first_at(self) -> tuple[int, int] | None:
-        """Offset and size of the line with the first message, None if there is no message."""
+        """Offset and size in bytes of the line with the session's first message, None without a message."""
         return self._first_at
 
     def progress(self) -> SummaryProgress:
-        """Return the state so far, with which `resume` continues; the caller must also keep the `Columns`."""
+        """Return this builder's state for storing; to `resume`, the caller must also store the `Columns` of entries."""
         return SummaryProgress(
             self._messages,
             self._name,
@@ -93,7 +93,10 @@ class SummaryBuilder:
         )
 
     def resume(self, progress: SummaryProgress, columns: Columns) -> None:
-        """Continue from `progress`, the state after the entries in `columns`; a shortened first message stays so."""
+        """Restore the stored state `progress`, which belongs to the entries in `columns`.
+
+        A first message that was shortened for storing stays shortened.
+        """
         self._entries = len(columns)
         self._messages, self._name = progress.messages, progress.name
         self._first, self._first_of_others = progress.first, progress.first_of_others
@@ -114,7 +117,7 @@ class SummaryBuilder:
                 self._note_mark(index, envelope)
 
     def add(self, record: Record) -> None:
-        """Add the next entry of the file."""
+        """Add the next entry of the session file to the summary."""
         envelope = record.envelope
         index = self._entries
         self._entries += 1
@@ -127,7 +130,7 @@ class SummaryBuilder:
         self._note_model(index, envelope)
         self._note_mark(index, envelope)
         if self._rules.list_splits_at_separators and any(mark in record.raw for mark in SEPARATORS):
-            # pi's list reads with Node's readline, which cuts a line at these characters; pi cannot parse the pieces.
+            # pi's list reads lines with Node's `readline`, which cuts this line at a separator, and ignores the pieces.
             return
         if envelope.type == "session_info":
             self._name = next_name(self._rules, self._name, envelope)
@@ -140,9 +143,9 @@ class SummaryBuilder:
             self._short_summary = _short_summary(record.raw) or self._short_summary
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
-        """Add whole lines, each with its newline; `offset` is the position of the first in the file.
+        """Add complete lines, each with its newline; the first line is at byte `offset` of the file.
 
-        Ordinary lines are decoded fast, many at a time; the reader decodes all remaining lines in full.
+        Ordinary lines are decoded many at a time, which is fast; the reader decodes unusual lines one by one.
         """
         begin = 0
         while begin < len(lines) and not self._takes_ordinary_lines():
@@ -161,7 +164,7 @@ class SummaryBuilder:
                 offset = self._add_line(lines[begin], offset)
 
     def add_ordinary(self, block: DecodedLines, offset: int) -> None:
-        """Add ordinary lines that were decoded; the first one begins at `offset` of the file."""
+        """Add lines that the fast decoder has decoded; the first line is at byte `offset` of the file."""
         if self._first is None and USER in block.kinds:
             self._find_first(block, offset)
         lineage, index, kinds = self._lineage, self._entries, block.kinds
@@ -184,12 +187,12 @@ class SummaryBuilder:
         self._reader.bytes_read, self._reader.torn = offset + sum(map(len, block.lines)), False
 
     def add_block(self, block: LineBlock) -> None:
-        """Add lines that are not ordinary: the reader decodes them in full."""
+        """Add lines that the fast decoder cannot handle; the reader decodes these lines completely."""
         for record in self._reader.read(block):
             self.add(record)
 
     def finish(self, path: str, size: int, mtime_ns: int, status: SessionStatus | None) -> Summary:
-        """Return the summary of the file at `path`; call it after the reader's own `finish`."""
+        """Return the summary of the file at `path`; call this method after the `finish` method of the reader."""
         reader, rules, lineage = self._reader, self._rules, self._lineage
         header = reader.listed_header or reader.header
         lineage.is_linear = reader.generation == 1
@@ -241,7 +244,11 @@ class SummaryBuilder:
         )
 
     def _takes_ordinary_lines(self) -> bool:
-        """Tell whether ordinary lines may be decoded in blocks: after the header and, for omp, the first message."""
+        """Return True if the next lines may be decoded in blocks.
+
+        The header must have been read and, for omp, a first message. Blocks are not possible for format version 1, for
+        transcripts, and if the texts of messages are collected.
+        """
         reader = self._reader
         return (
             self._texts is None
@@ -252,7 +259,7 @@ class SummaryBuilder:
         )
 
     def _find_first(self, block: DecodedLines, offset: int) -> None:
-        """Find the first user message among ordinary lines that begin at `offset`."""
+        """Store the text and position of the first user message with text in a block that begins at byte `offset`."""
         for number in of_kind(range(len(block.kinds)), block.kinds, USER):
             line = block.lines[number]
             text = joined_text(line)
@@ -262,7 +269,7 @@ class SummaryBuilder:
                 return
 
     def _note_other(self, index: int, entry: Any) -> None:
-        """Add an ordinary entry that is not a message."""
+        """Note the model or the move between branches that a decoded entry without message contains."""
         if entry.__class__ is OrdinaryModelChange:
             choice = self._choice(entry.provider, entry.modelId or entry.model, entry.role)
             if choice is not None:
@@ -288,7 +295,8 @@ class SummaryBuilder:
             if moment is None:
                 stamp = envelope.timestamp
                 moment = parse_time(stamp) if isinstance(stamp, str) else stamp
-            # pi ignores an entry's time outside the range of dates; one of a message spoils its `modified`, not ours.
+            # A time outside JavaScript's range of dates is ignored. pi does so only for the time of an entry: with such
+            # a time of a message, pi shows a wrong time of modification.
             if moment is not None and is_time(moment):
                 self._active_ms = max(self._active_ms or 0, moment)
         wanted = (envelope.role == "user" and self._first is None) or (
@@ -312,7 +320,7 @@ class SummaryBuilder:
             self._lineage.models[index] = model
 
     def _model_of(self, about: Envelope | Kind) -> tuple[str, bool] | None:
-        """Return the model that an entry names, and True if the entry is omp's record of a change of the model."""
+        """Return the model that an entry names, and True if the entry is omp's `model_change`; None without a model."""
         if about.type == "model_change":
             return self._choice(about.provider, about.model, about.role)
         is_answer = about.role == "assistant" and about.type == "message" and about.model
@@ -334,15 +342,19 @@ class SummaryBuilder:
 
 
 def milliseconds_of(nanoseconds: int, *, cut: bool) -> int:
-    """Return a file time in milliseconds as JavaScript's `Stats.mtime`: rounded by Node, `cut` off by omp's Bun."""
+    """Return a file time in milliseconds like JavaScript's `Stats.mtime`: rounded as in Node, or with `cut` as in Bun.
+
+    Bun, in which omp runs, cuts off the fraction.
+    """
     if cut:
-        # Bun adds milliseconds as a double, whose rounding lifts the last microsecond of a millisecond to the next one.
+        # Bun computes with floating-point numbers, so the last microsecond of a millisecond is rounded up to the next
+        # millisecond; this expression does the same.
         return int(nanoseconds // 1_000_000_000 * 1000 + nanoseconds % 1_000_000_000 / 1e6)
     return (nanoseconds + 500_000) // 1_000_000
 
 
 def _created(header: Header) -> float | None:
-    """Return the time of the header, which JavaScript's `Date` also takes as a number of milliseconds."""
+    """Return the header's time in milliseconds; like JavaScript's `Date`, accept a date text or a number."""
     moment = header.extra.get("timestamp")
     if isinstance(moment, int | float) and not isinstance(moment, bool):
         return moment if is_time(moment) else None
@@ -350,7 +362,7 @@ def _created(header: Header) -> float | None:
 
 
 def _slot_title(reader: Reader) -> str | None:
-    """Return the title that omp's list shows: the slot's title, or the header's title if there is no slot."""
+    """Return the title that omp's list shows: that of the title slot at the file's start, else that of the header."""
     if reader.slot is not None:
         return reader.slot.title if trim(reader.slot.title or "") else None
     header = reader.listed_header or reader.header
@@ -358,7 +370,7 @@ def _slot_title(reader: Reader) -> str | None:
 
 
 def _short_summary(raw: bytes) -> str | None:
-    """Return a compaction's short summary, which omp's list shows for a session without a title."""
+    """Return the short summary in a compaction's line, which omp's list shows for a session without a title."""
     try:
         value = loads(raw)
     except BadJson:

@@ -1,6 +1,6 @@
-"""Search the titles of many sessions, with typing mistakes allowed; titles are prepared once for all typed letters.
+"""Search the titles of many sessions, allowing typing mistakes; titles are prepared once for all typed letters.
 
-A title is the session's name, or the beginning of its first message. This module reads no disk and no index.
+A title is a session's name, or the beginning of its first message. This module reads no disk and no index.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ TITLE_CHARACTERS = 200
 
 
 class Titles:
-    """Searches the names of sessions for words, and their titles for words that nearly match.
+    """Searches the names of sessions for exact words, and their titles for words with typing mistakes.
 
-    `first_messages` returns first messages by path; it is called for sessions whose summary has none.
+    `first_messages` returns the first messages by path for sessions whose summaries were loaded without them.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Titles:
         return summary.name or (self._first_message(summary) or "")[:TITLE_CHARACTERS]
 
     def named(self, query: SearchQuery) -> Iterator[tuple[Summary, list[MatchSpan]]]:
-        """Yield the sessions whose name has the query's words, in the given order, with the positions of the words."""
+        """Yield the sessions whose name contains all words of the query, each with the positions of these words."""
         if self._names is None:
             self._names = [(each, literal(each.name)) for each in self._summaries if each.name]
         wanted = (*query.words, *query.phrases)
@@ -49,7 +49,10 @@ class Titles:
                     yield summary, spans
 
     def having(self, pieces: Sequence[str]) -> set[str]:
-        """Return the paths of the sessions with one of some folded pieces in their id, name, labels or directory."""
+        """Return the paths of the sessions whose id, name, labels or directory contain one of the given strings.
+
+        The strings are in lower case without diacritics.
+        """
         text, begins = self._about
         places: set[int] = set()
         for piece in pieces:
@@ -63,9 +66,9 @@ class Titles:
         return found.union([each.path for each in self._summaries if each.cwd in near]) if near else found
 
     def near(self, query: SearchQuery, cancelled: Callable[[], bool]) -> Iterator[Summary]:
-        """Yield the sessions whose title nearly, but not exactly, matches every word.
+        """Yield the sessions whose title matches every word of the query only if typing mistakes are allowed.
 
-        One letter may be wrong in words of five letters or more, two in words of nine or more.
+        One letter may be wrong in a word of five to eight letters, two letters in a longer word.
         """
         if query.phrases or query.pattern is not None or not query.words:
             return
@@ -83,7 +86,11 @@ class Titles:
 
     @cached_property
     def _about(self) -> tuple[str, list[int]]:
-        """The folded ids, names and labels of all sessions as one text, and where those of each begin; then the end."""
+        """The ids, names and labels of all sessions as one text, and the offset at which each session begins.
+
+        The text is in lower case without diacritics.
+        The last offset is the end of the text.
+        """
         texts = ["\n".join((each.id or "", each.name or "", *each.labels)) for each in self._summaries]
         folded = [each.lower() if each.isascii() else literal(each) for each in texts]
         return "\0".join(folded), list(accumulate([len(each) + 1 for each in folded], initial=0))
@@ -101,7 +108,7 @@ class Titles:
         return {
             other
             for other, others in self._letters.items()
-            # A word that lacks more letters than may be wrong cannot match.
+            # These two fast checks exclude words that lack more letters than the allowed number of mistakes.
             if len(other) >= least and (letters & ~others).bit_count() <= allowed
             if not cancelled() and is_near(word, other)
         }
@@ -115,11 +122,11 @@ class Titles:
 
 
 def is_near(word: str, other: str) -> bool:
-    """Tell whether a title's word, or its beginning, equals the typed word except for the allowed mistakes."""
+    """Return True if `other`, a word of a title, or its beginning equals the typed `word` but for allowed mistakes."""
     if other.startswith(word):
         return True
     allowed = _allowed(word)
-    # The typed word may be only the beginning of the title's word.
+    # The user may have typed only the beginning of the title's word, so its beginnings are compared.
     heads = {other[:length] for length in range(len(word) - allowed, len(word) + allowed + 1)}
     return allowed > 0 and any(_distance(word, head) <= allowed for head in heads)
 
@@ -129,7 +136,7 @@ def _allowed(word: str) -> int:
 
 
 def _letters_of(word: str) -> int:
-    """Return a number with one bit for each letter of a word; some letters share a bit."""
+    """Return a bit set of the letters in a word, for a fast comparison; some letters share a bit."""
     bits = 0
     for letter in word:
         bits |= 1 << (ord(letter) % 61)
@@ -137,7 +144,7 @@ def _letters_of(word: str) -> int:
 
 
 def _distance(one: str, two: str) -> int:
-    """Return the number of letters to insert, delete, replace, or swap with the next letter (Damerau)."""
+    """Return the Damerau-Levenshtein distance of two words: inserted, deleted, replaced or swapped letters."""
     before: list[int] = []
     above = list(range(len(two) + 1))
     for row, letter in enumerate(one, 1):

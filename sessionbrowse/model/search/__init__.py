@@ -1,1 +1,1 @@
-"""The grammar of searches, and matching texts with words and patterns."""
+"""Parse search queries, match texts with words and patterns, and compute relevance; no disk access."""

@@ -11,7 +11,10 @@ from sessionbrowse.text import parse_time
 
 
 class EntryFacts(Struct, frozen=True):
-    """The facts of an entry that a search checks. `model` is `provider/model` in lower case, empty if there is none."""
+    """The facts of an entry that a search checks against a query: text, role, time, model, names of tools.
+
+    `model` is `provider/model` in lower case, empty if the entry has none.
+    """
 
     text: str
     role: str
@@ -21,7 +24,10 @@ class EntryFacts(Struct, frozen=True):
 
 
 def facts_of(raw: bytes, *, tools: bool) -> EntryFacts | None:
-    """Return the facts of an entry's line, None if it is not a JSON object; `tools` adds tool calls and results."""
+    """Return the facts of the entry in the line `raw`, None if the line is not a JSON object.
+
+    With `tools`, the text includes tool calls and results.
+    """
     try:
         value: Json = loads(raw)
     except BadJson:
@@ -39,7 +45,7 @@ def facts_of(raw: bytes, *, tools: bool) -> EntryFacts | None:
 
 
 def fits_facts(query: SearchQuery, facts: EntryFacts) -> bool:
-    """Tell whether role, tools, model and time of an entry fit the filters of a query."""
+    """Return True if role, tools, model and time of an entry fit the filters of a query."""
     if query.roles and not any(facts.role.lower().startswith(wanted) for wanted in query.roles):
         return False
     if query.tools and not any(name.lower() in query.tools for name in facts.tool_names):
@@ -77,7 +83,10 @@ def _time(value: dict[str, Json], message: dict[str, Json]) -> float | None:
 
 
 def is_in_time(query: SearchQuery, moment: float | None) -> bool:
-    """Tell whether a moment, in milliseconds since 1970, fits `after:` and `before:`; None fits neither."""
+    """Return True if a time in milliseconds since 1970 fits the query's `after:` and `before:` filters.
+
+    The time None (unknown) fits only a query without these filters.
+    """
     if query.after_ms is None and query.before_ms is None:
         return True
     if moment is None:

@@ -1,4 +1,4 @@
-"""The searched text of an entry: messages and summaries, and on request tool calls and results."""
+"""Extract the searched text of an entry: messages and summaries, and optionally tool calls and results."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ ROLES = (
     *("user", "assistant", "toolResult", "bashExecution", "pythonExecution", "developer", "custom", "hookMessage"),
     *("custom_message", *_SAYING_TYPES),
 )
-"""The roles of messages, and the types of other entries, that have searched text."""
+"""The roles of messages, and the types of other entries, whose text a search looks through."""
 SUMMARIES = tuple(_SAYING_TYPES)
-"""The entry types whose text is a summary."""
+"""The types of entries that contain a summary instead of a message."""
 
 
 def may_have_text(kind: str, raw: bytes) -> bool:
-    """Tell, without decoding the line `raw`, whether its entry of type `kind` may contain searched text."""
+    """Return False if an entry of type `kind` has no text to search; the line `raw` is not decoded for this check."""
     return kind in _SAYING_TYPES or kind == "custom_message" or b'"message"' in raw or b"\\u" in raw
 
 
 def message_text(value: Json) -> str:
-    """Return the text of messages, summaries and user commands in a decoded line."""
+    """Return the text of a decoded entry: its message, its summary, or the command that the user ran; else ""."""
     if not isinstance(value, dict):
         return ""
     kind = value.get("type")
@@ -45,7 +45,7 @@ def message_text(value: Json) -> str:
 
 
 def tool_text(value: Json) -> str:
-    """Return the text of tool calls, tool results and command output in a decoded line."""
+    """Return the text of tool calls, a tool result or command output in a decoded entry; else ""."""
     message = value.get("message") if isinstance(value, dict) else None
     if not isinstance(message, dict):
         return ""

@@ -1,8 +1,8 @@
-"""Regular expressions that users type (`re:pattern`): compile one, and find it in texts.
+"""Compile the regular expressions that users type (`re:pattern`), and find their matches in texts.
 
-Searching for a pattern such as `(a+)+x` may never end, and `re` lets no other thread run meanwhile. So only programs
-that the user can end with Ctrl+C call these functions directly; others use the pattern worker, which calls them in
-another process.
+A search for a pattern such as `(a+)+x` may never end, and Python's `re` blocks all other threads meanwhile. So only
+programs that the user can stop with Ctrl+C call these functions directly; others, such as the browser, let a separate
+process call them (the pattern worker).
 """
 
 from __future__ import annotations
@@ -18,25 +18,28 @@ MatchSpan = tuple[int, int]
 """The start and the end of a match in a text."""
 
 FindFirst = Callable[[str, Sequence[str], Callable[[], bool]], Sequence[MatchSpan | None]]
-"""Returns the first match of a pattern in each text; its last argument tells when the search is cancelled."""
+"""A function (pattern, texts, cancelled) that returns the first match of the pattern in each text, None without one.
+
+The search may stop early when `cancelled` returns True.
+"""
 
 
 class BadPattern(SessionBrowseError):
-    """The error for a pattern that is empty or no regular expression."""
+    """Error: a pattern is empty, or not a valid regular expression."""
 
 
 @lru_cache(maxsize=4)
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern that ignores case.
+    """Compile a regular expression that ignores case.
 
     Raises:
-        BadPattern: it is empty, or no regular expression.
+        BadPattern: the pattern is empty, or not a valid regular expression.
     """
     if not pattern:
-        raise BadPattern("Type a pattern behind re:")
+        raise BadPattern("Type a pattern after re:")
     try:
         with warnings.catch_warnings():
-            # Python warns of syntax that a later version may read in another way; users cannot act on that.
+            # Python warns about syntax that later versions may interpret differently; such a warning helps no user.
             warnings.simplefilter("ignore")
             return re.compile(pattern, re.IGNORECASE)
     except (re.error, RecursionError, OverflowError) as error:
@@ -44,7 +47,7 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 def is_in(pattern: str, text: str) -> bool:
-    """Tell whether a valid pattern matches anywhere in a text."""
+    """Return True if a valid pattern matches anywhere in a text."""
     return compiled(pattern).search(text) is not None
 
 

@@ -24,21 +24,21 @@ MAX_QUERY_CHARACTERS = 4000
 
 
 class BadSearch(SessionBrowseError):
-    """The error for an invalid query; its text says what is wrong."""
+    """Error: a search query is invalid; the error's text explains the mistake to the user."""
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True):
-    """A parsed query. Words and phrases have lower case and no diacritics.
+    """A parsed search query. Its words and phrases are in lower case, without diacritics.
 
-    A matching entry fits at least one value of every filter.
+    If a filter has several values, an entry needs to match only one of the values.
     """
 
     words: tuple[str, ...] = ()
     phrases: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
-    """The phrases that were typed without quotes: runs of CJK characters."""
+    """The phrases that the user typed without quotes: sequences of CJK characters."""
     compounds: tuple[tuple[str, ...], ...] = ()
-    """The parts of identifiers such as `fooBar`, `foo_bar` and `foo.bar`, also found in the other spellings."""
+    """The parts (`foo`, `bar`) of identifiers such as `fooBar`, to find also the spellings `foo_bar` and `foo.bar`."""
     pattern: str | None = None
     agents: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
         return bool(self.labels or self.roles or self.tools or self.models or self.states)
 
     def tokens(self) -> list[tuple[str, bool]]:
-        """Return the words that a matching text must have, each with True if the beginning of a word is enough."""
+        """Return the words that a matching text must contain, each with True if it may be the beginning of a word."""
         found = [(word, not is_cjk(word)) for word in self.words]
         for phrase in self.phrases:
             words = words_of(phrase)
@@ -79,9 +79,9 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
 
 def may_be_in(query: SearchQuery, line: bytes) -> bool:
-    """Tell whether a line of a session file may contain the query's words, without decoding it.
+    """Return False if a line of a session file cannot contain all words of the query; the line is not decoded.
 
-    The words are searched in the bytes of the line; lines with escapes or with bytes beyond ASCII always pass.
+    The check searches the bytes of the line; it always returns True for a line with escapes or non-ASCII bytes.
     """
     if not line.isascii() or b"\\u" in line:
         return True
@@ -105,7 +105,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
     pattern: str | None = None
     filters: dict[str, list[str]] = {key: [] for key in _FILTERS}
     if text.count('"') % 2:
-        # A phrase that is still being typed has no closing quote; until then its words are searched.
+        # A phrase has no closing quote while the user types it; until it has one, its words are searched.
         text = text.replace('"', " ")
     for found in _TERM.finditer(text):
         if found["pattern"] is not None:
@@ -121,7 +121,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
                 marks += _phrase(found[0])
             compounds += _compound(found[0])
     if not (words or phrases or runs or pattern):
-        # An emoji is searched if there is nothing else.
+        # Symbols such as an emoji are no words; they are searched only if the query has no words, phrases or pattern.
         phrases += marks
     phrases += runs
     return SearchQuery(
@@ -144,7 +144,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
 
 
 def parse_question(text: str) -> SearchQuery:
-    """Parse a query as `parse_search` does, and refuse one that could match nothing, such as `?`.
+    """Parse a query as `parse_search` does, but refuse a query without any search word or filter, such as `?`.
 
     Raises:
         BadSearch: a pattern, date or filter is not valid, or there is neither text nor filter.
@@ -158,7 +158,7 @@ def parse_question(text: str) -> SearchQuery:
 def word_spans(query: SearchQuery, text: str, folded: str | None = None) -> list[MatchSpan] | None:
     """Return the first matches of a query's words and phrases in a text; None if one of them does not match.
 
-    The query's pattern is ignored. `folded` is `literal(text)`, if the caller has it already.
+    The query's regular expression is ignored. `folded` is `literal(text)`, if the caller has computed it already.
     """
     if not query.words and not query.phrases:
         return []
@@ -173,7 +173,7 @@ def word_spans(query: SearchQuery, text: str, folded: str | None = None) -> list
 
 
 def has_words(query: SearchQuery, text: str) -> bool:
-    """Tell whether all words and phrases of a query match in a text; the pattern is not matched."""
+    """Return True if a text contains all words and phrases of a query; the query's regular expression is ignored."""
     if not query.words and not query.phrases:
         return True
     folded = literal(text)
@@ -181,13 +181,13 @@ def has_words(query: SearchQuery, text: str) -> bool:
 
 
 def is_as_typed(query: SearchQuery, text: str) -> bool:
-    """Tell whether all words and phrases of a query stand in a text as whole words."""
+    """Return True if a text contains all words and phrases of a query as whole words."""
     folded = literal(text)
     return all(find_whole(wanted, folded) >= 0 for wanted in (*query.words, *query.phrases))
 
 
 def snippet(text: str, spans: list[MatchSpan]) -> tuple[str, tuple[MatchSpan, ...]]:
-    """Return one line of text around the first match, and the matches in that line."""
+    """Return a part of a text around the first match, as one line, and the positions of the matches in this line."""
     first = spans[0][0] if spans else 0
     begin = max(0, first - SNIPPET_BEFORE)
     end = min(len(text), max(first, spans[0][1] if spans else 0) + SNIPPET_AFTER)
@@ -219,12 +219,15 @@ _HOURS = {"h": 1, "d": 24, "w": 168, "m": 30 * 24, "y": 365 * 24}
 
 
 def _folded(values: list[str]) -> tuple[str, ...]:
-    """Return the values of a filter in lower case without diacritics, leaving out values that are then empty."""
+    """Return the values of a filter in lower case without diacritics; values that become empty are left out."""
     return tuple([folded for value in values if (folded := literal(value))])
 
 
 def _add_term(term: str, words: list[str], runs: list[str]) -> bool:
-    """Add the words of an unquoted term, and the runs of CJK characters in it; tell whether it has any."""
+    """Add the words of an unquoted term to `words`, and its sequences of CJK characters to `runs`.
+
+    Return False if the term contains no word, such as an emoji.
+    """
     run = ""
     found = words_of(term)
     for word in found:
@@ -241,7 +244,7 @@ def _add_term(term: str, words: list[str], runs: list[str]) -> bool:
 
 
 def _compound(term: str) -> list[tuple[str, ...]]:
-    """Return the parts of an identifier, if the term is one."""
+    """Return a list with the parts of an identifier (`foo`, `bar` for `fooBar`), empty for any other term."""
     if not _IDENTIFIER.fullmatch(term):
         return []
     parts = tuple([part.lower() for part in _PART.findall(term)])
@@ -273,7 +276,7 @@ def _unknown(key: str, value: str, known: tuple[str, ...]) -> BadSearch:
 
 
 def _roles(value: str) -> tuple[str, ...]:
-    """Return the beginnings of roles, in lower case, that the value of a `role:` filter stands for."""
+    """Return prefixes of roles and entry types, in lower case, that match the value of a `role:` filter."""
     from sessionbrowse.model.search.entry_text import ROLES, SUMMARIES
 
     wanted = value.lower()
@@ -285,7 +288,10 @@ def _roles(value: str) -> tuple[str, ...]:
 
 
 def _moment(key: str, value: str, now: datetime | None) -> float:
-    """Return a moment in milliseconds since 1970: a date's beginning in UTC, or `7d` ago (h, d, w, m, y)."""
+    """Return the time that a date filter names, in milliseconds since 1970.
+
+    The value is a date, which means its beginning in UTC, or a time span before `now` such as `7d` (h, d, w, m, y).
+    """
     relative = _RELATIVE.fullmatch(value.lower())
     try:
         if relative is not None:

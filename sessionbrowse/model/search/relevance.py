@@ -1,4 +1,4 @@
-"""Relevance of an entry: how often, how close together and in which forms the terms of a query stand in its text."""
+"""Compute the relevance of an entry for a query, from the number, closeness and word forms of the terms in its text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sessionbrowse.model.search.words import (
 )
 
 MAX_PLACES = 40
-"""Maximum number of places of one term that count in one entry."""
+"""Maximum number of occurrences of one term that are counted in one entry."""
 SNIPPET_CHARACTERS = 160
 _MAX_WORD = 100
 _USUAL_CHARACTERS = 800
@@ -34,14 +34,14 @@ _CLOSENESS = 0.4
 _ROLE_FACTORS = {"user": 1.3, "name": 1.4, "label": 1.4, "toolResult": 0.6}
 
 Place = tuple[int, int, int, float]
-"""A place in a folded text: begin, end, the number of the term, and the weight of the word's form."""
+"""An occurrence of a query's term in a text: begin, end, the term's number, and a weight for the word form."""
 
 
 class Term(Struct, frozen=True):
-    """A word, phrase or pair of CJK characters of a query.
+    """One term of a query: a word, a phrase, or a pair of CJK characters.
 
-    `instead` are the words taken for a misspelt one, `spellings` other forms of an identifier that are one word, and
-    `parts` the words of which it consists where it is written in several. `run` are the CJK characters around a pair.
+    `instead` are corrections of a misspelt word. For an identifier such as `fooBar`, `spellings` are other ways to
+    write it as one word (`foo_bar`), and `parts` are its words. `run` is the CJK sequence to which a pair belongs.
     """
 
     text: str
@@ -53,12 +53,15 @@ class Term(Struct, frozen=True):
     run: str = ""
 
     def tokens(self) -> tuple[str, ...]:
-        """Return the words that a text with this term has."""
+        """Return the words of which the term consists."""
         return (self.text,) if self.is_word else tuple(words_of(self.text))
 
 
 class Evidence(Struct, frozen=True):
-    """The places of a query's terms in one entry, and the best weight of each term (0: not found)."""
+    """The occurrences (`places`) of a query's terms in one entry, and the number and best weight of each term.
+
+    A term that does not occur has the weight 0. `length` is the number of characters of the entry's text.
+    """
 
     weights: tuple[float, ...]
     counts: tuple[int, ...]
@@ -68,7 +71,7 @@ class Evidence(Struct, frozen=True):
 
 
 def terms_of(query: SearchQuery) -> list[Term]:
-    """Return the terms of a query: words, quoted phrases, and the pairs of characters in runs of CJK."""
+    """Return the terms of a query: words, quoted phrases, and each pair of adjacent characters in CJK sequences."""
     found = [_word_term(word, query) for word in query.words]
     for phrase in query.phrases:
         if phrase in query.runs:
@@ -79,21 +82,24 @@ def terms_of(query: SearchQuery) -> list[Term]:
 
 
 def keys_of(terms: Sequence[Term]) -> list[str]:
-    """Return beginnings of words, one of which is in every text that has a term."""
+    """Return search keys for terms: a text that contains none of these strings contains none of the terms."""
     return list(dict.fromkeys(key for term in terms for key in _keys(term)))
 
 
 def may_have_keys(keys: Sequence[bytes], line: bytes) -> bool:
-    """Tell whether a line of a session file may contain a term, without decoding it; `keys` are those of the terms."""
+    """Return False if a line of a session file contains no term; `keys` are the encoded `keys_of` the terms.
+
+    The line is not decoded; True is returned for every line with escapes or non-ASCII bytes.
+    """
     if not line.isascii() or b"\\u" in line:
         return True
     lowered = line.lower()
-    # A generator would take as long as the search in an ordinary line.
+    # `map` is used because a generator would take as long as the search itself in a line of usual length.
     return any(map(lowered.__contains__, keys))
 
 
 def evidence_in(terms: Sequence[Term], text: str, role: str) -> Evidence | None:
-    """Return where terms stand in a text; None if none does, or a required one does not."""
+    """Return the occurrences of terms in a text; None if there are none, or if a required term is missing."""
     folded = literal(text)
     places: list[Place] = []
     weights, counts = [0.0] * len(terms), [0] * len(terms)
@@ -111,7 +117,10 @@ def evidence_in(terms: Sequence[Term], text: str, role: str) -> Evidence | None:
 
 
 def score_of(evidence: Evidence, rarities: Sequence[float]) -> float:
-    """Return the relevance of an entry: BM25 of its terms, more if they stand close together or the user wrote it."""
+    """Return the relevance of an entry: BM25 of the terms, raised if the terms are close together or the user wrote it.
+
+    `rarities` has one number for each term, higher for rarer terms.
+    """
     norm = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * evidence.length / _USUAL_CHARACTERS)
     score = sum(
         rarity * weight * count * (_SATURATION + 1) / (count + norm)
@@ -140,7 +149,7 @@ def _word_term(word: str, query: SearchQuery) -> Term:
 
 
 def snippet_of(text: str, evidence: Evidence, rarities: Sequence[float]) -> tuple[str, tuple[MatchSpan, ...]]:
-    """Return one line of the text where most of the terms stand close together, and the places of terms in it."""
+    """Return the part of a text with the most important terms, as one line, and the positions of terms in this line."""
     places = evidence.places
     best, best_worth = (0, 0), -1.0
     last = 0
@@ -163,7 +172,7 @@ def snippet_of(text: str, evidence: Evidence, rarities: Sequence[float]) -> tupl
     known = dict(zip(wanted, original_offsets(text, wanted), strict=True)) if text else {}
     at = known.get(begin, 0)
     if at > 0:
-        # The cut goes to the next blank, so that no word is cut.
+        # The snippet begins after the next blank, so that it does not begin inside a word.
         blank = text.find(" ", at, known[folded_spans[0][0]] + 1 if folded_spans else at)
         at = blank + 1 if blank >= 0 else at
     until = min(len(text), at + SNIPPET_CHARACTERS + 20)
@@ -176,7 +185,7 @@ def snippet_of(text: str, evidence: Evidence, rarities: Sequence[float]) -> tupl
 
 def _keys(term: Term) -> list[str]:
     if not term.is_word:
-        # JSON may escape these marks.
+        # The term is split at characters that JSON may escape, so that its key is found in an undecoded line.
         pieces = words_of(term.text) or re.split(r'[\s"\\/]+', term.text)
         return [max(pieces, key=len)]
     return [key_of(word) for word in (term.text, *term.instead, *term.spellings, *term.parts[:1])]
@@ -203,7 +212,7 @@ def _words(term: Term, folded: str) -> list[tuple[int, int, float]]:
         for match in _in_parts(term.parts).finditer(folded):
             found.setdefault(match.span(), STEM)
     if len(found) >= MAX_PLACES and EXACT not in found.values():
-        # The places that count may have ended before the first whole word.
+        # The search stops after `MAX_PLACES` occurrences, perhaps before the first exact one, which has most weight.
         at = find_whole(term.text, folded)
         if at >= 0:
             found[at, at + len(term.text)] = EXACT
@@ -220,7 +229,7 @@ def _spelt(spelling: str, word: str) -> float:
 
 @lru_cache(maxsize=64)
 def _in_parts(parts: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern for the parts of an identifier as words of their own, with one mark or blank between them."""
+    """Return a pattern that matches the parts of an identifier as separate words, such as `foo.bar` and `foo bar`."""
     return re.compile(r"(?<!\w)" + r"[\W_]".join(parts) + r"(?!\w)")
 
 
@@ -239,7 +248,10 @@ def _phrases(term: Term, folded: str) -> list[tuple[int, int, float]]:
 
 
 def _word_at(folded: str, begin: int, end: int, length: int) -> tuple[int, int]:
-    """Return the begin and the end of the word around a part of it; `length` is that of the word searched for."""
+    """Return the begin and the end of the word in `folded` that contains the span from `begin` to `end`.
+
+    A very long word is cut; `length` is the length of the word that the user searches.
+    """
     least, most = begin - _MAX_WORD - length, end + _MAX_WORD + length
     while begin > max(0, least) and is_letter(folded[begin - 1]):
         begin -= 1
@@ -249,7 +261,7 @@ def _word_at(folded: str, begin: int, end: int, length: int) -> tuple[int, int]:
 
 
 def _closest(places: Sequence[Place], terms: int) -> int:
-    """Return the length of the shortest part that has a place of each of the found terms."""
+    """Return the length of the shortest part of a text that contains all found terms; `terms` is their number."""
     inside: dict[int, int] = {}
     best, first = 1 << 30, 0
     for place in places:

@@ -1,7 +1,7 @@
 """Search the entries of one session, tool calls and results included.
 
-An entry matches if its text contains every word. The agents' own tree searches only search the beginning of a text;
-their hits are found here too. Bytes are searched first, so that only likely lines are decoded.
+An entry matches if its text contains every word. The tree searches of the agents themselves cover only the beginning of
+a text; this search also finds all of their hits. Bytes are searched first, so that only likely lines are decoded.
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ from sessionbrowse.model.tree.row_text import search_text_of
 
 _ESCAPED = re.compile(r'["\\/\x00-\x1f]')
 _ODD = (rb"\u", "\u0130".encode(), "\u212a".encode())
-"""Bytes that can match ASCII words in another form: escapes, and İ and the kelvin sign, which fold to i and k."""
+"""Byte sequences that may mean an ASCII letter: JSON escapes, and İ and the kelvin sign, which fold to i and k."""
 
 
 def search_session(
     session: Session, query: str, among: Sequence[int], cancelled: Callable[[], bool] = lambda: False
 ) -> Iterator[tuple[int, list[int]]]:
-    """Search the entries `among`, in file order; after each block yield how many were searched, and the new hits.
+    """Search the entries whose indexes are in `among`, in file order.
+
+    After each block of entries, yield the number of entries searched so far, and the indexes of the block's hits.
 
     Raises:
-        Unreadable: the file is gone or cannot be read.
+        Unreadable: the session file is gone or cannot be read.
     """
     tokens = words(query.lower())
     if not tokens:
@@ -39,7 +41,8 @@ def search_session(
         if cancelled():
             return
         searched += len(run)
-        # omp's own search also matches a word by some of its letters, which a search of bytes cannot find.
+        # omp's own tree search also finds texts that contain only some letters of a word, and a search of bytes would
+        # miss these, so all entries are decoded.
         likely = run if is_own is not None or None in needles else _likely(session, run, block, needles)
         found = []
         for index, fields in session.fields_of_many(likely) if likely else ():
@@ -51,18 +54,19 @@ def search_session(
 
 
 def _needle(token: str) -> bytes | None:
-    """Return bytes that every line with the word must contain; None if there are none."""
-    # JSON may escape the characters between these parts in several ways.
+    """Return the longest part of a word that JSON writes without escapes, as bytes; None if there is none."""
+    # The word is split at characters that JSON may escape in several ways.
     longest = max(_ESCAPED.split(token), key=len)
     return longest.encode("utf-8", "surrogatepass") or None
 
 
 def _likely(session: Session, run: Sequence[int], block: bytes, needles: Sequence[bytes | None]) -> list[int]:
-    """Return the entries of a block whose bytes may contain all needles."""
+    """Return the entries of a block whose lines must be decoded, because they may contain all words (`needles`)."""
     wanted = sorted([needle for needle in needles if needle is not None], key=len, reverse=True)
     begins = [session.offsets[index] - session.offsets[run[0]] for index in run]
     likely = set(_holding(block.lower(), wanted, begins, run))
-    # A search of bytes misses escaped characters, and the case of letters beyond ASCII: such lines must be decoded.
+    # A search of bytes misses escaped characters and other cases of non-ASCII letters, so lines with such characters
+    # must be decoded.
     if all(needle.isascii() for needle in wanted):
         for odd in _ODD:
             likely.update(_holding(block, [odd], begins, run))
@@ -70,8 +74,8 @@ def _likely(session: Session, run: Sequence[int], block: bytes, needles: Sequenc
         likely.update(_holding(block, [_ODD[0]], begins, run))
         lines = zip(run, begins, strict=True)
         likely.update([index for index, at in lines if not block[at : at + session.sizes[index]].isascii()])
-    # Also likely: entries with a label, which is on another line; and entries that are no messages, as their rows show
-    # text that is not in their line, such as rounded numbers.
+    # Two kinds of entries have searched text outside their own line, so they must be decoded too: labelled entries, and
+    # entries that are no messages, whose rows in the tree show computed text such as rounded numbers.
     codes, kinds = session.columns.codes, session.columns.kinds.all
     others = {code for code, kind in enumerate(kinds) if kind.type != "message" or session.is_transcript}
     likely.update([index for index in run if codes[index] in others or index in session.labels])
@@ -79,7 +83,7 @@ def _likely(session: Session, run: Sequence[int], block: bytes, needles: Sequenc
 
 
 def _holding(lowered: bytes, wanted: Sequence[bytes], begins: list[int], run: Sequence[int]) -> list[int]:
-    """Return the entries of a block whose bytes contain all needles."""
+    """Return the entries of a block whose bytes contain all byte sequences in `wanted`; `begins` are their offsets."""
     found: list[int] = []
     first, rest = wanted[0], wanted[1:]
     at = lowered.find(first)

@@ -1,13 +1,13 @@
-"""Forms of words: stems, beginnings and parts, and words that differ by one letter. All words are folded."""
+"""Compare words by stem, beginning, parts and typing mistakes. All words are in lower case without diacritics."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
 EXACT, STEM, BEGINNING, MISSPELT, RELATED, INSIDE = 1.0, 0.9, 0.8, 0.7, 0.6, 0.5
-"""Weights of the ways in which a word of a text fits a word of a query."""
+"""Weights from 0 to 1 for the ways in which a word of a text can match a word of a query."""
 LEAST_INSIDE = 4
-"""Least number of letters that are searched inside of words; shorter ones are in too many."""
+"""Minimum length of a query's word that may match inside longer words; shorter words would match too many words."""
 LEAST_MISSPELT = 4
 
 _ENDINGS = ("ing", "ers", "er", "ors", "or", "ed", "es", "en", "s", "e")
@@ -16,7 +16,7 @@ _RELATED_SHARE = 0.65
 
 
 def fit(wanted: str, word: str) -> float:
-    """Return how well a word of a text fits a word of a query, from 0 (not at all) to 1 (the same)."""
+    """Return a weight for the match of `word` in a text with `wanted` in a query: 0 for no match, 1 for equal words."""
     if wanted == word:
         return EXACT
     if stem(wanted) == stem(word):
@@ -26,7 +26,7 @@ def fit(wanted: str, word: str) -> float:
     if _are_related(wanted, word):
         return RELATED
     if wanted in word:
-        # The parts of `foo_bar` are known; those of `fooBar` are not, because the index has no capitals.
+        # Only `foo_bar` can be split into parts: `fooBar` cannot, because the index stores words in lower case.
         is_part = len(wanted) > 1 and f"_{wanted}_" in f"_{word}_"
         return INSIDE if is_part or len(wanted) >= LEAST_INSIDE else 0.0
     return 0.0
@@ -34,16 +34,16 @@ def fit(wanted: str, word: str) -> float:
 
 @lru_cache(maxsize=1024)
 def key_of(wanted: str) -> str:
-    """Return the letters that are in every word that fits `wanted`; a text without them has no such word."""
+    """Return a string that is contained in every word that matches `wanted`, to skip texts without it quickly."""
     root = stem(wanted)
-    # `entry` and `entries` have the same stem, but not the last letter of it.
+    # `entry` and `entries` share the stem `entry`, but `entries` does not contain its last letter.
     root = root[:-1] if root.endswith("y") and len(root) > 2 else root
     return min(root, wanted[:_LEAST_RELATED], key=len)
 
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """Return a word without a common ending, such as that of a plural, a participle or a doer."""
+    """Return a word without a common English ending, such as `-s`, `-ing`, `-ed` or `-er`."""
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
     if word.endswith("ies"):
@@ -64,7 +64,7 @@ def stem(word: str) -> str:
 
 
 def is_misspelt(wanted: str, word: str) -> bool:
-    """Tell whether two words differ by one letter: one more, one less, another one, or two that changed places."""
+    """Return True if two words differ by one typing mistake: one letter extra, missing or wrong, or two swapped."""
     if abs(len(wanted) - len(word)) > 1 or wanted == word:
         return False
     begin = 0

@@ -1,7 +1,7 @@
-"""Split text into the words that a search compares: runs of letters, digits or `_`, folded; and single CJK characters.
+"""Split text into words for searching: sequences of letters, digits and `_`; each CJK character is a word by itself.
 
-To fold is to remove case and diacritics. Each character is folded by itself, so text can be folded in pieces, and the
-index and the files are folded in the same way.
+Words are folded: converted to lower case without diacritics. Each character is folded independently of its neighbours,
+so the index and the files yield the same words although they fold text in different pieces.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
-# Runs of 0-9, a-z, _ and characters beyond ASCII, written as a negated set: the positive one takes 2 ms to compile.
+# Sequences of 0-9, a-z, _ and non-ASCII characters, written as a negated set: a positive set takes 2 ms to compile.
 _WORD = re.compile(r"[^\x00-/:-^`{-\x7f]+")
-# Scripts without blanks between words: every character is a word, so that any substring is found. Each range has its
-# first character and the one after its last; a regular expression for them takes 5 ms to compile.
+# Ranges of scripts without blanks between words; each of their characters counts as a word, so that any substring is
+# found. Each range is its first character and the character after its last. A regular expression takes 5 ms to compile.
 _CJK_BOUNDS = (
     "\u0e00\u0f00\u1000\u10a0\u1780\u1800\u2e80\u2fe0\u3005\u3008\u3040\u3190\u31a0\u31c0\u31f0\u3200\u3400\u4dc0\u4e00\ua4d0"
     "\uac00\ud7b0\uf900\ufb00\uff66\uff9e\U0001b000\U0001b170\U00020000\U00040000"
@@ -24,16 +24,19 @@ _CJK_BOUNDS = (
 
 
 def fold(text: str) -> str:
-    """Return a text in lower case without diacritics, in which words are compared.
+    """Return a text in lower case without diacritics, for comparing words.
 
-    Characters beyond ASCII that are in no word become blanks; CJK characters get blanks around them.
+    Non-ASCII characters that are not part of a word become blanks; CJK characters get blanks around them.
     """
     return fold_foreign(text).lower() if not text.isascii() else text.lower()
 
 
 def fold_foreign(text: str) -> str:
-    """Return a text with all characters beyond ASCII folded; SQLite's tokenizer folds the case of ASCII."""
-    # Python's encoder finds characters beyond ASCII four times as fast as a regular expression does.
+    """Return a text with non-ASCII characters in lower case without diacritics; ASCII letters stay as they are.
+
+    SQLite's tokenizer converts ASCII letters itself.
+    """
+    # Python's encoder finds non-ASCII characters four times as fast as a regular expression does.
     return text if text.isascii() else text.encode("ascii", _FOLDED).decode()
 
 
@@ -43,14 +46,14 @@ def words_of(text: str) -> list[str]:
 
 
 def words_in(folded: str) -> list[str]:
-    """Return the words of a folded text, in order."""
+    """Return the words, in order, of a text that is already in lower case without diacritics."""
     return _WORD.findall(folded)
 
 
 def find_whole(wanted: str, folded: str, start: int = 0) -> int:
-    """Return the first offset from `start` at which `wanted` stands and neither begins nor ends inside a word, or -1.
+    """Return the first offset from `start` at which `folded` contains `wanted` as whole words, -1 if there is none.
 
-    Both texts are made by `literal`.
+    Both texts are results of `literal`.
     """
     at = find_word(wanted, folded, start)
     while at >= 0 and not ends_word(wanted, folded, at + len(wanted)):
@@ -59,12 +62,12 @@ def find_whole(wanted: str, folded: str, start: int = 0) -> int:
 
 
 def ends_word(wanted: str, folded: str, end: int) -> bool:
-    """Tell whether `wanted`, which stands in a text before `end`, ends with its last word."""
+    """Return True if the occurrence of `wanted` that ends at offset `end` of a text does not end inside a word."""
     return end >= len(folded) or not (is_letter(wanted[-1]) and is_letter(folded[end]))
 
 
 def find_word(wanted: str, folded: str, start: int = 0) -> int:
-    """Return the first offset from `start` at which `wanted` begins a word of `folded`, -1 if there is none."""
+    """Return the first offset from `start` at which `wanted` is at the beginning of a word in `folded`, else -1."""
     at = folded.find(wanted, start)
     if not is_letter(wanted[0]):
         return at
@@ -74,21 +77,21 @@ def find_word(wanted: str, folded: str, start: int = 0) -> int:
 
 
 def is_letter(character: str) -> bool:
-    """Tell whether neighbours of a folded character can belong to its word; a CJK character is a word by itself."""
+    """Return True if a character is a letter, digit or `_`; CJK characters do not count, as each is a word alone."""
     return (character.isalnum() or character == "_") and (character.isascii() or not is_cjk(character))
 
 
 def is_cjk(word: str) -> bool:
-    """Tell whether a folded word is one character of a script without blanks between words."""
+    """Return True if a word is a single character of a script without blanks between words, such as Chinese."""
     return len(word) == 1 and bisect_right(_CJK_BOUNDS, word) % 2 == 1
 
 
 def literal(text: str) -> str:
-    """Return a text in lower case without diacritics, each run of blanks as one, in which phrases are compared.
+    """Return a text in lower case without diacritics, with single blanks, for comparing phrases.
 
-    Unlike `fold` it keeps the punctuation between words.
+    Unlike `fold`, this function keeps punctuation.
     """
-    # `split` knows the same blanks as `\s`, and is five times as fast.
+    # `split` splits at the same white space as the pattern `\s+`, and is five times as fast.
     folded = " ".join(text.split())
     if text[:1].isspace():
         folded = f" {folded}"
@@ -102,7 +105,8 @@ def literal(text: str) -> str:
 def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
     """Map sorted offsets in `literal(text)` to offsets in the original text."""
     found: list[int] = []
-    # `folded_at` in `literal(text)` is the position `at` in `text`; both grow alike up to a match of `_SPECIAL`.
+    # Offset `folded_at` in `literal(text)` corresponds to offset `at` in `text`. Between matches of `_SPECIAL`, both
+    # offsets grow by the same amount.
     folded_at, at = _block_of(text, wanted[0]) if wanted else (0, 0)
     for special in _SPECIAL.finditer(text, at):
         begin, run = special.start(), special[0]
@@ -121,9 +125,9 @@ def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
 
 
 def _block_of(text: str, wanted: int) -> tuple[int, int]:
-    """Return where the block that contains the offset `wanted` begins, in `literal(text)` and in `text`.
+    """Return the begin of the block that contains the offset `wanted`: its offsets in `literal(text)` and in `text`.
 
-    Blocks are folded as a whole, which is fast.
+    Skipping whole blocks is faster than mapping each character.
     """
     folded_at = at = 0
     while True:
@@ -138,7 +142,7 @@ def _block_of(text: str, wanted: int) -> tuple[int, int]:
 
 _BLOCK = 512
 
-# Text that may change its length in `literal`; a single blank remains one character.
+# Matches text whose length `literal` may change: several blanks, and non-ASCII characters.
 _SPECIAL = re.compile(r"\s{2,}|[^\x00-\x7f\s]+")
 
 
@@ -183,7 +187,7 @@ def _fold_run(run: str) -> str:
 def _fold_character(character: str) -> str:
     character = _of_usual_width(character)
     if is_cjk(character):
-        # Hangul is kept as it is: decomposed, a syllable would become several letters.
+        # CJK characters are not decomposed, because a Korean syllable would become several letters.
         return f" {character} "
     folded = ""
     for part in _parts(character):
@@ -194,7 +198,7 @@ def _fold_character(character: str) -> str:
 
 
 def _of_usual_width(character: str) -> str:
-    """Return the usual form of a full-width or half-width character, such as A for a wide A; others as they are."""
+    """Return the normal form of a full-width or half-width character, such as A for a wide A; others unchanged."""
     return unicodedata.normalize("NFKC", character) if "\uff00" <= character <= "\uffef" else character
 
 

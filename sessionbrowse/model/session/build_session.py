@@ -1,4 +1,4 @@
-"""Build a session from the records of its file: parents, leaf, labels, name and problems by its program's rules."""
+"""Build a session from the lines of its file: find parents, leaf, labels and name by the rules of its agent program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sessionbrowse.model.session.session import LabelMark, Session, find_name, m
 
 
 def build_session(blocks: Iterable[LineBlock], rules: Rules, path: str, read_bytes: ReadBytes) -> Session:
-    """Read a file's lines into a session. Never raises for bad content: `problems` lists the mistakes."""
+    """Return the session in a file, given as blocks of lines. Never raises for bad content: see `Session.problems`."""
     into = ColumnReader(Reader(rules), Columns())
     for block in blocks:
         into.add_block(block)
@@ -28,7 +28,7 @@ def build_session(blocks: Iterable[LineBlock], rules: Rules, path: str, read_byt
 
 
 def session_read(lines: ColumnReader, path: str, read_bytes: ReadBytes) -> Session:
-    """Return the session of a file after all its lines were read."""
+    """Return the session in a file; the caller must have added all lines of the file to `lines`."""
     lines.reader.finish()
     return session_of(lines.reader, lines.columns, lines.ordinals, path, read_bytes)
 
@@ -41,10 +41,10 @@ def session_of(
     read_bytes: ReadBytes,
     parents: list[int] | None = None,
 ) -> Session:
-    """Build the session from a reader that has finished and the entries that it found.
+    """Build the session of a file from a finished reader and the columns of the file's entries.
 
-    `ordinals` are the entries' positions among all records; only versions before 3 need them. A caller may pass
-    `parents` only if no id repeats and every parent is before its child.
+    `ordinals` are the positions of entries among all parsed lines, needed only for format versions 1 and 2. A caller
+    that knows the parents may pass `parents`, if no id repeats and every parent is before its child.
     """
     session = Session(reader, columns, path, read_bytes)
     if reader.generation < 3:
@@ -63,7 +63,10 @@ def session_of(
 
 
 def _migrate(session: Session, ordinals: list[int]) -> None:
-    """Migrate entries to version 3 in memory: version 1 gets ids and parents, role `hookMessage` becomes `custom`."""
+    """Convert entries of format version 1 or 2 to version 3 in memory.
+
+    Entries of version 1 get ids and parents; the role `hookMessage` becomes `custom`.
+    """
     taken: set[str] = set()
     migrated: list[Envelope] = []
     previous: str | None = None
@@ -84,7 +87,7 @@ def _migrate(session: Session, ordinals: list[int]) -> None:
 
 
 def _link(session: Session, reader: Reader) -> None:
-    """Find every entry's parent. Missing parents and loops are replaced by roots, so the result is always a forest."""
+    """Set the parent index of every entry. An entry with a missing parent, and one entry of each loop, become roots."""
     ids, parent_ids = session.columns.ids, session.columns.parent_ids
     if is_chain(ids, parent_ids) and len(set(ids)) == len(ids):
         session.parents = list(range(-1, len(ids) - 1))
@@ -106,11 +109,11 @@ def _link(session: Session, reader: Reader) -> None:
             reason = f"the parent {parent_id or '(empty)'} is missing"
             reader.report(session.lines[index], session.offsets[index], reason)
     if all(map(lt, parents, range(len(parents)))):
-        # Every parent is before its child, so there is no loop.
+        # Every parent is before its child in the file, so the parents form no loops.
         return
     for members in loops(parents):
         index = min(members)
-        # If an id occurs again after a child that names it, the child means the earlier entry with this id.
+        # A repeated id may cause the loop: if several entries have the parent's id, the nearest earlier one is used.
         doubles_before = [i for i in doubles.get(parent_ids[index] or "", []) if i < index]
         parents[index] = doubles_before[-1] if doubles_before else ROOT
         reader.report(session.lines[index], session.offsets[index], "its parents form a loop, which is cut here")
@@ -119,7 +122,7 @@ def _link(session: Session, reader: Reader) -> None:
 
 
 def _doubles(session: Session, reader: Reader, ids: list[str | None]) -> dict[str, list[int]]:
-    """Report ids that occur more than once in the file, and return the indexes of their entries."""
+    """Report every id that occurs more than once in the file; return the indexes of the entries with each id."""
     places: dict[str, list[int]] = {}
     for index, entry_id in enumerate(ids):
         if entry_id is None:
@@ -145,7 +148,11 @@ def _find_leaf(session: Session, reader: Reader) -> None:
 
 
 def _find_transcript_leaf(session: Session, reader: Reader) -> None:
-    """Find the leaf as indusagi 2 does: by the last head line, else by the longest chain, then by the greater id."""
+    """Set the leaf of a transcript as indusagi 2 does.
+
+    The leaf is the entry that the last line of kind "head" names. Without such a line it is the deepest entry, and of
+    several the one with the greatest id.
+    """
     head = session._transcript_head
     if isinstance(head, dict) and "leaf" in head:
         named = head["leaf"]
@@ -171,7 +178,10 @@ def _find_transcript_leaf(session: Session, reader: Reader) -> None:
 
 
 def _find_labels(session: Session, reader: Reader) -> None:
-    """Find the labels: a target's last label entry in file order wins, on any branch; an empty label clears."""
+    """Set the labels of entries: the last label entry in the file for an entry, on any branch, decides its label.
+
+    An empty label clears the label.
+    """
     by_target: dict[str, LabelMark] = {}
     for index in sorted(session.columns.kept):
         envelope = session.columns.kept[index]

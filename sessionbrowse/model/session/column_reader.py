@@ -1,4 +1,4 @@
-"""Read lines into `Columns`: ordinary messages many at a time, all remaining lines with the `Reader`."""
+"""Read the lines of a session into `Columns`: ordinary messages many at a time, all other lines with a `Reader`."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class ColumnReader:
         self.reader = reader
         self.columns = columns
         self.ordinals: list[int] = []
-        """For each entry that is no ordinary message, its position among all records; only versions 1 and 2 need it."""
+        """Positions, among all parsed lines, of entries that are no ordinary messages; only for versions 1 and 2."""
 
     def add_block(self, block: LineBlock) -> None:
-        """Add the entries of the next block."""
+        """Add the entries in the next block of lines of the file."""
         if block.reduced_from:
             self._read(block)
             return
@@ -38,7 +38,7 @@ class ColumnReader:
             self._read(LineBlock(block.offset + sum(map(len, whole)) + len(whole), block.lines[-1:], torn=True))
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
-        """Add the entries of whole lines, each with its newline; `offset` is the position of the first in the file."""
+        """Add the entries in the next lines of the file, given with newlines; `offset` is the first line's position."""
         begin = 0
         while begin < len(lines) and not self._takes_ordinary_lines():
             self._read(LineBlock(offset, [lines[begin][:-1]]))
@@ -59,7 +59,7 @@ class ColumnReader:
         }
         odd.update(number for number in beyond_ascii(lines) if not is_utf8(lines[number]))
         ends = list(map(len, lines))
-        # `array(list)` copies at once, `array(iterator)` item by item.
+        # The list makes this faster: `array(list)` copies all items at once, `array(iterator)` one by one.
         starts = array("q", list(accumulate(ends, initial=offset)))
         sizes = array("q", [size - 1 for size in ends])
         first_line = reader.lines_read + 1
@@ -84,7 +84,7 @@ class ColumnReader:
         reader.bytes_read, reader.torn = starts[-1], False
 
     def record(self, record: Record) -> None:
-        """Add an entry that is not an ordinary message."""
+        """Add an entry that the `Reader` decoded, because its line is not an ordinary message."""
         self.columns.add(record.envelope, record.line, record.offset, record.size)
         self.ordinals.append(record.ordinal)
 
@@ -93,5 +93,5 @@ class ColumnReader:
             self.record(record)
 
 
-# The placeholder for a line that is not ordinary and not decoded yet.
+# This value stands for a line that the fast decoder refused, until the `Reader` has decoded the line in full.
 _UNREAD = OrdinaryCustom("", None, "")

@@ -1,4 +1,7 @@
-"""A session's entries as columns: one list for each fact that all entries need. Other facts are read when needed."""
+"""A session's entries as columns: one list for each fact that all entries have in memory, such as the id.
+
+All other facts about an entry are read from the file on demand.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,14 @@ from sessionbrowse.format.envelope import Envelope, is_more_than_dots
 from sessionbrowse.format.javascript import trim
 
 Time = str | float | None
-"""A timestamp as written in the file: ISO 8601, rarely milliseconds."""
+"""An entry's timestamp as written in the file: ISO 8601, rarely milliseconds since 1970; None if missing."""
 
 
 class Kind(Struct, frozen=True, gc=False, array_like=True):
-    """The facts that many entries of a session share; the fields are those of `Envelope`."""
+    """A combination of facts, such as type, role and model, that many entries of a session have in common.
+
+    The fields have the meaning of those of `Envelope`.
+    """
 
     type: str = ""
     role: str = ""
@@ -29,14 +35,14 @@ class Kind(Struct, frozen=True, gc=False, array_like=True):
 
 
 class Kinds:
-    """The distinct kinds of a session's entries; the code of an entry is the position of its kind."""
+    """A session's distinct kinds of entries (see `Kind`); the code of a kind is its position in `all`."""
 
     def __init__(self, kinds: Iterable[Kind] = ()) -> None:
         self.all: list[Kind] = list(kinds)
         self._codes = {kind: code for code, kind in enumerate(self.all)}
 
     def code(self, kind: Kind) -> int:
-        """Return the code of a kind; a new kind gets a new code."""
+        """Return the number that stands for a kind of entries; a new kind gets a new number."""
         known = self._codes.get(kind)
         if known is None:
             known = self._codes[kind] = len(self.all)
@@ -45,7 +51,7 @@ class Kinds:
 
 
 class _Heard(dict[str, int]):
-    """Maps a role to the code in `Kinds` of its messages; not for answers, whose kinds differ in more than the role."""
+    """Maps the role of a message to the code of its kind; not for answers, which also differ by model and more."""
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
@@ -56,10 +62,11 @@ class _Heard(dict[str, int]):
 
 
 class Columns:
-    """Consecutive entries in file order. `lines` are 1-based; `offsets` and `sizes` are bytes of the file.
+    """Consecutive entries of a file as columns: each list has one item per entry, in file order.
 
-    `kept` has, by index, the envelopes of entries that are no ordinary messages. `times` has all timestamps or none;
-    `some_times` has those that are known without reading the file. `calls` are the ids of tool calls.
+    `lines` are 1-based line numbers; `offsets` and `sizes` are in bytes. `kept` maps the index of every entry that is
+    not an ordinary message to its envelope. `times` has the timestamps of all entries or is empty; `some_times` then
+    maps the index of some entries to their timestamps. `calls` are the ids of all tool calls.
     """
 
     def __init__(self, kinds: Iterable[Kind] = ()) -> None:
@@ -83,7 +90,7 @@ class Columns:
         return len(self.sizes)
 
     def add(self, envelope: Envelope, line: int, offset: int, size: int) -> None:
-        """Add one entry, given as its envelope (see `Envelope`) with its position in the file."""
+        """Add one entry: its envelope, and the line number, byte offset and size of its line."""
         self.kept[len(self.sizes)] = envelope
         self.ids.append(envelope.id)
         self.parent_ids.append(envelope.parent_id)
@@ -102,11 +109,11 @@ class Columns:
         offsets: array[int],
         others: Mapping[int, Envelope],
     ) -> None:
-        """Add consecutive ordinary messages, decoded by `ordinary_line`.
+        """Add consecutive entries that `ordinary_line` decoded, nearly all of them ordinary messages.
 
-        `sizes` and `offsets` are those of the entries' lines; `line` is the number of the first line in the file. An
-        entry among them that is no ordinary message has a placeholder in `entries`, and its envelope in `others`, which
-        maps positions in `entries`, ascending, to envelopes.
+        `sizes` and `offsets` are those of the entries' lines in bytes; `line` is the first line's number. `others`
+        maps ascending positions in `entries` to envelopes: these replace the entries at these positions, which are no
+        ordinary messages.
         """
         first = len(self.sizes)
         self.ids += [entry.id for entry in entries]
@@ -123,24 +130,24 @@ class Columns:
         self._add_codes(entries[begin:] if begin else entries)
 
     def known_times(self, shift: int = 0) -> Iterator[tuple[int, Time]]:
-        """Yield the timestamps that are known without reading the file, each with its entry's index plus `shift`."""
+        """Yield (entry index plus `shift`, timestamp) for all timestamps that are known without reading the file."""
         known = enumerate(self.times) if self.times else self.some_times.items()
         return ((index + shift, time) for index, time in known)
 
     @property
     def has_calls(self) -> bool:
-        """True if an entry has tool calls."""
+        """True if any entry has tool calls."""
         return self._has_calls or bool(self.calls)
 
     @property
     def calls_repeat(self) -> bool:
-        """True if the id of a tool call occurs, or may occur, more than once in the file."""
+        """True if several tool calls in the file have the same id, or may have."""
         if self._calls_repeat is None:
             self._calls_repeat = len(set(self.calls)) < len(self.calls)
         return self._calls_repeat
 
     def kind(self, index: int) -> Kind:
-        """Return the kind of an entry."""
+        """Return the kind of the entry at `index`: type, role, model and other facts shared by many entries."""
         return self.kinds.all[self.codes[index]]
 
     def _add_codes(self, entries: Sequence[Any]) -> None:
@@ -158,7 +165,7 @@ class Columns:
         self.calls += envelope.tool_calls
 
     def _answer(self, message: Any) -> int:
-        """Return the code of an answer's kind, and record the ids of its tool calls."""
+        """Return the code of the kind of a model's answer, and add the ids of the answer's tool calls to `calls`."""
         content = message.content
         has_text = has_words = False
         if isinstance(content, str):
@@ -168,7 +175,7 @@ class Columns:
                 if block.type == "text":
                     text = block.text
                     if text and not has_words:
-                        # Most texts begin with a letter, and so are neither blank nor dots.
+                        # This test is fast: most texts begin with a letter, so they are neither blank nor only dots.
                         is_plain = text[0].isalnum()
                         has_text = has_text or is_plain or trim(text) != ""
                         has_words = is_plain or is_more_than_dots(text)
@@ -183,7 +190,7 @@ class Columns:
 
 
 def kind_of(envelope: Envelope) -> Kind:
-    """Return the kind of the entry that has this envelope."""
+    """Return those facts of an envelope that many entries share, such as type, role and model, as a `Kind`."""
     return Kind(
         envelope.type,
         envelope.role,
@@ -197,7 +204,7 @@ def kind_of(envelope: Envelope) -> Kind:
 
 
 def joined(first: Columns, then: Columns) -> Columns:
-    """Join the columns of two consecutive parts of a file."""
+    """Return the columns of two consecutive parts of a file as the columns of one."""
     if not len(first):
         return then
     columns = Columns(first.kinds.all)
@@ -219,7 +226,7 @@ def joined(first: Columns, then: Columns) -> Columns:
 def columns_of(
     envelopes: Iterable[Envelope], lines: Sequence[int], offsets: Sequence[int], sizes: Sequence[int]
 ) -> Columns:
-    """Make columns from the envelopes of all entries and the positions of their lines in the file."""
+    """Return columns made from the envelopes of all entries, and the numbers, offsets and sizes of their lines."""
     columns = Columns()
     for envelope, line, offset, size in zip(envelopes, lines, offsets, sizes, strict=True):
         columns.add(envelope, line, offset, size)

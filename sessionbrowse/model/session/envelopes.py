@@ -1,4 +1,4 @@
-"""The envelopes of a session file (entries without contents): some are kept, the others are read from it on demand."""
+"""The envelopes of a session: facts about its entries without contents, mostly read from the file on demand."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import MARGIN, first_of_fused
 
 MAX_KEPT = 4096
-"""Maximum number of cached envelopes, so that moving the cursor does not read them again."""
+"""Maximum number of envelopes in the cache, which saves reading the file again when the user moves the cursor."""
 MAX_RUN_BYTES = 1024 * 1024
 
 ReadBytes = Callable[[int, int], bytes]
-"""Reads `size` bytes at `offset` of the session's file."""
+"""A function that reads bytes of the session's file; its arguments are the offset and the size."""
 
 
 class Envelopes(Sequence[Envelope]):
-    """All envelopes of a session in file order, each as `read_envelope` returns it.
+    """All envelopes of a session in file order: facts about each entry, without its contents.
 
-    Getting an envelope may read the file; `Session.ids` and `Session.kind` do not. If the file is gone or was changed
-    meanwhile, the envelope has only the facts that `Columns` keeps in memory.
+    Access to an envelope may read the file, unlike `Session.ids` and `Session.kind`. If the file was deleted or
+    changed since the session was opened, an envelope has only the facts that `Columns` keeps in memory.
     """
 
     def __init__(self, columns: Columns, read_bytes: ReadBytes) -> None:
@@ -65,9 +65,9 @@ class Envelopes(Sequence[Envelope]):
             yield envelope
 
     def many(self, indexes: Sequence[int]) -> Iterator[tuple[int, Envelope]]:
-        """Yield the index and envelope of each of these entries; adjacent entries are read at once.
+        """Yield the index and envelope of each entry in `indexes`, which must be ascending.
 
-        The indexes must be in file order.
+        Entries that are close together in the file are read at once.
         """
         kept = self._columns.kept
         for run in runs(indexes, self._columns):
@@ -99,7 +99,7 @@ class Envelopes(Sequence[Envelope]):
 
 
 def runs(indexes: Sequence[int], columns: Columns) -> Iterator[list[int]]:
-    """Split indexes of entries, given in file order, into runs of at most `MAX_RUN_BYTES` of the file."""
+    """Split ascending indexes of entries into groups that each span at most `MAX_RUN_BYTES` of the file."""
     run: list[int] = []
     for index in indexes:
         if run and columns.offsets[index] + columns.sizes[index] - columns.offsets[run[0]] > MAX_RUN_BYTES:

@@ -1,4 +1,4 @@
-"""The header that omp's list takes from a line that is no sound record: single fields, as far as they are there."""
+"""Read a session header from a broken first line, field by field, as omp's session list does."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from sessionbrowse.format.entries import Header
 from sessionbrowse.format.json_value import BadJson, loads
 
 LISTED_BYTES = 4096
-"""Bytes at the beginning of a file that omp's list reads."""
+"""Number of bytes that omp's session list reads at the beginning of a file."""
 
 _TEXT = re.compile(r'[ \t\n\r]*"((?:[^"\\]|\\.)*)', re.DOTALL)
 
 
 def listed_header(line: str) -> Header | None:
-    """Return the header that omp 18.2.3 lists for a broken first line; None if it does not list the file."""
+    """Return the header that omp 18.2.3 shows in its session list for a broken first line.
+
+    Return None if omp does not list the file.
+    """
     header_id = text_field(line, "id")
     if text_field(line, "type") != "session" or not header_id:
         return None
@@ -28,7 +31,10 @@ def listed_header(line: str) -> Header | None:
 
 
 def text_field(line: str, name: str) -> str | None:
-    """Return the text behind the first mention of a key, also if it is cut off; None if it is no text."""
+    """Return the string after the first occurrence of a JSON key in a broken line, even if its end is missing.
+
+    Return None if the key is missing or its value is no string.
+    """
     key = line.find(f'"{name}"')
     colon = line.find(":", key + len(name) + 2) if key >= 0 else -1
     found = _TEXT.match(line, colon + 1) if colon >= 0 else None

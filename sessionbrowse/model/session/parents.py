@@ -9,18 +9,18 @@ ROOT = -1
 
 
 def is_chain(ids: Sequence[str | None], parent_ids: Sequence[str | None]) -> bool:
-    """Tell whether every entry names the entry before it as its parent, by comparing whole lists, which is fast."""
+    """Return True if every entry has an id and names the entry before it as its parent."""
     return parent_ids[1:] == ids[:-1] and parent_ids[:1] in ([], [None]) and None not in ids
 
 
 def is_chain_of(parents: Sequence[int]) -> bool:
-    """Tell whether the parent of every entry is the entry before it."""
+    """Return True if the parent of every entry is the entry before it, so the tree has no branches."""
     return len(parents) > 0 and parents == list(range(ROOT, len(parents) - 1))
 
 
 def loops(parents: Sequence[int]) -> list[list[int]]:
-    """Return the loops that parents form, each as a list of its indexes; takes linear time."""
-    state = bytearray(len(parents))  # State of each index: 0 not visited, 1 on the current walk, 2 done.
+    """Return the loops among entries that are their own ancestors, each as a list of entry indexes, in linear time."""
+    state = bytearray(len(parents))  # For each entry: 0 is not visited, 1 is on the current walk, 2 is done.
     found: list[list[int]] = []
     for start in range(len(parents)):
         walk: list[int] = []

@@ -1,6 +1,6 @@
-"""Read lines as records: the title slot, the header and the entries of a file, and its problems.
+"""Read the lines of a session file: title slot, header and entries; and collect the file's problems.
 
-The list and an opened session both read through `Reader`.
+The session list and an opened session both use `Reader`. A record is the JSON value of a line.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES,
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MARGIN = b" \t\r\n" + BYTE_ORDER_MARK
-"""The bytes that a line may contain before and after its record."""
+"""The bytes that a line may contain before and after its JSON value."""
 MAX_PROBLEMS = 1000
 CARRIAGE_RETURNS = "carriage returns where newlines belong"
-"""The problem of lines that no program opens; their entries are shown all the same."""
+"""The text of the problem in files with carriage returns as line ends: no agent program opens such files.
+
+sessionbrowse shows the entries of these files nevertheless.
+"""
 
 
 _NOT_LISTED = (
@@ -36,7 +39,7 @@ _NOT_LISTED = (
 
 
 class Problem(Struct, frozen=True):
-    """Something wrong in a file: 1-based line, byte offset of that line, and a sentence for the user."""
+    """A mistake in a session file: the 1-based line, the byte offset of the line, and a sentence for the user."""
 
     line: int
     offset: int
@@ -44,11 +47,11 @@ class Problem(Struct, frozen=True):
 
 
 class Record(Struct, frozen=True, gc=False):
-    """One entry line: its 1-based line, byte offset, size in bytes without newline, envelope and the bytes.
+    """One entry of a file: its 1-based line, byte offset, size in bytes without newline, envelope, and JSON bytes.
 
-    `ordinal` is the number of the record among all that the program parsed, headers included, from 0; compactions of
-    version 1 refer to it. `raw` is one record: the first of two fused on a line, the shortened one of a line that is
-    too large.
+    `ordinal` is the 0-based position of the entry among all lines that the program parsed, including headers;
+    compactions of format version 1 refer to it. `raw` is a single JSON value: only the first one if a line has two,
+    and shortened if the line is too large.
     """
 
     line: int
@@ -60,7 +63,10 @@ class Record(Struct, frozen=True, gc=False):
 
 
 class ReaderProgress(Struct, frozen=True, array_like=True):
-    """The state of a `Reader`, stored so that it can continue later. Problems are line, offset, reason."""
+    """The state of a `Reader`, which another one can resume after the file has grown.
+
+    `problems` are tuples of line, offset and reason.
+    """
 
     lines: int
     records: int
@@ -72,7 +78,10 @@ class ReaderProgress(Struct, frozen=True, array_like=True):
 
 
 class Reader:
-    """Reads one file from its beginning, block by block; its attributes are complete when all blocks were read."""
+    """Reads one session file from its beginning, block by block.
+
+    The attributes, such as header and problems, are complete after the last block and a call of `finish`.
+    """
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
@@ -86,15 +95,15 @@ class Reader:
         self.problem_count = 0
         self.marks: set[str] = set()
         self.generation = 3
-        """The format version: 1, 2 or 3. A newer version, one that is no number, and a missing header count as 3."""
+        """The format version of the file: 1, 2 or 3; also 3 for newer or invalid versions and without a header."""
         self.bytes_read = 0
         self.torn = False
         self.refusal: str | None = None
-        """The reason why the program would not open the file: a sentence without its first word, the program's name."""
+        """The reason why the agent program cannot open the file, as a sentence without its subject, the program."""
         self.unlisted: str | None = None
-        """The reason why the program's own list does not show the file, worded like `refusal`."""
+        """The reason why the agent program's session list omits the file, as a sentence without its subject."""
         self.listed_header: Header | None = None
-        """The header that omp's list takes from a first line that is no sound header, from which omp opens no file."""
+        """The header that omp's session list reads from a broken first line; omp cannot open such a file."""
         self._start: str | None = None
         self._lines = 0
         self._records = 0
@@ -104,11 +113,11 @@ class Reader:
 
     @property
     def version(self) -> Json:
-        """The file's own version; 1 when its header has none."""
+        """The version in the file's header; 1 if the header or its version is missing."""
         return 1 if self.header is None or self.header.version is None else self.header.version
 
     def read(self, block: LineBlock) -> Iterator[Record]:
-        """Yield the entries of the next block."""
+        """Yield the entries in the next block of lines."""
         offset = block.offset
         last = len(block.lines) - 1
         for number, raw in enumerate(block.lines):
@@ -129,7 +138,7 @@ class Reader:
         self.bytes_read = offset
 
     def _rescued(self, line: bytes, offset: int, size: int, torn: bool) -> Iterator[Record]:
-        """Yield the records that can be read from a line that is not JSON, and report the problem."""
+        """Yield the entries that can be recovered from a line that is not JSON, and report the problem."""
         if self._lines == 1 and line.startswith(BYTE_ORDER_MARK):
             line = line[len(BYTE_ORDER_MARK) :]
             self._note_byte_order_mark()
@@ -145,12 +154,15 @@ class Reader:
         self.report(1, 0, "starts with a byte order mark")
         if not self.rules.accepts_byte_order_mark:
             self.refusal = "refuses this file: it starts with a byte order mark"
-            # atomic's list reads with a decoder that drops the byte order mark.
+            # atomic's session list shows such a file, because its decoder drops the byte order mark.
             if self.rules.agent != "atomic":
                 self.unlisted = "does not list it: it starts with a byte order mark"
 
     def _lines_split_at_returns(self, line: bytes, offset: int, torn: bool) -> Iterator[Record]:
-        """Yield records of lines that end in lone carriage returns; programs list such files but cannot open them."""
+        """Yield the entries of a text whose lines end in carriage returns without newlines, and report the problem.
+
+        The agent programs list such files, but cannot open them.
+        """
         self.report(self._lines, offset, CARRIAGE_RETURNS)
         if self.header is None and self.rules.agent != "omp":
             verb = "would overwrite" if self.rules.overwrites_unreadable else "refuses"
@@ -163,14 +175,17 @@ class Reader:
             offset += len(part) + 1
 
     def progress(self) -> ReaderProgress:
-        """Return the state so far, without header, slot and transcript heads: a later reader reads those again."""
+        """Return the state of the reader, so that a later reader can `resume` from it.
+
+        It excludes header, title slot and transcript heads, which the later reader must read again.
+        """
         problems = [(problem.line, problem.offset, problem.reason) for problem in self.problems]
         return ReaderProgress(
             self._lines, self._records, self.problem_count, problems, sorted(self.marks), self.refusal, self.unlisted
         )
 
     def resume(self, progress: ReaderProgress) -> None:
-        """Continue from `progress`; call it after the lines up to the header were read again."""
+        """Restore the state of an earlier reader; call this after reading the lines up to the header again."""
         self._lines, self._records = progress.lines, progress.records
         self.problem_count = progress.problem_count
         self.problems = [Problem(*problem) for problem in progress.problems]
@@ -180,29 +195,29 @@ class Reader:
 
     @property
     def is_json(self) -> bool:
-        """True if at least one line is a JSON value, be it an entry or not."""
+        """True if at least one line of the file is a JSON value, even if it is not an entry."""
         return self._records > 0 or self.is_transcript or self.slot is not None or self._has_skipped
 
     @property
     def lines_read(self) -> int:
-        """Number of lines read, whatever their content."""
+        """The number of lines read so far, including empty and broken lines."""
         return self._lines
 
     def skip_ordinary(self, lines: int) -> None:
-        """Count lines that follow the header and that other code has decoded instead of this reader."""
+        """Add `lines` to the number of lines read; the caller has decoded these lines itself, with a faster decoder."""
         self._lines += lines
         self._records += lines
 
     def finish(self) -> None:
-        """Check the file as a whole; call it after the last block."""
+        """Check the file for problems such as a missing header; call this after the last block of lines."""
         agent = self.rules.agent
         if self.is_transcript:
-            # indusagi ignores all lines above the transcript's first.
+            # A bad first line does not matter: indusagi ignores all lines before the first line of a transcript.
             self.refusal = self.unlisted = None
             return
         if self.header is None:
             if self.bytes_read == 0 or (agent == "omp" and self._records == 0 and not self.problems):
-                # omp treats a blank file, or a file with only a title slot, as a session that has yet to begin.
+                # omp treats a blank file, or a file with only a title slot, as a new session without entries.
                 self.refusal = "would write a new session into this empty file"
             elif self.rules.overwrites_unreadable:
                 self.refusal = "would overwrite this file: it has no session header"
@@ -224,14 +239,14 @@ class Reader:
                 self.unlisted = None
 
     def _note_start(self, line: bytes, offset: int) -> None:
-        """Keep the first line that is neither blank nor a title slot, as far as omp's list reads it."""
+        """Store the first line that is neither blank nor a title slot, cut where omp's session list stops reading."""
         text = line[: max(0, LISTED_BYTES - offset)].decode("utf-8", "replace").strip()
         if text and (self._has_title or text_field(text, "type") != "title"):
             self._start = text
         self._has_title |= bool(text)
 
     def report(self, line: int, offset: int, reason: str) -> None:
-        """Add a problem; after `MAX_PROBLEMS` of them, further ones are only counted."""
+        """Add a problem to `problems`; beyond `MAX_PROBLEMS`, problems are only counted."""
         self.problem_count += 1
         if len(self.problems) < MAX_PROBLEMS:
             self.problems.append(Problem(line, offset, reason))
@@ -241,7 +256,7 @@ class Reader:
         if isinstance(envelope, BadLine):
             fused = first_of_fused(line) if self.rules.keeps_first_of_fused else None
             if fused is None:
-                # pi may still be writing the last line, so an unfinished one is not called damaged.
+                # pi may still be writing the last line, so an unfinished last line is not reported as damage.
                 reason = "unfinished last line" if torn and envelope.reason.startswith("torn") else envelope.reason
                 self.report(self._lines, offset, reason)
                 return None
@@ -253,7 +268,10 @@ class Reader:
         return self._place(envelope, line, offset, size)
 
     def _skips(self, line: bytes) -> bool:
-        """Tell whether the line is a value that is false in JavaScript: pi drops such lines, omp fails on null."""
+        """Return True if the line is a JSON value such as null or 0, which pi skips because it is false in JavaScript.
+
+        omp fails to open a file with a line that is null, and keeps the other values as entries.
+        """
         value = line.strip()
         return value == b"null" or (self.rules.agent != "omp" and value in (b"false", b"0", b'""', b"-0"))
 
@@ -269,7 +287,7 @@ class Reader:
             self.refusal = self.refusal or f"fails on this file: {envelope.problem}"
 
     def _is_listed(self, end: int) -> bool:
-        """Tell whether the program's list reads the file up to a line that ends at this offset."""
+        """Return True if the agent program's session list reads the line that ends at the offset `end`."""
         return self.rules.listed_head_bytes is None or end <= self.rules.listed_head_bytes
 
     def _place(self, envelope: Envelope, line: bytes, offset: int, size: int) -> Record | None:
@@ -319,10 +337,13 @@ class Reader:
         return Record(self._lines, offset, size, ordinal, envelope, line)
 
     def _belongs_to_transcript(self, envelope: Envelope, line: bytes, offset: int) -> bool:
-        """Tell whether a line is an entry of a transcript; its head lines and lines of other schemas are not."""
+        """Return False if the line must be skipped in indusagi's transcript format: a head line or a foreign line.
+
+        Detects the transcript format and stores its head lines. In files of other formats the result is True.
+        """
         if envelope.schema is None:
             if self.is_transcript:
-                self.report(self._lines, offset, "not of the transcript's schema: indusagi ignores it")
+                self.report(self._lines, offset, "the line does not belong to the transcript: indusagi ignores it")
             return not self.is_transcript
         self.is_transcript = True
         if envelope.type == "head":
@@ -377,7 +398,7 @@ class Reader:
 
 
 def is_workflow_stage(header: Header) -> bool:
-    """Tell whether atomic hides the session: its header is marked as internal and has the three names of a workflow."""
+    """Return True if atomic hides the session, because its header marks it as an internal stage of a workflow."""
     if header.internal is not True or header.workflow is None:
         return False
     names = [header.workflow.get(key) for key in ("runId", "stageId", "stageName")]
@@ -385,7 +406,7 @@ def is_workflow_stage(header: Header) -> bool:
 
 
 def _is_valid(slot: TitleSlot) -> bool:
-    """Tell whether omp's loader accepts the title slot; its list accepts every first line of this type."""
+    """Return True if omp accepts the title slot when it opens the file; omp's session list accepts any title line."""
     has_texts = None not in (slot.title, slot.updated_at, slot.pad)
     return slot.v == 1 and has_texts and slot.source in (None, "auto", "user") and "source" not in slot.extra
 
@@ -404,7 +425,7 @@ def is_utf8(line: bytes) -> bool:
 
 
 def first_of_fused(line: bytes) -> bytes | None:
-    """Return the first of two records on one line, None if it is not a record."""
+    """Return the first JSON value of a line with several values, e.g. two fused entries; None if it is not valid."""
     try:
         text = line.decode("utf-8", "replace")
         _, end = JSONDecoder().raw_decode(text)

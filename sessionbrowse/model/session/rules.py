@@ -1,4 +1,4 @@
-"""The rules by which each program reads a session file, as values that `model/` follows."""
+"""The differences in how the agent programs read a session file, as values that the code in `model/` follows."""
 
 from __future__ import annotations
 
@@ -24,53 +24,54 @@ OMP_ONLY_TYPES = frozenset(
         "ttsr_injection",
     }
 )
-"""Entry types that only omp writes (5 … 18)."""
+"""Entry types that only omp writes (versions 5 to 18)."""
 
 ATOMIC_ONLY_TYPES = frozenset({"session_summary", "context_compaction", "context_window_change"})
-"""Entry types that only atomic writes (0.8.26 … 0.9.15)."""
+"""Entry types that only atomic writes (versions 0.8.26 to 0.9.15)."""
 
 VERBATIM_STRATEGY = "verbatim-lines"
-"""`details.strategy` of atomic's compactions since 0.9.9; in atomic only these compactions have an effect."""
+"""The value of `details.strategy` in compactions of atomic since 0.9.9; atomic ignores all other compactions."""
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """The rules by which one program reads a session file.
+    """The rules by which one agent program reads a session file.
 
-    The defaults are those of pi 1.5.2; the comments name the programs that differ.
+    The default values are the rules of pi 1.5.2; the comments name the programs that differ.
     """
 
     agent: AgentName
-    # omp reads the name from the title slot; indusagi uses the last name that is not empty, as an empty one does not
-    # clear.
+    # pi uses the last `session_info` entry; indusagi the last one with a name, because an empty name does not clear;
+    # omp uses the title slot.
     name: Literal["session_info", "session_info_filled", "title_slot"] = "session_info"
-    # omp keeps the first of two records fused on one line; the other programs lose both.
+    # omp keeps the first of two entries that share one line; the other programs lose both entries.
     keeps_first_of_fused: bool = False
-    # omp and indusagi drop a byte order mark; with it, the other programs cannot parse the header.
+    # omp and indusagi drop a byte order mark; the other programs cannot parse a header that begins with one.
     accepts_byte_order_mark: bool = False
-    # omp keeps a second header as an entry of the tree.
+    # omp shows a second session header as an entry of the tree; the other programs ignore it.
     later_headers_are_entries: bool = False
-    # indusagi replaces a file that it cannot read by an empty session; the other programs refuse it.
+    # indusagi overwrites a file that it cannot read with an empty session; the other programs do not open such a file.
     overwrites_unreadable: bool = False
-    # Faults for which the program's list silently drops the file; omp's list checks only the beginning of the file.
+    # If an entry has a mistake that is in `hidden_by`, the program's session list silently omits the file.
     hidden_by: frozenset[Fault] = frozenset({"no message", "bad content", "bad name"})
-    # Faults for which the program fails to open the file.
+    # If an entry has a mistake that is in `refused_for`, the program fails to open the file.
     refused_for: frozenset[Fault] = frozenset()
-    # Number of bytes at the beginning of a file that the program's list reads; None means all.
+    # `listed_head_bytes` is the number of bytes of a file that the program's session list reads; None means all.
     listed_head_bytes: int | None = None
-    # omp fails to open a file whose header has a directory that is neither text nor null.
+    # omp fails to open a file whose header has a working directory that is neither text nor null.
     refuses_odd_cwd: bool = False
-    # omp's list shows the title of the slot or header; pi's list refuses a file with a slot.
+    # omp reads its own title slot; the other programs can neither list nor open a file that begins with a title slot.
     reads_title_slot: bool = False
-    # omp fails to open a file with a `null` line.
+    # omp fails to open a file that has a line with only `null`.
     null_line_refused: bool = False
-    # The algorithm that builds the model's context.
+    # `context` names the program whose algorithm builds the context that the model receives.
     context: Literal["pi", "omp", "atomic", "indusagi"] = "pi"
-    # The rules for the rows and texts that the program's tree shows.
+    # `tree` names the program whose rules decide the rows of a session's tree and their texts.
     tree: Literal["pi", "omp", "atomic", "indusagi"] = "pi"
-    # pi's list reads with Node's readline, which also ends lines at U+2028 and U+2029, and ignores messages that are
-    # cut there.
+    # pi's session list reads files with Node's readline, which also splits lines at U+2028 and U+2029. The list
+    # therefore misses messages that contain these characters.
     list_splits_at_separators: bool = False
-    # omp's `modified` is the file's mtime; the others' the newest user or assistant message.
+    # In omp's list, the date of a session is its file's mtime; in other programs, that of the newest user message or
+    # answer.
     modified_is_mtime: bool = False
 
 

@@ -1,6 +1,6 @@
 """One session: its entries as envelopes, its tree, leaf, labels, name and problems.
 
-Entries are addressed by their index in file order, because ids may be missing or repeated; parents are indexes too.
+An entry is identified by its index in file order, because ids may be missing or repeated; parents are indexes, too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sessionbrowse.text import parse_time
 
 
 class LabelMark(Struct, frozen=True, gc=False):
-    """The label of an entry: its text, the time and the index of the label entry that set it."""
+    """The label of an entry: the text of the label, and the time and index of the label entry that set it."""
 
     text: str
     time: str | float | None
@@ -35,14 +35,17 @@ class LabelMark(Struct, frozen=True, gc=False):
 
 
 class Links(Struct, frozen=True, gc=False):
-    """The links from parents to children: the entries without a parent, and the children of each entry."""
+    """The entries without a parent (`roots`), and the children of each entry, by its index (`children`)."""
 
     roots: list[int]
     children: list[list[int]]
 
 
 class Session:
-    """A session as one program reads it. It never changes: after the file has grown, the session is opened again."""
+    """A session as its agent program reads it.
+
+    The object never changes; to see later changes of the file, the session must be opened again.
+    """
 
     def __init__(self, reader: Reader, columns: Columns, path: str, read_bytes: ReadBytes) -> None:
         self.rules: Rules = reader.rules
@@ -62,17 +65,17 @@ class Session:
         self.marks = frozenset(reader.marks)
         self.columns = columns
         self.envelopes: Sequence[Envelope] = Envelopes(columns, read_bytes)
-        """The envelope of every entry. Most are read from the file on demand; `ids` and `kind` need no reading."""
+        """The envelopes of all entries, mostly read from the file on demand; `ids` and `kind` do not read the file."""
         self.parents: list[int] = []
         self.labels: dict[int, LabelMark] = {}
         self.leaf: int | None = None
         self.leaf_id: str | None = None
         self.leaf_is_null = False
-        """True if the last entry's id is null: the programs then have no context, unlike for an entry without id."""
+        """True if the last entry's id is null, not merely missing: the agent program then sends no context."""
         self.name: str | None = None
         self.problems: tuple[Problem, ...] = ()
         self.problem_count = 0
-        """Number of all problems; `problems` has only the first ones if there are very many."""
+        """The number of all problems in the file; `problems` has only the first thousand."""
         self._leaf_is_true = False
         self._index_by_id: dict[str, int] | None = None
         self._is_chain: bool | None = None
@@ -89,39 +92,39 @@ class Session:
 
     @property
     def id(self) -> str | None:
-        """The id in the header; for a transcript the id in the file name, as a renamed file's head has the old id."""
+        """The id of the session in its header; for a transcript of indusagi, the id in the file name."""
         if self.is_transcript:
             return self.path.rpartition("/")[2].rpartition(".")[0]
         return self.header.id if self.header is not None else None
 
     @property
     def cwd(self) -> str:
-        """The working directory in the header, "" if there is none, as in transcripts."""
+        """The working directory in the header; "" if it is missing, as in transcripts of indusagi."""
         return self.header.cwd or "" if self.header is not None else ""
 
     @property
     def ids(self) -> Sequence[str | None]:
-        """The ids of all entries."""
+        """The ids of all entries, in file order; None for an entry without id."""
         return self.columns.ids
 
     @property
     def lines(self) -> Sequence[int]:
-        """The 1-based lines of all entries."""
+        """The 1-based line numbers of all entries, in file order."""
         return self.columns.lines
 
     @property
     def offsets(self) -> Sequence[int]:
-        """The offsets in bytes at which the lines of all entries begin."""
+        """The byte offsets at which the lines of all entries begin, in file order."""
         return self.columns.offsets
 
     @property
     def sizes(self) -> Sequence[int]:
-        """The sizes in bytes of the lines of all entries."""
+        """The sizes in bytes of the lines of all entries, without newlines, in file order."""
         return self.columns.sizes
 
     @property
     def index_by_id(self) -> dict[str, int]:
-        """The index of each entry by its id; if an id occurs twice, the index of the last entry with this id."""
+        """Maps the id of each entry to its index; an id that occurs twice is mapped to the last entry with the id."""
         if self._index_by_id is None:
             ids = self.columns.ids
             by_id = dict(zip(ids, range(len(ids)), strict=True))
@@ -130,11 +133,11 @@ class Session:
         return self._index_by_id  # type: ignore[return-value]
 
     def kind(self, index: int) -> Kind:
-        """Return the facts that many entries share, such as type, role and model, without reading the file."""
+        """Return type, role, model and other facts about the entry at `index`, without reading the file."""
         return self.columns.kind(index)
 
     def time(self, index: int) -> Time:
-        """Return the entry's timestamp as written in the file."""
+        """Return the timestamp of the entry at `index` as written in the file: ISO 8601, rarely milliseconds."""
         columns = self.columns
         if columns.times:
             return columns.times[index]
@@ -142,22 +145,22 @@ class Session:
 
     @property
     def is_chain(self) -> bool:
-        """True if the parent of every entry is the entry before it."""
+        """True if the parent of every entry is the entry before it, so the session has no branches."""
         if self._is_chain is None:
             self._is_chain = is_chain_of(self.parents)
         return self._is_chain
 
     @property
     def roots(self) -> list[int]:
-        """The entries without a parent in this file, in file order."""
+        """The indexes of the entries without a parent in the file, in file order."""
         return self._linked().roots
 
     def children(self, index: int) -> list[int]:
-        """Return the entries whose parent is this entry, ordered by time, then by file order."""
+        """Return the indexes of the children of the entry at `index`, by time; in file order if times are invalid."""
         return self._linked().children[index]
 
     def branch(self, index: int | None) -> list[int]:
-        """Return the path from a root to the entry, both included; empty for None."""
+        """Return the entry indexes on the path from a root to the entry `index`, both included; empty for None."""
         if index is not None and self.is_chain:
             return list(range(index + 1))
         path: list[int] = []
@@ -169,11 +172,14 @@ class Session:
         return path
 
     def active_branch(self) -> list[int]:
-        """Return the path to the leaf; empty if the last entry has no id, because the programs then have no leaf."""
+        """Return the indexes of the entries on the path to the leaf.
+
+        The result is empty if the last entry has no id, because the agent programs then have no leaf.
+        """
         return self.branch(self.leaf) if self._leaf_is_true else []
 
     def raw(self, index: int) -> bytes:
-        """Read the bytes of the entry's line, without newline, from the file; the end is missing if the file shrank.
+        """Read the line of the entry at `index` from the file, without newline; cut off if the file has become shorter.
 
         Raises:
             Unreadable: the file is gone or cannot be read.
@@ -181,9 +187,9 @@ class Session:
         return self._read_bytes(self.offsets[index], self.sizes[index])
 
     def entry(self, index: int) -> Entry:
-        """Read and decode the whole entry from the file; entries of versions 1 and 2 are migrated.
+        """Read the entry at `index` from the file and decode it in full; version 1 and 2 are converted to version 3.
 
-        A line that is no entry of the format, such as a second header, becomes an `UnknownEntry`. So does a line that
+        The result is an `UnknownEntry` for a line that is no entry, such as a second header, and for a line that
         changed since the session was opened.
 
         Raises:
@@ -207,20 +213,23 @@ class Session:
         return self._migrated(entry, index)
 
     def fields(self, index: int) -> dict[str, Json]:
-        """Read the entry's JSON object from the file, not migrated; empty if there is none."""
+        """Read the JSON object of the entry at `index` from the file, unconverted; empty if the line has no object."""
         return self._fields(self.raw(index))
 
     def fields_of_many(self, indexes: Iterable[int]) -> Iterator[tuple[int, dict[str, Json]]]:
-        """Yield the JSON objects of entries in file order; entries that are close together are read at once."""
+        """Yield the index and JSON object of each given entry, in file order.
+
+        Entries that are close together in the file are read at once.
+        """
         for run, block in self.blocks_of(sorted(indexes)):
             start = self.offsets[run[0]]
             for index in run:
                 at = self.offsets[index] - start
-                # If a line was too large, it is alone in `block` and was shortened, so the slice may have fewer bytes.
+                # The slice may be shorter than the line: a line that was too large is shortened and alone in `block`.
                 yield index, self._fields(block[at : at + self.sizes[index]])
 
     def blocks_of(self, indexes: Sequence[int]) -> Iterator[tuple[list[int], bytes]]:
-        """Yield runs of entries that are close together in the file, each with the bytes from its first entry on.
+        """Yield groups of entries that are close together in the file, each with the bytes of its lines.
 
         Raises:
             Unreadable: the file is gone or cannot be read.
@@ -230,7 +239,7 @@ class Session:
             yield run, self._read_bytes(start, self.offsets[last] + self.sizes[last] - start)
 
     def find(self, reference: str) -> list[int]:
-        """Return the entries that `reference` names: by id, by exact label, or by the beginning of an id."""
+        """Return the indexes of the entries whose id or label is `reference`, else of those whose id begins with it."""
         exact = self.index_by_id.get(reference)
         if exact is not None:
             return [exact]
@@ -275,20 +284,21 @@ class Session:
         for siblings in children:
             if len(siblings) > 1:
                 times = [(_milliseconds(self.time(index)), index) for index in siblings]
-                # JavaScript's order of invalid dates is not defined, so with such a date the children keep their
+                # JavaScript's order of invalid dates is not defined, so siblings with an invalid date stay in file
                 # order.
                 if all(time is not None for time, _ in times):
                     siblings[:] = [index for _, index in sorted(times, key=itemgetter(0))]
-        # Threads share sessions, so both lists are set in one assignment: no thread sees only one of them.
+        # Threads share sessions. A single assignment sets both lists, so no thread sees only one of them.
         links = self._links = Links(roots, children)
         return links
 
 
 def find_name(rules: Rules, envelopes: Iterable[Envelope], slot: TitleSlot | None, header: Header | None) -> str | None:
-    """Return the session's display name by the program's own rule, None if there is none.
+    """Return the session's display name by the rule of its agent program; None if it has no name.
 
-    pi and atomic use the last `session_info` in file order, on any branch, and a blank name clears. indusagi uses the
-    last name that is not empty. omp uses the title slot, even an empty one, and without a slot the header's title.
+    pi and atomic use the last `session_info` entry in the file, on any branch; a blank name clears the name. indusagi
+    uses the last `session_info` entry with a name. omp uses the title slot, or the header's title if the file has no
+    title slot.
     """
     if rules.name == "title_slot":
         if slot is not None:
@@ -302,15 +312,18 @@ def find_name(rules: Rules, envelopes: Iterable[Envelope], slot: TitleSlot | Non
 
 
 def next_name(rules: Rules, name: str | None, info: Envelope) -> str | None:
-    """Return the name after one more `session_info` entry."""
+    """Return the session's name after a further `session_info` entry, `info`; `name` is the name before it."""
     if rules.name == "session_info_filled":
         return info.text or name
     return trim(info.text or "") or None
 
 
 def migrated_id(session_id: str | None, ordinal: int, taken: set[str] | dict[str, int]) -> str:
-    """Return the id given in memory to an entry of version 1: 8 hex digits, always the same for the same file."""
-    import hashlib  # imported here: it is slow, and only files of version 1 need it
+    """Return an id for an entry of format version 1, which has none: 8 hex digits, the same at every reading.
+
+    `ordinal` is the position of the entry's line in the file; ids in `taken` are avoided.
+    """
+    import hashlib  # imported here: the import is slow, and only files of version 1 need it
 
     salt = 0
     while True:

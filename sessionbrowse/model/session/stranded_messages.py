@@ -1,7 +1,7 @@
-"""Detect a newest message that is not on the path to the leaf: the program resumes without it.
+"""Detect that a session's newest message is not on the path to the leaf, so that the program resumes without it.
 
-This happens after another program appends a label or an extension's note to an older entry: the next start continues
-there, and the last messages seem to be lost (omp issue 12242).
+This happens if another program appends a label or an extension's note below an older entry. At its next start the
+agent program continues at that entry, and the last messages seem to be lost (omp issue 12242).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sessionbrowse.model.session.session import Session
 
 CHECKOUT_TYPE = "sessionbrowse"
-"""`customType` of the entry that a checkout appends; the programs' default trees hide custom entries."""
+"""The `customType` of the entry that a checkout appends to move the leaf; agent programs hide it by default."""
 
 
 def left_behind(session: Session) -> int | None:
@@ -39,9 +39,10 @@ def messages_left_behind(session: Session, newest: int) -> int:
 def is_left_behind(
     newest: int, leaf: int, count: int, parent: Callable[[int], int], is_move_at: Callable[[int], bool]
 ) -> bool:
-    """Tell whether the newest message is not on the path to a leaf, although the user did not move the leaf on purpose.
+    """Return True if the newest message is not on the path to the leaf, and the user did not move the leaf on purpose.
 
-    `newest` and `leaf` are indexes of entries, `count` is the number of entries. Parents may form a loop.
+    `newest` and `leaf` are indexes of entries, `count` is the number of entries. `parent` returns an entry's parent;
+    `is_move_at` returns True for an entry that records a deliberate move. Parents may form a loop.
     """
     if newest == ROOT:
         return False
@@ -55,7 +56,7 @@ def is_left_behind(
 
 
 def is_move(kind: str, custom_type: str | None) -> bool:
-    """Tell whether an entry marks a deliberate move in the tree: a branch summary, or the entry of a checkout."""
+    """Return True if an entry records that the user moved in the tree: a branch summary, or the entry of a checkout."""
     return kind == "branch_summary" or (kind == "custom" and custom_type == CHECKOUT_TYPE)
 
 

@@ -1,4 +1,4 @@
-"""The order in which a program's tree shows entries: parents first, the branch with the leaf before its siblings."""
+"""The order of entries in an agent program's tree: parents before children, the leaf's branch before its siblings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from sessionbrowse.model.session.session import Session
 
 
 def display_order(session: Session, leaf: int | None) -> list[int]:
-    """Return all entries in the order of the tree's rows; without a leaf, siblings are ordered by time."""
+    """Return the indexes of all entries in the order of the tree's rows.
+
+    Of siblings, the one on the path to `leaf` comes first, then the others by time.
+    """
     active = bytearray(len(session.parents))
     for index in session.branch(leaf):
         active[index] = 1
@@ -27,7 +30,7 @@ def display_order(session: Session, leaf: int | None) -> list[int]:
 
 
 def _active_last(siblings: list[int], active: bytearray) -> list[int]:
-    """Return siblings in reverse display order, because the caller puts them on a stack."""
+    """Return siblings in reverse display order, because the caller pushes them on a stack; an active one is last."""
     backwards = siblings[::-1]
     for place, index in enumerate(backwards):
         if active[index]:

@@ -1,4 +1,4 @@
-"""The state of an entry: active, abandoned, or compacted (before the entries kept by the last compaction or reset)."""
+"""The state of an entry: active, abandoned (not on the active branch), or compacted (replaced by a summary)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ if TYPE_CHECKING:
     from sessionbrowse.model.session.session import Session
 
 BOUNDARIES = ("compaction", "reset_boundary")
-"""The types of entries at which a context begins anew; entries before them are no longer sent to the model."""
+"""The types of entries that end older history: a compaction, or a `/clear` of omp.
+
+Entries before them are no longer sent to the model, except those that a compaction keeps.
+"""
 
 
 class EntryStates:
-    """Tells the states of a session's entries; each fact is computed when it is first needed."""
+    """Computes the states of a session's entries; facts for all entries are computed at first use and then cached."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def of(self, index: int) -> str:
-        """Return the state of an entry: `active`, `abandoned` or `compacted`."""
+        """Return the state of the entry at `index`: "active", "abandoned" or "compacted"."""
         if index not in self._active:
             return "abandoned"
         return "compacted" if index in self._before_boundary and index in self._compacted else "active"
@@ -34,7 +37,7 @@ class EntryStates:
 
     @cached_property
     def _boundary(self) -> int:
-        """The position on the active branch of the last compaction or reset, 0 if there is none."""
+        """The position, on the active branch, of the last compaction or `/clear`; 0 if there is none."""
         if not any(kind.type in BOUNDARIES for kind in self._session.columns.kinds.all):
             return 0
         from sessionbrowse.model.context.message import last_of_type
@@ -47,7 +50,7 @@ class EntryStates:
 
     @cached_property
     def _compacted(self) -> frozenset[int]:
-        # Most searches show no session with a compaction, and this import takes a tenth of their start.
+        # Imported here, because the import takes a tenth of the start time of a search, and few searches need it.
         from sessionbrowse.model.context.build import first_place_sent
 
         kept = first_place_sent(self._session, self._boundary)

@@ -1,6 +1,7 @@
-"""The programs' five filters: which entries a tree shows.
+"""The five filters of the agent programs, which select the entries that a tree shows.
 
-Filters read no file. Sources: pi 1.5.2, omp 18.2.3, atomic 0.9.15, and for indusagi pi 0.50, whose fork it is.
+The rules are those of pi 1.5.2, omp 18.2.3 and atomic 0.9.15; for indusagi, those of pi 0.50, from which it was forked.
+Only omp's "user-only" filter reads the session file.
 """
 
 from __future__ import annotations
@@ -40,9 +41,10 @@ _USER_PROMPT_TYPES = frozenset({"skill-prompt", "collab-prompt"})
 
 
 def shown(session: Session, filter_name: str, leaf: int | None) -> bytes:
-    """Return 1 for every entry that a filter shows, 0 for the others; an unknown filter is the default one.
+    """Return a byte for each entry: 1 if the filter shows the entry, else 0. Unknown filters are like "default".
 
-    No filter shows pi's `usage` entries. Answers without text are shown only if they are the leaf or ended by an error.
+    No filter shows `usage` entries of pi. Answers without text are shown only if they are the leaf or did not end
+    normally.
     """
     columns = session.columns
     match filter_name:
@@ -63,7 +65,7 @@ def shown(session: Session, filter_name: str, leaf: int | None) -> bytes:
 
 
 def _by_kind(session: Session, answers: list[bool]) -> bytearray:
-    """Return the flag of every entry, which depends on its kind only."""
+    """Return a flag for each entry, given the flag for each kind of entries (see `Kinds`) in `answers`."""
     return bytearray(map(answers.__getitem__, session.columns.codes))
 
 
@@ -86,7 +88,7 @@ def _is_silent(kind: Kind, tree: AgentName, without_tools: bool) -> bool:
 
 
 def _add_user_prompts(session: Session, flags: bytearray) -> None:
-    """Add omp's prompts that are not user messages: custom messages of some types that are attributed to the user."""
+    """Set the flags of omp's user prompts that are stored as custom messages with an attribution to the user."""
     of_type = _by_kind(session, [kind.custom_type in _USER_PROMPT_TYPES for kind in session.columns.kinds.all])
     for index in compress(range(len(of_type)), of_type):
         match session.entry(index):

@@ -1,4 +1,4 @@
-"""The rows of a tree, as a sequence that may make a row on demand."""
+"""The rows of a tree as a sequence; the rows of a session without branches are created on demand."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from msgspec.structs import replace
 Trail: TypeAlias = "tuple[int, bool, Trail] | None"
 """A linked list of the ancestors of a row that have a connector (`├─` or `└─`), nearest ancestor first.
 
-Each link is (level of the connector, True if siblings of the ancestor follow, next link).
-
-The list is linked because a tuple for each row would take quadratic memory for thousands of nested branches.
+Each link is (level of the connector, True if siblings of the ancestor follow, next link). Rows share the links; a
+separate tuple for each row would need quadratic memory with thousands of nested branches.
 """
 
 
 class Row(Struct, frozen=True, gc=False, eq=False):
     """One row of a tree.
 
-    `index` is the entry's index in the session. `level` is the drawn indentation, three columns each: pi's `indent`,
-    less one if there are several visible roots, which pi draws as children of an invisible one. `connector` is "mid"
-    for `├─`, "last" for `└─`, None for a root or an only child. `foldable`: there are visible rows below, and the row
-    is a root or has siblings. `folded` rows show nothing below, so they are not `foldable` themselves. `active`: on
-    the path to the leaf. `matches` is False for a row that is shown only because a hit is below it.
+    `index` is the entry's index in the session. `level` is the indentation in steps of three columns. `connector` is
+    "mid" for `├─`, "last" for `└─`, None for a root or an only child. `foldable` is True for a root or a row with
+    siblings that has visible rows below. `folded` is True if the rows below are hidden; then `foldable` is False.
+    `active` is True on the path to the leaf. `matches` is False for a row that is shown only because a search hit is
+    below it.
     """
 
     index: int
@@ -40,7 +39,7 @@ class Row(Struct, frozen=True, gc=False, eq=False):
 
     @property
     def gutters(self) -> tuple[tuple[int, bool], ...]:
-        """The levels at which an ancestor has a connector, each with True if a line `│` is drawn there."""
+        """The levels at which ancestors have connectors, each with True if the row has a vertical line `│` there."""
         found: list[tuple[int, bool]] = []
         trail = self.trail
         while trail is not None:
@@ -53,7 +52,7 @@ class Row(Struct, frozen=True, gc=False, eq=False):
 class Rows(Sequence[Row]):
     """The rows of a tree from top to bottom.
 
-    `above` has, by entry, the nearest ancestor with a row, less than 0 if there is none; only folding needs it.
+    `above` has for each entry the nearest ancestor that has a row, or a negative number; it is used for folding.
     """
 
     def __init__(self, rows: list[Row], above: Sequence[int] = ()) -> None:
@@ -61,9 +60,9 @@ class Rows(Sequence[Row]):
         self._above = above
 
     def with_folded(self, chosen: Collection[int]) -> Rows:
-        """Return the rows with some entries folded; no row may be folded yet.
+        """Return the rows after the entries in `chosen` are folded; entries without a foldable row are ignored.
 
-        Entries that have no row, or whose row is not foldable, are ignored.
+        No row may be folded before the call.
         """
         positions = [at for at, row in enumerate(self._rows) if row.foldable and row.index in chosen] if chosen else []
         if not positions:
@@ -79,7 +78,7 @@ class Rows(Sequence[Row]):
 
     @cached_property
     def _ends(self) -> list[int]:
-        """The position after the last descendant of each row; the descendants directly follow their row."""
+        """For each row, the position after its last descendant; the descendants of a row directly follow it."""
         position_of = self.position_of
         ends = list(range(1, len(self._rows) + 1))
         for position in range(len(ends) - 1, -1, -1):
@@ -104,29 +103,29 @@ class Rows(Sequence[Row]):
 
     @cached_property
     def indexes(self) -> Sequence[int]:
-        """The entries of all rows."""
+        """The entry indexes of all rows, from top to bottom."""
         return [row.index for row in self._rows]
 
     @cached_property
     def position_of(self) -> dict[int, int]:
-        """The position of every row by its entry."""
+        """Maps the entry index of each row to the row's position."""
         return dict(zip(self.indexes, range(len(self)), strict=True))
 
     @cached_property
     def hits(self) -> list[int]:
-        """The positions of rows that are hits, without those that are only ancestors of hits."""
+        """The positions of the rows that match the search, without rows that are only ancestors of matches."""
         return [position for position, row in enumerate(self._rows) if row.matches]
 
     @cached_property
     def connected(self) -> list[int]:
-        """The positions of rows with a connector, at which branches begin."""
+        """The positions of the rows with a connector (`├─` or `└─`), at which branches begin."""
         return [position for position, row in enumerate(self._rows) if row.connector is not None]
 
 
 class ChainRows(Rows):
-    """The rows of a session without branches: they are made on demand.
+    """The rows of a session without branches, created on demand.
 
-    `active` is the number of entries on the path to the leaf; these come first. Only the first row can be folded.
+    `active` is the number of entries on the path to the leaf, the first ones. Only the first row can be folded.
     """
 
     def __init__(self, indexes: list[int], active: int, leaf: int | None, *, is_folded: bool = False) -> None:
@@ -137,7 +136,7 @@ class ChainRows(Rows):
         self._is_foldable = len(indexes) > 1
 
     def with_folded(self, chosen: Collection[int]) -> Rows:
-        """Return the rows, with the first row folded if its entry is among those given."""
+        """Return the rows, with the first row folded if `chosen` contains its entry."""
         if not self._is_foldable or self._indexes[0] not in chosen:
             return self
         return ChainRows(self._indexes[:1], self._active, self._leaf, is_folded=True)
@@ -159,17 +158,17 @@ class ChainRows(Rows):
 
     @cached_property
     def indexes(self) -> Sequence[int]:
-        """The entries of all rows."""
+        """The entry indexes of all rows, from top to bottom."""
         return self._indexes
 
     @cached_property
     def hits(self) -> list[int]:
-        """The positions of rows that are hits: all of them."""
+        """The positions of the rows that match the search: these are all rows."""
         return list(range(len(self._indexes)))
 
     @cached_property
     def connected(self) -> list[int]:
-        """The positions of rows with a connector: none."""
+        """The positions of the rows with a connector: none, because the session has no branches."""
         return []
 
     def _row(self, index: int) -> Row:

@@ -1,4 +1,4 @@
-"""The search of omp's tree (18.2.3): a text matches if it contains every word of the query, or nearly does."""
+"""The fuzzy search in the tree of omp 18.2.3: a text matches if it has a similar word for every word of the query."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SPREAD = 1.8
 
 
 class SearchWords(Struct, frozen=True):
-    """A text prepared for the search: its words, the words joined into one string, and their starts in that string."""
+    """A text prepared for the search: its words, the words joined without blanks, and each word's start in `joined`."""
 
     words: tuple[str, ...]
     joined: str
@@ -27,7 +27,7 @@ class SearchWords(Struct, frozen=True):
 
 
 def search_words(text: str) -> SearchWords:
-    """Prepare a text for the search."""
+    """Split a text into words for the search by a `matcher`."""
     words = tuple(_words(text))
     starts = []
     place = 0
@@ -38,9 +38,9 @@ def search_words(text: str) -> SearchWords:
 
 
 def matcher(tokens: Iterable[str]) -> Callable[[SearchWords], bool]:
-    """Return a function that tells whether a text matches all words of a query, which must be in lower case.
+    """Return a function that returns True if a text matches all words of a query; the words must be in lower case.
 
-    A word without letters and digits matches every text; a word with separators in it counts as several words.
+    A query word without letters and digits matches every text; a query word with separators counts as several words.
     """
     tests = [_any_of([_test(part), *map(_test, _swapped(part))]) for token in tokens for part in _words(token)]
 
@@ -60,14 +60,14 @@ def _words(text: str) -> list[str]:
 
 
 def _in_units(word: str) -> str:
-    """Return the word with one character for each UTF-16 unit, because omp counts lengths and positions in these."""
+    """Return a word with one character for each UTF-16 unit, because omp counts lengths in UTF-16 units."""
     if word.isascii():
         return word
     return "".join(map(chr, memoryview(word.encode("utf-16-le", "surrogatepass")).cast("H")))
 
 
 def _swapped(token: str) -> Iterator[str]:
-    """Yield the token with an adjacent letter and digit exchanged, once for every such pair."""
+    """Yield variants of a query word in which a letter and a digit next to each other are swapped."""
     for place in range(len(token) - 1):
         pair = token[place : place + 2]
         if pair.isascii() and pair.isalnum() and pair[0].isdigit() != pair[1].isdigit():
@@ -79,7 +79,7 @@ def _any_of(tests: list[Callable[[SearchWords], bool]]) -> Callable[[SearchWords
 
 
 def _test(token: str) -> Callable[[SearchWords], bool]:
-    # Texts repeat words, so each distinct word is tested once.
+    # The results are cached by word, because texts repeat words.
     fitting: dict[str, bool] = {}
 
     def is_found(text: SearchWords) -> bool:
@@ -95,7 +95,10 @@ def _test(token: str) -> Callable[[SearchWords], bool]:
 
 
 def _begins_a_word(token: str, text: SearchWords) -> bool:
-    """Tell whether a word of the text begins with the token; for a short token only its first occurrence is tried."""
+    """Return True if the query word `token` occurs in the joined words of the text, at the start of a word.
+
+    As in omp, only the first occurrence of a query word of one or two characters is checked.
+    """
     place = text.joined.find(token)
     while place >= 0:
         if place in text.starts:
@@ -113,7 +116,7 @@ def _fits(token: str, word: str) -> bool:
 
 
 def _are_letters_near(token: str, word: str) -> bool:
-    """Tell whether the word has the token's letters in this order, each as early as possible, not too far apart."""
+    """Return True if `word` contains the letters of the query word `token` in order and not too far apart."""
     first = last = -1
     for letter in token:
         last = word.find(letter, last + 1)
@@ -125,7 +128,10 @@ def _are_letters_near(token: str, word: str) -> bool:
 
 
 def _is_acronym(token: str, text: SearchWords) -> bool:
-    """Tell whether the token's letters begin words of the text in this order, with at most two other words between."""
+    """Return True if the letters of the query word `token` are the initials of words in the text, in the same order.
+
+    At most two other words may be between these words.
+    """
     if len(token) not in _ACRONYM_LETTERS:
         return False
     first = last = -1

@@ -1,6 +1,6 @@
-"""The text of a tree's rows and the text that a tree's search uses, both as the session's program writes them.
+"""The text of a row in a session's tree, and the text that the tree's search reads, as in the session's agent program.
 
-An entry is decoded when its row is drawn. Callers must sanitise the text before they draw it.
+An entry is decoded when its row is drawn. The text may contain control characters; callers must remove these.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from sessionbrowse.model.tree.tool_callers import caller_of
 
 
 def row_text(session: Session, index: int, home: str = "") -> str:
-    """Return the row text of an entry without label and markers; paths below `home` begin with `~`.
+    """Return the text of an entry's row in a tree, without label and markers; paths below `home` begin with `~`.
 
-    A tool result shows the call that it answers. Rows are written as in pi 1.5.2, omp 18.2.3, atomic 0.9.15 and
+    The row of a tool result shows the tool call. The text is the same as in pi 1.5.2, omp 18.2.3, atomic 0.9.15 or
     indusagi 0.12.15.
     """
     kind = session.kind(index)
@@ -29,9 +29,9 @@ def row_text(session: Session, index: int, home: str = "") -> str:
 
 
 def search_text_of(session: Session, index: int, fields: Fields) -> str:
-    """Return the text that the program's own search uses: the label, the role and the beginning of the entry's text.
+    """Return the text of an entry that the agent program's search in its tree reads.
 
-    `fields` are the entry's JSON object.
+    It consists of the entry's label, role, and the beginning of its text. `fields` is the entry's JSON object.
     """
     kind = session.kind(index)
     mark = session.labels.get(index)
@@ -52,7 +52,7 @@ def _answered_call(session: Session, index: int) -> Call | None:
 
 
 def _calls_of(session: Session, caller: int) -> dict[str, Call]:
-    """Return the calls of an answer by id; the answer asked for last is cached, because its results come in a row."""
+    """Return the tool calls of an answer by id; the last answer is cached, because its results have adjacent rows."""
     kept = _LAST_CALLS.get(session)
     if kept is not None and kept[0] == caller:
         return kept[1]

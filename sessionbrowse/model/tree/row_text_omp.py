@@ -1,4 +1,4 @@
-"""The text of an entry's row in a tree, and the text that a search uses, as in omp 18.2.3."""
+"""The text of an entry's row in a tree, and the text that the tree's search reads, as in omp 18.2.3."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sessionbrowse.text import truncate
 _ERROR_UNITS = row_text_pi.ERROR_UNITS
 _NOTE_CELLS = 80
 _TAB = "   "
-# Bits of `errorId` that say why an answer ended; older files say it in words.
+# These bits of `errorId` are the reasons why an answer ended; older files have the reasons as words in `errorMessage`.
 _SILENT, _BY_USER, _ABORTED = 0x0200_0000, 0x0400_0000, 0x0800_0000
 _SILENT_WORDS, _BY_USER_WORDS = "__omp.silent_abort__", "Interrupted by user"
 _ABORTED_WORDS = "Request was aborted"
@@ -28,7 +28,10 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def row_text(kind: str, role: str, entry: Fields, call: Call | None, home: str) -> str:
-    """Return the row text of an entry. `call` is the call of a tool result, None if it is not in the file."""
+    """Return the text of an entry's row in omp's tree.
+
+    For a tool result, `call` is the tool call; None if the call is not in the file. Paths below `home` begin with `~`.
+    """
     match kind:
         case "message":
             message = entry.get("message")
@@ -71,7 +74,7 @@ def row_text(kind: str, role: str, entry: Fields, call: Call | None, home: str) 
 
 
 def search_text(kind: str, role: str, entry: Fields) -> str:
-    """Return the text of an entry that the search uses, without its label."""
+    """Return the text of an entry that the search in omp's tree reads, without the entry's label."""
     match kind:
         case "message":
             message = entry.get("message")
@@ -131,7 +134,10 @@ def _message(role: str, message: Fields, call: Call | None, home: str) -> str:
 
 
 def _answer(message: Fields) -> str:
-    """Return an answer's row text: the note of a retry that worked, else its text, or the reason why it ended."""
+    """Return the row text of an answer: omp's note on a successful retry, else the answer's text.
+
+    For an answer without text, return the reason why it ended.
+    """
     recovery = message.get("retryRecovery")
     status = recovery.get("status") if isinstance(recovery, dict) else None
     if status == "recovered" and isinstance(recovery, dict):
@@ -162,7 +168,7 @@ def _why_it_ended(message: Fields) -> str:
 
 
 def _advice(entry: Fields) -> tuple[str, str]:
-    """Return the advisor's names and severities, each once, and the texts of its notes."""
+    """Return two texts of an omp advisor message: names and severities of the advisors; and their notes."""
     details = entry.get("details")
     notes = details.get("notes") if isinstance(details, dict) else None
     notes = [note for note in notes if isinstance(note, dict)] if isinstance(notes, list) else []
@@ -180,7 +186,7 @@ def _thinking(entry: Fields) -> str:
 
 
 def _tiers(entry: Fields) -> list[tuple[str, Json]]:
-    """Return the tiers by provider family; the single word of an older file prints letter by letter, as in omp."""
+    """Return (provider family, service tier) pairs; like omp, split the single word of an older file into letters."""
     tiers = entry.get("serviceTier")
     if isinstance(tiers, dict):
         return list(tiers.items())
@@ -201,7 +207,7 @@ def _first_text(content: Json) -> str:
 
 
 def _without_wrapper(content: str) -> str:
-    """Remove one `<system-…>` wrapper that encloses the whole text."""
+    """Return a text without the `<system-…>` tag that encloses it, if there is one."""
     text = trim(content)
     opening = _SYSTEM_WRAPPER.match(text)
     if opening is None:
@@ -213,7 +219,10 @@ def _without_wrapper(content: str) -> str:
 
 
 def _field(value: Json) -> str:
-    """Return a text of the session on one line, without colours, control characters and halves of surrogate pairs."""
+    """Return a string of the session on one line, without colour escapes, control characters and lone surrogates.
+
+    For any other value, return "".
+    """
     if not isinstance(value, str):
         return ""
     if _SURROGATES.search(value):

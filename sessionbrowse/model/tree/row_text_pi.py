@@ -1,4 +1,4 @@
-"""The text of an entry's row in a tree, and the text that a search uses, as in pi 1.5.2.
+"""The text of an entry's row in a tree, and the text that the tree's search reads, as in pi 1.5.2.
 
 atomic 0.9.15 and indusagi 0.12.15 are forks of pi and follow its rules.
 """
@@ -16,19 +16,22 @@ from sessionbrowse.model.tree.tool_call_text import tool_call_text
 
 ERROR_UNITS = 80
 NO_MESSAGE = "[message]"
-"""The row text of a missing message, on which the programs' own trees fail."""
+"""The row text of an entry whose message is missing; the agent programs' own trees crash on such an entry."""
 
 _NEWER_OR_FOREIGN_TYPES: dict[AgentName, frozenset[str]] = {
     "pi": frozenset({"session_summary"}),
     "atomic": frozenset({"context_edit"}),
-    # indusagi was forked from pi 0.50, whose tree has no text for entries of these types.
+    # indusagi was forked from pi 0.50, whose tree shows entries of these types without text.
     "indusagi": frozenset({"context_edit", "session_info", "session_summary"}),
 }
-"""By agent: entry types that its tree shows as an empty row, although other agents' trees show a text for them."""
+"""Maps an agent to the entry types that its tree shows as an empty row, while other agents' trees show a text."""
 
 
 def row_text(agent: AgentName, kind: str, role: str, entry: Fields, call: Call | None, home: str) -> str:
-    """Return the row text of an entry. `call` is the call of a tool result, None if it is not in the file."""
+    """Return the text of an entry's row in the tree of pi, atomic or indusagi.
+
+    For a tool result, `call` is the tool call; None if the call is not in the file. Paths below `home` begin with `~`.
+    """
     if kind in _NEWER_OR_FOREIGN_TYPES.get(agent, ()):
         return ""
     match kind:
@@ -63,7 +66,7 @@ def row_text(agent: AgentName, kind: str, role: str, entry: Fields, call: Call |
 
 
 def search_text(agent: AgentName, kind: str, role: str, entry: Fields) -> str:
-    """Return the text of an entry that the search uses, without its label."""
+    """Return the text of an entry that the tree's search in pi, atomic or indusagi reads, without the entry's label."""
     if kind in _NEWER_OR_FOREIGN_TYPES.get(agent, ()):
         return ""
     match kind:
@@ -94,26 +97,26 @@ def search_text(agent: AgentName, kind: str, role: str, entry: Fields) -> str:
 
 
 def message_search_text(role: str, message: Fields) -> str:
-    """Return a message's role, the beginning of its text, and the command of a `!` line."""
+    """Return the text of a message that the search reads: the role, the beginning of the text, and a `!` command."""
     command = message.get("command") if role == "bashExecution" else None
     return words(role, first_text(message.get("content")), command)
 
 
 def compaction_text(entry: Fields) -> str:
-    """Return the row text of a compaction: the thousands of tokens that it replaced."""
+    """Return the row text of a compaction, with the number of tokens before it in thousands."""
     thousands = to_number(entry.get("tokensBefore", MISSING)) / 1000
     rounded = math.floor(thousands + 0.5) if math.isfinite(thousands) else thousands
     return f"[compaction: {number(rounded)}k tokens]"
 
 
 def label_text(entry: Fields) -> str:
-    """Return the row of a label entry."""
+    """Return the row text of an entry that sets or clears a label."""
     label = entry.get("label")
     return f"[label: {'(cleared)' if label is None else string(label)}]"
 
 
 def tool_result_text(agent: AgentName, message: Fields, call: Call | None, home: str) -> str:
-    """Return the row of a tool result: the call it answers, or the tool's name."""
+    """Return the row text of a tool result: the tool call, or the tool's name if the call is not in the file."""
     if call is not None:
         return tool_call_text(agent, call, home)
     name = message.get("toolName")
@@ -145,7 +148,7 @@ def _answer(message: Fields) -> str:
 
 
 def _custom_text(content: Json) -> str:
-    """Return a custom message's text; unlike in messages, a text block without text counts as empty here."""
+    """Return the text of a custom message; a text block without text is empty, not "undefined" as in other messages."""
     if not isinstance(content, list):
         return joined_text(content)
     return "".join([string(block.get("text") or "") for block in content if is_text_block(block)])

@@ -1,4 +1,4 @@
-"""Text helpers for the rows of all programs: join content, put it on one line, cut it as JavaScript does."""
+"""Helpers for the row texts of all agent programs: join the text of a message, put it on one line, and cut it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sessionbrowse.format.json_value import Json
 Fields = dict[str, Json]
 """A JSON object as written in the file.
 
-Rows are made from these, not from structs, because the programs print a missing key otherwise than null, and also
-print values of a wrong type.
+Row texts are made from JSON objects, not from structs, because the agent programs print missing keys, null and values
+of a wrong type differently.
 """
 
 TEXT_UNITS = 200
-"""Maximum number of UTF-16 units of a message's text that are shown and searched."""
+"""Maximum length of the part of a message's text that a tree shows and searches, in UTF-16 units."""
 
 _BREAKS = re.compile("[\n\t]")
 
@@ -31,12 +31,12 @@ class Call(Struct, frozen=True):
 
 
 def one_line(text: Json) -> str:
-    """Return a text with newlines and tabs as blanks, trimmed; "" for a value on which the programs would fail."""
+    """Return a text with newlines and tabs replaced by blanks, and trimmed; "" for a value that is not a string."""
     return trim(_BREAKS.sub(" ", text)) if isinstance(text, str) else ""
 
 
 def joined_text(content: Json) -> str:
-    """Return the text blocks of a content joined without separator, or the content itself if it is a string."""
+    """Return the text of a message's content: all text blocks joined without separator, or the string itself."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -45,15 +45,15 @@ def joined_text(content: Json) -> str:
 
 
 def is_text_block(block: Json) -> bool:
-    """Tell whether a content block holds text."""
+    """Return True if a value is a content block of type "text"."""
     return isinstance(block, dict) and block.get("type") == "text"
 
 
 def first_text(content: Json) -> str:
-    """Return the beginning of a message's text, at most as many characters as a row shows and the search reads."""
+    """Return the beginning of the text of a message's content, at most `TEXT_UNITS` long."""
     return cut(joined_text(content), TEXT_UNITS)
 
 
 def words(*parts: Json) -> str:
-    """Join the parts of a search text with blanks, without missing parts."""
+    """Return the given values joined by blanks as a search text; null and missing values are skipped."""
     return " ".join([string(part) for part in parts if part is not None and part is not MISSING])

@@ -1,7 +1,7 @@
-"""The rows of a session's tree, exactly as its program's own `/tree` shows them.
+"""Compute the rows of a session's tree, exactly as the `/tree` command of its agent program shows them.
 
-pi, atomic and indusagi link visible entries across hidden ones and indent the result; omp indents the whole tree, then
-hides rows. Nothing here recurses, because a session may be one chain of 100,000 entries.
+pi, atomic and indusagi first remove hidden entries from the tree and then indent it; omp indents the tree of all
+entries and then hides rows. No function recurses, because a session may be a chain of 100,000 entries.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def rows(
     keep_ancestors: bool = False,
     hits: Collection[int] | None = None,
 ) -> Rows:
-    """Return the rows of the tree from top to bottom.
+    """Return the rows of a session's tree from top to bottom.
 
-    `folded` are indexes of entries; those that cannot be folded are ignored. `leaf` is an entry to treat as the leaf,
-    `ROOT` means no leaf. With `hits`, the entries that a search found, only their rows are returned; with
-    `keep_ancestors` also those of the branch points above them (`Row.matches`).
+    `folded` are indexes of entries; entries that cannot be folded are ignored. `leaf` is the entry to treat as the
+    leaf; `ROOT` means no leaf. `hits` are the entries that a search found: only their rows are returned, and with
+    `keep_ancestors` also the rows of the branch points above, for which `Row.matches` is False.
     """
     whole = tree_layout(session, filter, leaf)
     matching: set[int] | None = None
@@ -65,7 +65,7 @@ def rows(
 
 
 def prefix(row: Row) -> str:
-    """Return what pi draws before a row's text: lines, connector, and the sign of a folded (⊞) or foldable (⊟) row."""
+    """Return the prefix that pi draws before a row's text: tree lines, and ⊞ for a folded or ⊟ for a foldable row."""
     cells = ["   "] * row.level
     for level, goes_on in row.gutters:
         cells[level] = "│  " if goes_on else "   "
@@ -88,9 +88,9 @@ _Place = tuple[int, int, Literal["mid", "last"] | None, Trail]
 
 
 def _placed(session: Session, whole: TreeLayout, shape: Shape) -> Iterator[_Place]:
-    """Yield the fields `index`, `level`, `connector` and `trail` of the `Row` of every shown entry.
+    """Yield `index`, `level`, `connector` and `trail` for the row of every entry in `shape`, the visible entries.
 
-    omp's rows are indented as if all entries were shown, as omp itself does.
+    Rows of omp sessions are indented as if all entries were visible, as omp does.
     """
     if session.rules.tree != "omp":
         return _places(shape, is_omp=False)
@@ -99,11 +99,11 @@ def _placed(session: Session, whole: TreeLayout, shape: Shape) -> Iterator[_Plac
 
 
 def _places(shape: Shape, *, is_omp: bool) -> Iterator[_Place]:
-    """Yield the fields `index`, `level`, `connector` and `trail` of the `Row` of every entry in `shape`.
+    """Yield `index`, `level`, `connector` and `trail` for the row of every entry in `shape`.
 
-    Children of a branch point are one level deeper than it; in pi the only child of such a child is one more level
-    deeper. Other only children stay on their parent's level. Several roots are children of an invisible one, which is
-    not drawn, so they begin at level 0.
+    Children of a branch point are one level deeper than the branch point. In pi, the only child of such a child is one
+    level deeper again. All other only children are on the level of their parent. Roots are on level 0, but several
+    roots count as the children of a branch point.
     """
     above, count, last = shape.above, shape.count, shape.last
     levels = [0] * len(above)
@@ -129,7 +129,10 @@ def _places(shape: Shape, *, is_omp: bool) -> Iterator[_Place]:
 
 
 def _shown_hits(session: Session, kept: bytes, hits: Collection[int]) -> set[int]:
-    """Return the hits that have a row; a hit in an answer's tool calls is shown in the rows of their results."""
+    """Return the entries whose rows show the hits of a search.
+
+    If an answer without a row is a hit, the rows of the tool results below it, which show its calls, are used instead.
+    """
     have_rows = set(compress(hits, map(kept.__getitem__, hits)))
     if len(have_rows) < len(hits):
         for index in hits:

@@ -1,7 +1,7 @@
-"""The tree of the entries that a filter shows: parents, children and branch points across hidden entries.
+"""The tree of the entries that a filter shows: hidden entries are removed, and their children move up.
 
-Facts that do not depend on the search are computed once for each filter, so the cost of a typed letter depends on its
-hits only.
+Facts that do not depend on a search are computed once for each filter. Thus the time for each letter of a search that
+the user types depends only on the number of hits.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from sessionbrowse.model.tree.filters import shown
 
 
 class Shape(Struct, frozen=True, eq=False):
-    """The tree of some of the entries, in display order; links skip the other entries.
+    """The tree of some entries of a session, for example those that a filter shows.
 
-    By entry, `above` is the nearest ancestor in the tree, `count` the number of direct children, `last` the last
-    child. The item at index `ROOT`, after those of all entries, is for the roots.
+    `order` has the entries in display order. Three lists are indexed by entry: `above` is the nearest ancestor in the
+    tree, `count` the number of children, `last` the last child. Their last item, at `ROOT`, is for the parent of all
+    roots.
     """
 
     order: Sequence[int]
@@ -32,13 +33,13 @@ class Shape(Struct, frozen=True, eq=False):
 
 
 class TreeLayout:
-    """The entries of a session in display order, and flags for those that a filter shows (`kept`).
+    """The entries of a session in display order; `kept` has a flag for each entry, 1 if the filter shows the entry.
 
-    It has no reference to the session, because it is the value of a weak cache whose keys are sessions.
+    The object has no reference to its session, because it is cached in a weak dictionary whose keys are sessions.
     """
 
     def __init__(self, session: Session, filter_name: str, leaf: int | None) -> None:
-        # If the last entry has no id, there is no active path, but the order still uses this entry as the leaf.
+        # If the last entry has no id, there is no active path, but the last entry still determines the order.
         self.path: Sequence[int] = session.active_branch() if leaf is None else session.branch(leaf)
         self.leaf = session.leaf if leaf is None else leaf
         self.kept = shown(session, filter_name, self.leaf)
@@ -48,12 +49,12 @@ class TreeLayout:
 
     @cached_property
     def chosen(self) -> list[int]:
-        """The entries that the filter shows, in display order."""
+        """The indexes of the entries that the filter shows, in display order."""
         return list(compress(self._order, map(self.kept.__getitem__, self._order)))
 
     @cached_property
     def active(self) -> bytes:
-        """Flags by entry: 1 for every entry on the path to the leaf."""
+        """A flag for each entry: 1 if the entry is on the path to the leaf, else 0."""
         flags = bytearray(len(self.kept))
         for index in self.path:
             flags[index] = 1
@@ -66,11 +67,11 @@ class TreeLayout:
 
     @cached_property
     def whole(self) -> Shape:
-        """The tree of all entries."""
+        """The tree of all entries of the session, including those that the filter hides."""
         return self.shape_of(self._order)
 
     def shape_of(self, chosen: Sequence[int]) -> Shape:
-        """Return the tree of some entries, which are given in display order."""
+        """Return the tree of the entries in `chosen`, which must be in display order."""
         size = len(self._parents) + 1
         above, count, last = [ROOT] * size, [0] * size, [ROOT] * size
         places, ends = self._places
@@ -86,12 +87,12 @@ class TreeLayout:
         return Shape(chosen, above, count, last)
 
     def in_order(self, chosen: Collection[int]) -> list[int]:
-        """Return the given entries in display order, without those that the tree does not contain."""
+        """Return the entries in `chosen` in display order, without entries that have no place in the tree."""
         places = self._places[0]
         return sorted([index for index in chosen if places[index] >= 0], key=places.__getitem__)
 
     def branch_points_above(self, chosen: Iterable[int]) -> set[int]:
-        """Return the branch points above these entries in the tree that the filter shows."""
+        """Return all branch points above the entries in `chosen`, in the tree of the entries that the filter shows."""
         found: set[int] = set()
         nearest = self._branch_point_above
         for index in chosen:
@@ -112,9 +113,9 @@ class TreeLayout:
 
     @cached_property
     def _places(self) -> tuple[list[int], list[int]]:
-        """Return two lists by entry: its position in display order, and the position after its last descendant.
+        """Two lists indexed by entry: positions in display order, and positions after the entry's last descendant.
 
-        The item at index `ROOT` stands for an invisible root above all entries.
+        The last item of the lists, at `ROOT`, is for an invisible parent of all roots.
         """
         size, parents = len(self._parents) + 1, self._parents
         places, ends = [ROOT] * size, [0] * size
@@ -130,7 +131,7 @@ class TreeLayout:
 
 
 def tree_layout(session: Session, filter_name: str, leaf: int | None) -> TreeLayout:
-    """Return the layout of a session under a filter; `leaf` None means the session's own leaf, `ROOT` no leaf."""
+    """Return the tree layout of a session for a filter; `leaf` None means the session's leaf, `ROOT` no leaf."""
     key = filter_name, leaf
     kept = _LAYOUTS.get(session)
     if kept is None or kept[0] != key:
@@ -138,5 +139,5 @@ def tree_layout(session: Session, filter_name: str, leaf: int | None) -> TreeLay
     return kept[1]
 
 
-# Cached: each typed letter of a search needs the same layout, and a session never changes.
+# The last layout of each session is cached, because each letter typed into a search needs the same layout.
 _LAYOUTS: WeakKeyDictionary[Session, tuple[tuple[str, int | None], TreeLayout]] = WeakKeyDictionary()

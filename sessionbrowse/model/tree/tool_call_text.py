@@ -1,4 +1,4 @@
-"""A tool call in one row: `[read: ~/notes.md:5-14]`, as each program's own tree writes it.
+"""The text of a tool call in a tree row, such as `[read: ~/notes.md:5-14]`, as in each agent program's own tree.
 
 The rules are those of pi 1.5.2 and omp 18.2.3; atomic 0.9.15 and indusagi 0.12.15 follow older versions of pi.
 """
@@ -17,7 +17,7 @@ from sessionbrowse.model.tree.row_words import Call, one_line
 
 _COMMAND_UNITS = 50
 _ARGUMENTS_UNITS = 40
-# atomic has `search` where pi has `grep`, omp `glob` where pi has `find`.
+# Calls of these tools have a special row text. atomic has no tool `grep`, but `search`; omp has no `find`, but `glob`.
 _SHOWN_TOOLS: dict[AgentName, frozenset[str]] = {
     "pi": frozenset({"read", "write", "edit", "bash", "grep", "find", "ls"}),
     "omp": frozenset({"read", "write", "edit", "bash", "grep", "glob", "ls"}),
@@ -27,7 +27,7 @@ _SHOWN_TOOLS: dict[AgentName, frozenset[str]] = {
 
 
 def tool_call_text(agent: AgentName, call: Call, home: str) -> str:
-    """Return the row text of a tool result, which shows the call that it answers; paths below `home` begin with `~`."""
+    """Return the text of a tool call for the row of the tool's result; paths below `home` begin with `~`."""
     name = string(call.name)
     shorten = _SHORTEN[agent]
     if name not in _SHOWN_TOOLS[agent]:
@@ -74,7 +74,10 @@ def _path_or_here(arguments: dict[str, Json]) -> str:
 
 
 def _omp_scope(arguments: dict[str, Json], *keys: str) -> str:
-    """Return the paths that an omp tool searched: the list in `paths`, or a path that may be a list written as JSON."""
+    """Return the paths that an omp tool searches, joined by commas, from the first usable argument in `keys`.
+
+    The argument is a list of paths, a single path, or a JSON list of paths in a string.
+    """
     for key in keys:
         found = arguments.get(key)
         if isinstance(found, str):
@@ -124,7 +127,10 @@ def _line_number(value: Json) -> float | None:
 
 
 def _range_of_others(offset: Json, limit: Json) -> str:
-    """Return a range of lines as pi before 1.5 writes it; its JavaScript adds "5" and 10 to 510."""
+    """Return a range of lines as pi before 1.5 and its forks write it.
+
+    Like JavaScript's `+`, it joins texts in place of adding numbers: "5" and 10 become 510.
+    """
     if offset is MISSING and limit is MISSING:
         return ""
     start = 1 if offset in (None, MISSING) else offset

@@ -1,6 +1,6 @@
-"""Find the answer that made a tool call.
+"""Find the answer of the model that contains the tool call of a given tool result.
 
-Ids of calls may repeat; then the call in the lowest row of the tree counts.
+Several calls may have the same id; then the call whose answer is lowest in the tree is used.
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree.display_order import display_order
 
 NEAR = 64
-"""Number of entries above a result that are searched for its call before all answers are read."""
+"""Number of entries above a tool result that are searched for its call, before all answers of the session are read."""
 
 Makers = dict[str, list[int]]
-"""For each id of a tool call: the answers that made the call, in file order."""
+"""Maps the id of a tool call to the indexes of the answers that contain the call, in file order."""
 
 _MAKERS: WeakKeyDictionary[Session, Makers] = WeakKeyDictionary()
 _PLACES: WeakKeyDictionary[Session, dict[int, int]] = WeakKeyDictionary()
 
 
 def caller_of(session: Session, index: int, call_id: str) -> int | None:
-    """Return the answer that made the call whose result is the entry `index`."""
+    """Return the index of the answer with the tool call `call_id`, whose result is the entry at `index`.
+
+    Return None if no answer has this call.
+    """
     above = session.parents[index]
     for _ in range(0 if session.columns.calls_repeat else NEAR):
         if above == ROOT:
@@ -37,17 +40,17 @@ def caller_of(session: Session, index: int, call_id: str) -> int | None:
 
 
 def learn_calls(session: Session, before: Session | None = None) -> None:
-    """Find in advance which answer made each tool call, if the rows of the tree will need it.
+    """Fill the cache that maps tool calls to answers, if the rows of a session's tree will need it.
 
-    `before` is the same session before its file grew: its results are reused. This reads much of the file, so only
-    background threads call it.
+    `before` is the same session before its file grew; its cached results are reused. The function reads much of the
+    file, so it must run in a background thread.
     """
     if session.columns.calls_repeat:
         _makers_of(session, before)
 
 
 def _makers_of(session: Session, before: Session | None = None) -> Makers:
-    """Map each tool call to the answers that made it; this reads every answer of the session."""
+    """Return a cached map from each tool call's id to the answers that contain it; the first call reads all answers."""
     makers = _MAKERS.get(session)
     if makers is None:
         known = _MAKERS.get(before) if before is not None else None
@@ -63,7 +66,7 @@ def _makers_of(session: Session, before: Session | None = None) -> Makers:
 
 def _envelopes_of(session: Session, indexes: list[int]) -> Iterable[tuple[int, Envelope]]:
     envelopes = session.envelopes
-    # The envelopes of a migrated session are a list in memory, which needs no reading.
+    # A session of format version 1 or 2 has its envelopes as a list in memory, so no file has to be read.
     return envelopes.many(indexes) if isinstance(envelopes, Envelopes) else [(at, envelopes[at]) for at in indexes]
 
 

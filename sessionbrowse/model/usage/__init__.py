@@ -1,1 +1,1 @@
-"""The model of tokens and money: paid requests, which of them are the same one, and sums that add up exactly."""
+"""Tokens and costs of sessions: paid requests, the detection of copied requests, and exact sums."""

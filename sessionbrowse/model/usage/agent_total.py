@@ -1,4 +1,4 @@
-"""Tokens and money of a session, counted as its program counts them."""
+"""The tokens and costs of a session, counted as its agent program counts them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sessionbrowse.model.session.rules import Rules
 _PI_ENTRY_TYPES = frozenset({"compaction", "branch_summary", "usage"})
 # omp 18.2.3 counts answers, model calls without a message, and the usage of `task` subagents.
 _OMP_ENTRY_TYPES = frozenset({"model_usage"})
-# atomic 0.84 and indusagi count as pi did before it had `usage` entries.
+# atomic 0.84 and indusagi count like older versions of pi, which had no `usage` entries.
 _OLDER_ENTRY_TYPES = frozenset({"compaction", "branch_summary"})
 _ENTRY_TYPES = {
     "pi": _PI_ENTRY_TYPES,
@@ -22,7 +22,10 @@ _ENTRY_TYPES = {
 
 
 def counted(rules: Rules, envelope: Envelope) -> Spending | None:
-    """Return what the entry adds to the session's totals, None if it adds nothing."""
+    """Return the tokens and cost that an entry adds to the totals of its session, None if it adds nothing.
+
+    The entry types that count depend on the agent program.
+    """
     if envelope.type != "message":
         return envelope.spent if envelope.type in _ENTRY_TYPES[rules.agent] else None
     if envelope.role == "toolResult":
@@ -31,7 +34,7 @@ def counted(rules: Rules, envelope: Envelope) -> Spending | None:
 
 
 def totals(rules: Rules, envelopes: Iterable[Envelope]) -> Spending:
-    """Return the sum of the tokens and costs that the given entries add to the session's totals."""
+    """Return the total tokens and cost of the given entries, as their agent program counts them."""
     amounts = [0.0] * 5
     for envelope in envelopes:
         spent = counted(rules, envelope)

@@ -14,14 +14,19 @@ from sessionbrowse.model.usage.identity import MAX_DOLLARS
 
 
 class BranchCosts(Struct, frozen=True, eq=False):
-    """US dollars by entry index: of the entry alone, and of its branch from the branch point on; 0 without a price."""
+    """Costs in US dollars by entry index: `own` of the entry alone, `branch` of its whole branch; 0 without a price.
+
+    The branch of an entry begins after the branch point above it and includes all entries below.
+    """
 
     own: array[float]
     branch: array[float]
 
 
 def branch_costs(session: Session, before: BranchCosts | None = None) -> BranchCosts:
-    """Return the costs in a session, in one pass; `before` has those of its first entries, which are read no more.
+    """Return the costs of all entries and branches of a session.
+
+    `before` are the costs computed before the file grew; the entries in it are not read again.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -45,7 +50,11 @@ def branch_costs(session: Session, before: BranchCosts | None = None) -> BranchC
 
 
 def row_costs(session: Session, costs: BranchCosts, rows: Container[int]) -> Mapping[int, float]:
-    """Return for each of `rows` the dollars of its entry and of those before it without a row, such as mere calls."""
+    """Return the cost in US dollars of each row, by entry index; `rows` are the entries that have a row.
+
+    The cost of a row includes that of the entries without a row directly above it, such as answers with only tool
+    calls.
+    """
     spent: dict[int, float] = {}
     hidden: dict[int, float] = {}
     for index in display_order(session, None):
@@ -56,6 +65,6 @@ def row_costs(session: Session, costs: BranchCosts, rows: Container[int]) -> Map
 
 
 def _continues(session: Session, index: int) -> bool:
-    """Tell whether an entry goes on with the branch of its parent."""
+    """Return True if an entry continues the branch of its parent, because it is the parent's only child."""
     parent = session.parents[index]
     return parent != ROOT and len(session.children(parent)) == 1

@@ -1,4 +1,4 @@
-"""Count the requests of one file by the decisions on them."""
+"""Add up the paid requests of one session file; copies and possible duplicates are separate (see `ownership`)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sessionbrowse.model.usage.totals import Span, Totals
 
 KeyT = TypeVar("KeyT")
 Place = tuple[int | None, str, str, int]
-"""The place of a request in a file: quarter of an hour, provider, model, number of its leaf."""
+"""Facts by which requests are grouped: quarter of an hour since 1970, provider, model, number of the branch's leaf."""
 
 
 def totals_by(
@@ -23,10 +23,10 @@ def totals_by(
     *,
     usage: FileRequests | None = None,
 ) -> dict[KeyT, Totals]:
-    """Return the totals of one file, by a key that `key_of` makes of the place of each request.
+    """Return the totals of one file's requests within a span of time, grouped by the key that `key_of` returns.
 
-    The leaf in the place is right only if `usage`, the file's requests, is given. `decided` are the decisions on its
-    requests, if there are any.
+    `decided` says for each request whether it counts in this file; None means that all count. `key_of` gets the
+    number of the request's leaf only if the caller passes `usage`, the file's requests; otherwise it may get 0.
     """
     found: dict[KeyT, Totals] = {}
     first, last = file.sums.first, file.sums.last
@@ -45,12 +45,12 @@ def totals_by(
 
 
 def is_within(file: UsageFile, span: Span) -> bool:
-    """Tell whether all requests of a file are in a span."""
+    """Return True if all requests of a file are within a span of time."""
     return span.is_all or (span.holds(file.sums.first) and span.holds(file.sums.last))
 
 
 def add_sums(file: UsageFile, key_of: Callable[[Place], KeyT], into: dict[KeyT, Totals]) -> set[KeyT]:
-    """Add all requests of a file to totals by key, each as its own; return the keys."""
+    """Add the stored sums of a file, as if all its requests count in it, to `into`; return the keys of the totals."""
     keys = set()
     nested = file.nested
     for quarter, provider, model, part, amounts in file.sums.cells:
@@ -64,7 +64,7 @@ def add_sums(file: UsageFile, key_of: Callable[[Place], KeyT], into: dict[KeyT, 
 
 
 def totals_of(file: UsageFile, decided: Sequence[Decision] | None, span: Span) -> Totals | None:
-    """Return the totals of one file, None if it has no requests in the span."""
+    """Return the totals of one file within a span of time; None if it has no requests in the span."""
     if decided is not None or not is_within(file, span):
         return totals_by(file, decided, span, lambda _: None).get(None)
     found = Totals()
@@ -76,7 +76,7 @@ def totals_of(file: UsageFile, decided: Sequence[Decision] | None, span: Span) -
 def with_decisions(
     usage: FileRequests, decided: Sequence[Decision] | None, *, nested: bool
 ) -> Iterator[tuple[Request, Decision]]:
-    """Yield each request of a file with the decision on it; without decisions each is the file's own."""
+    """Yield each request of a file with the decision on where it counts; without decisions all count in the file."""
     for position, request in enumerate(usage.requests):
         if decided is not None:
             yield request, decided[position]

@@ -1,4 +1,4 @@
-"""Amounts, token counts and identities of requests, made from the values in files."""
+"""Convert the price and token counts of a request from the file; compute an identity that is equal for its copies."""
 
 from __future__ import annotations
 
@@ -8,34 +8,35 @@ from hashlib import blake2b
 from sessionbrowse.model.usage.request import NOT_PRICED, Request
 
 MAX_DOLLARS = 1e6
-"""The highest believable price of a request; a higher one is an error of the writer, and counts as not priced."""
+"""The highest credible price of a request in US dollars; a higher price is a mistake and counts as no price."""
 MAX_TOKENS = 2**53
 
 _CONTEXT = Context(prec=60, Emax=10**6, Emin=-(10**6))
 
 
 def amount_of(dollars: float | None, tokens: int) -> int:
-    """Return a price in 10^-12 dollars, rounded half to even from the decimal text that JavaScript writes.
+    """Convert a price in US dollars to an integer of 10^-12 dollars, rounded half to even.
 
-    A price that is missing, 0, negative or no number is `NOT_PRICED` if tokens were used, else 0.
+    For a price that is missing, 0, negative, NaN or too high, return `NOT_PRICED` if tokens were used, else 0.
     """
-    # NaN fails both comparisons.
+    # The comparison is written so that it is False for NaN.
     if dollars is None or not 0 < dollars <= MAX_DOLLARS:
         return NOT_PRICED if tokens else 0
-    # Python's shortest decimal of a float is the one that JSON.stringify wrote.
+    # Python's `repr` of a float gives the same decimal digits that JSON.stringify wrote into the file.
     exact = Decimal(repr(dollars)).scaleb(12, _CONTEXT)
     return int(exact.to_integral_value(ROUND_HALF_EVEN)) or (NOT_PRICED if tokens else 0)
 
 
 def token_count(number: float | None) -> int:
-    """Return a count of tokens as an integer; 0 for a count that is missing, negative or absurd."""
+    """Return a number of tokens as an integer; 0 if the number is missing, negative or at least 2^53."""
     return int(number) if number is not None and 0 < number < MAX_TOKENS else 0
 
 
 def identity_of(request: Request, source: tuple[str, str], occurrence: int) -> int:
-    """Return a number that is equal for copies of one request; `occurrence` tells equal ones in one file apart.
+    """Return a 64-bit hash that is equal for all copies of one request.
 
-    COST: kind, provider, model, the four token counts and the time are compared, of a tool result also the call.
+    Copies agree in kind, provider, model, four token counts and time, and for tool results in the ids of the call and
+    the subagent. `occurrence` numbers different requests of one file that agree in all of these.
     """
     time = request.time
     moment = "" if time is None else str(int(time)) if time == int(time) else repr(time)

@@ -1,7 +1,8 @@
-"""Decide for every request of many files whether it counts there: copies, children and doubtful ones do not.
+"""Decide for every paid request in many session files whether it counts in its file, so that no cost counts twice.
 
-Forks, clones, merges and other programs copy requests; each counts in the file that owns it: the one with the oldest
-header, then the parent of another, then one that is neither archived nor nested, then by path.
+Forks, clones, merges and other programs copy requests. A copied request counts only in the file with the oldest
+header. Among equally old files the parent session comes first, then files that are neither archived nor in the
+folder of another session, then the first path.
 """
 
 from __future__ import annotations
@@ -23,20 +24,24 @@ from sessionbrowse.model.usage.request import (
 from sessionbrowse.model.usage.sums import FileSums
 
 OWN, COPY, UNDECIDED, ELSEWHERE = range(4)
-"""Decisions on a request: it counts here; it counts in another file; nobody can tell; the child's own file counts."""
+"""The four decisions on a request.
+
+OWN: it counts in its file. COPY: it is a copy and counts in another file. UNDECIDED: it may be a duplicate and does not
+count. ELSEWHERE: it is the usage of a subagent and counts in the subagent's file.
+"""
 
 Decision: TypeAlias = tuple[int, int, int]
-"""A decision on one request, its part, and its amount, the largest of all copies."""
+"""The decision on a request (such as `OWN`), the request's part, and its amount, the largest of all its copies."""
 
 _Place: TypeAlias = tuple[int, int]
-"""The place of a request: the numbers of its file, in the order of owners, and of the request in it."""
+"""The number of a file in the list of files sorted by owner order, and the position of a request in the file."""
 
 
 class UsageFile(Struct, frozen=True, gc=False):
-    """A session file whose requests may count; `load` returns them.
+    """A session file with the sums of its paid requests; `load` reads the requests themselves.
 
-    `created` is the time in the header; `nested` means that the file lies in the folder of another session, as those of
-    subagents do.
+    `created` is the time in the file's header. `nested` is True if the file is in the folder of another session, like
+    the files of subagents.
     """
 
     path: str
@@ -50,9 +55,9 @@ class UsageFile(Struct, frozen=True, gc=False):
 
 
 def decide(files: Sequence[UsageFile]) -> dict[str, list[Decision]]:
-    """Return, by path, the decisions on all requests of those files that have other than their own requests.
+    """Return the decisions on requests by file path, for files that may have copied requests or usage of subagents.
 
-    Of all remaining files every request counts, with its own part; in a nested file all are those of subagents.
+    In a file that is not in the result, all requests count; in a nested file their part is "subagents".
     """
     return _Deciding(files).decisions()
 
@@ -69,7 +74,7 @@ class _Deciding:
         self._children_of = _children(self._files)
 
     def decisions(self) -> dict[str, list[Decision]]:
-        """Return the decisions of all files that were looked into."""
+        """Return the decisions on requests by file path, for all files that may have copies or usage of subagents."""
         for number in self._to_look_into():
             self._look_into(number)
         self._settle_children()
@@ -77,13 +82,17 @@ class _Deciding:
         return {self._files[number].path: list(self._decided(number)) for number in sorted(self._loaded)}
 
     def _to_look_into(self) -> list[int]:
-        """Return the files with shared or special requests, and the children of files with special ones."""
+        """Return the numbers of the files whose requests must be loaded to decide where they count.
+
+        These are files with requests that other files also have, with usage of subagents, or with requests without
+        time; and the files of the subagents.
+        """
         special = {number for number, file in enumerate(self._files) if file.sums.is_special}
         looked_into = set(special)
         for number in special:
             requests = self._files[number].load().requests
             if any(request.time is None for request in requests):
-                # Any other file may hold the same request with its time.
+                # All files must be loaded, because any of them may have the same request with its time.
                 return list(range(len(self._files)))
             if any(request.is_child_usage and request.child is None for request in requests):
                 looked_into.update(self._children(number))
@@ -97,7 +106,7 @@ class _Deciding:
         usage = self._loaded[number] = self._files[number].load()
         status = self._status[number] = []
         for position, identity in enumerate(usage.identities):
-            # A request without a time is not known to be the same as another, even if their identities are equal.
+            # Two requests without a time may be different, even if their identities are equal.
             is_shared = identity in self._shared and usage.requests[position].time is not None
             holders: list[_Place] = self._holders.setdefault(identity, []) if is_shared else []
             holders.append((number, position))
@@ -124,7 +133,7 @@ class _Deciding:
     # ---- children ------------------------------------------------------------------------------------------------
 
     def _settle_children(self) -> None:
-        """Count the usage of subagents in their own files if these are there, else on their parents' tool results."""
+        """Count the usage of each subagent in its own file, or in the parent's tool result if that file is missing."""
         results = [
             (number, position, request)
             for number, usage in self._loaded.items()
@@ -135,7 +144,7 @@ class _Deciding:
         for number, position, request in results:
             parents = self._holding(number, position)
             if request.child is not None:
-                # omp's results name the file of each child.
+                # A result of omp's `task` tool names the session file of each subagent.
                 named = [_folder_of(self._files[parent].path) + request.child + ".jsonl" for parent in parents]
                 if any(path in self._by_path for path in named):
                     self._status[number][position] = ELSEWHERE
@@ -143,8 +152,9 @@ class _Deciding:
                 children = sorted({child for parent in parents for child in self._children(parent)})
                 within = {child: self._between(child, request) for child in children}
                 waiting.append((number, position, request, within))
-        # A result is first matched with one child whose requests have its sum, then with several children that have it
-        # together. Requests that were matched are known by their identities: a copy of a child's file has them too.
+        # Other tool results do not name the subagent. A result is matched with the one subagent whose requests have
+        # the same sum of tokens, or else with several subagents together. `taken` has the identities of matched
+        # requests, which are equal in copies of a subagent's file.
         taken: set[int] = set()
         for number, position, request, within in waiting:
             for child, inside in within.items():
@@ -164,12 +174,16 @@ class _Deciding:
                     taken.update(free)
 
     def _holding(self, number: int, position: int) -> list[int]:
-        """Return the files that hold a request."""
+        """Return the numbers of all files that have the request at `position` of file `number`, or a copy of it."""
         holders = self._holders.get(self._loaded[number].identities[position], [])
         return [file for file, _ in holders] if (number, position) in holders else [number]
 
     def _children(self, number: int) -> list[int]:
-        """Return the files in a session's folder, and those that name it as parent but share nothing with it."""
+        """Return the numbers of the files of a session's subagents.
+
+        These are the files in the session's folder, and those that name the session as parent but share no entries
+        with it, unlike forks.
+        """
         parent = self._files[number]
         return [
             child
@@ -180,7 +194,7 @@ class _Deciding:
         ]
 
     def _between(self, child: int, result: Request) -> dict[int, Request]:
-        """Return the paid requests of a child between the call and the result of a tool, by identity."""
+        """Return, by identity, the paid requests in a subagent's file between the tool call and its result."""
         begin = result.began if result.began is not None else float("-inf")
         usage = self._loaded[child]
         return {
@@ -193,7 +207,7 @@ class _Deciding:
     # ---- requests without a time -----------------------------------------------------------------------------------
 
     def _settle_timeless(self) -> None:
-        """Let a request without a time and an equal one in another file count once: that of the owner."""
+        """Mark one of two equal requests in different files as undecided, if one has no time: they may be copies."""
         if not any(request.time is None for usage in self._loaded.values() for request in usage.requests):
             return
         equal: dict[tuple[object, ...], list[_Place]] = {}
@@ -215,12 +229,12 @@ class _Deciding:
 
 
 def _owner_order(files: Sequence[UsageFile]) -> Callable[[UsageFile], tuple[object, ...]]:
-    """Return the key by which the owner of a request comes first among the files that hold it."""
+    """Return a sort key for files: of the files that have a copied request, the one that sorts first owns it."""
     by_path = {file.path: file for file in files}
     parents = {file.parent_path for file in files}
 
     def depth(file: UsageFile) -> int:
-        """Return the number of parents that were created at the same time."""
+        """Return 1 plus the number of the file's ancestors (parent sessions) created at the same time as the file."""
         passed = {file.path}
         above = by_path.get(file.parent_path or "")
         while above is not None and above.created == file.created and above.path not in passed:
@@ -241,7 +255,7 @@ def _sum(requests: Iterable[Request]) -> tuple[int, ...]:
 
 
 def _shared(files: Iterable[UsageFile]) -> set[int]:
-    """Return the identities that stand in more than one file."""
+    """Return the identities of requests that occur in more than one file."""
     seen: set[int] = set()
     shared: set[int] = set()
     for file in files:
@@ -253,7 +267,7 @@ def _shared(files: Iterable[UsageFile]) -> set[int]:
 
 
 def _share(one: UsageFile, other: UsageFile) -> bool:
-    """Tell whether two files have an entry in common, as a session and its fork have."""
+    """Return True if two files have their first entry or a request in common, like a session and its fork."""
     first = one.sums.first_entry
     if first is not None and first == other.sums.first_entry:
         return True
@@ -261,7 +275,7 @@ def _share(one: UsageFile, other: UsageFile) -> bool:
 
 
 def _children(files: Sequence[UsageFile]) -> dict[str, list[int]]:
-    """Return the files in each session's folder, and those that name it as their parent, by the session's path."""
+    """Return, by session path, the numbers of the files in the session's folder or with the session as parent."""
     folders = {_folder_of(file.path): file.path for file in files}
     found: dict[str, list[int]] = {}
     for number, file in enumerate(files):
@@ -277,5 +291,5 @@ def _children(files: Sequence[UsageFile]) -> dict[str, list[int]]:
 
 
 def _folder_of(path: str) -> str:
-    """Return the folder of the sessions that belong to a session, with a slash at its end."""
+    """Return the folder in which a session's subagents keep their files, with a slash at its end."""
     return path.rpartition(".")[0] + "/"

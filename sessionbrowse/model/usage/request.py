@@ -1,11 +1,14 @@
-"""Paid requests of one session file as values: tokens, amount, time, part, and the identity that copies share."""
+"""The paid requests of one session file as values: tokens, amount, time, part, and an identity for finding copies.
+
+A request is one call of a model, or the usage of a subagent that a tool result reports.
+"""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 ANSWER, RESULT, COMPACTION_ENTRY, BRANCH_SUMMARY, SESSION_SUMMARY, USAGE, MODEL_USAGE = range(7)
-"""The kinds of records that hold a request: an answer, a tool result, and the entry types of the same names."""
+"""The kinds of entries that contain a request: an answer, a tool result, and entries of other types."""
 
 ENTRY_KINDS = {
     "compaction": COMPACTION_ENTRY,
@@ -14,23 +17,24 @@ ENTRY_KINDS = {
     "usage": USAGE,
     "model_usage": MODEL_USAGE,
 }
-"""The kind of request by the type of an entry that is no message."""
+"""Maps the type of an entry that is not a message to the kind of its request."""
 
 KEPT, ABANDONED, COMPACTION, SUBAGENTS = range(4)
 PARTS = ("kept", "abandoned", "compaction", "subagents")
-"""The names of the parts; each request is in exactly one."""
+"""The four parts into which costs are divided; each request is in exactly one part."""
 
 NOT_PRICED = -1
-"""The amount of a request with tokens for which no price was written, such as that of a subscription."""
+"""The amount of a request for which the agent program wrote no price, for example because of a subscription."""
 PER_DOLLAR = 10**12
 
 
 class Request(Struct, frozen=True, array_like=True, gc=False):
-    """One request. `entry` is the number of its entry in the file, `source` and `leaf` are numbers in `FileRequests`.
+    """One paid call of a model, or the usage of a subagent that a tool result reports.
 
-    `amount` is in 10^-12 US dollars, or `NOT_PRICED`. `time` is milliseconds since 1970, None if nobody wrote it.
-    `reasoning` is part of `output`. Only tool results have `call`, the tool call's id; `child`, the id of the subagent
-    that used the tokens; and `began`, the time of the answer that called the tool.
+    `entry` is the index of the entry in the file; `source` and `leaf` are positions in the lists of `FileRequests`.
+    `amount` is in 10^-12 US dollars, or `NOT_PRICED`. `time` is milliseconds since 1970, or None if missing.
+    `reasoning` tokens are included in `output`. Only tool results have `call`, the tool call's id; `child`, the id of
+    the subagent; and `began`, the time of the answer that called the tool.
     """
 
     entry: int
@@ -51,32 +55,32 @@ class Request(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def tokens(self) -> int:
-        """Sum of the four token counts."""
+        """The number of all tokens: input, output, cache reads and cache writes."""
         return self.input + self.output + self.cache_read + self.cache_write
 
     @property
     def counts(self) -> tuple[int, int, int, int]:
-        """The four token counts."""
+        """The numbers of input, output, cache read and cache write tokens."""
         return self.input, self.output, self.cache_read, self.cache_write
 
     @property
     def is_paid(self) -> bool:
-        """False for a compaction whose usage nobody wrote down."""
+        """False for a compaction for which the agent program stored neither tokens nor a price."""
         return self.tokens > 0 or self.amount > 0
 
     @property
     def is_child_usage(self) -> bool:
-        """True if a subagent used the tokens, and its parent's tool result tells of them."""
+        """True if a subagent used the tokens, and a tool result of the parent session reports them."""
         return self.kind == RESULT
 
 
 class FileRequests(Struct, frozen=True, array_like=True):
-    """The requests of one file in file order, and their identities, which are equal in copies of the same request.
+    """The paid requests of one file in file order, with their identities; copies of a request have equal identities.
 
-    `sources` are pairs of provider and model, "" if unknown. `leaves` are the ids of the entries at which the requests'
-    branches end. A request without a time has an identity too, but nothing else can have the same. `first_entry` is
-    the id of the file's first entry. `last_move` is the number of the last entry that is neither a message nor
-    bookkeeping.
+    `sources` are pairs of provider and model, "" if unknown. `leaves` are the ids of the leaves of the requests'
+    branches. The identity of a request without a time proves nothing, even if it is equal to another. `first_entry`
+    is the id of the file's first entry. `last_move` is the index of the last entry that is neither a message nor of a
+    type in `BOOKKEEPING`.
     """
 
     requests: list[Request]

@@ -1,4 +1,4 @@
-"""Collect the requests of one session file while its entries are read, and place them on its branches."""
+"""Collect the paid requests of one session file while its entries are read, and find the branch of each request."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ BOOKKEEPING = frozenset(
         "usage",
     }
 )
-"""Types of entries that programs append for themselves; the entry at which the user continues stays the same."""
+"""Entry types that programs append on their own: such entries do not show that the user moved in the tree."""
 
 _TASK = f'"{TASK_TOOL}"'.encode()
 _SUMMARIES = (COMPACTION_ENTRY, BRANCH_SUMMARY, SESSION_SUMMARY)
@@ -52,29 +52,32 @@ _COUNTS = ("input", "output", "cacheRead", "cacheWrite")
 
 
 class EntryTree(Protocol):
-    """The entries of a file by number: ids, parents, and a flag for messages."""
+    """The facts about a file's entries, by index, that `RequestReader` needs: ids, parents, and flags for messages."""
 
     is_message: bytearray
 
     @property
     def ids(self) -> Sequence[str | None]:
-        """The ids of all entries."""
+        """The ids of all entries, in file order."""
         ...
 
     def parent(self, index: int) -> int:
-        """Return the number of the entry's parent, `ROOT` if it has none."""
+        """Return the index of the parent of the entry at `index`, or `ROOT` if it has no parent."""
         ...
 
     def is_chain(self) -> bool:
-        """Tell whether the parent of every entry is the entry before it."""
+        """Return True if the parent of every entry is the entry before it."""
         ...
 
 
 class RequestReader:
-    """Collects requests, entry by entry; `known` are the requests of the first `entries` entries, read before."""
+    """Collects the paid requests of a session file, entry by entry.
+
+    `known` are the requests that an earlier reader found in the first `entries` entries of the file.
+    """
 
     def __init__(self, known: FileRequests = NO_USAGE, entries: int = 0) -> None:
-        # The program may have written the end of an unfinished last line since: that line is read again.
+        # The earlier reader may have met an unfinished last line. It is read again, so its requests are dropped here.
         kept = [number for number, request in enumerate(known.requests) if request.entry < entries]
         self._requests = [known.requests[number] for number in kept]
         self._identities = [known.identities[number] for number in kept]
@@ -82,9 +85,9 @@ class RequestReader:
         self._last_move = known.last_move if known.last_move < entries else ROOT
 
     def add_ordinary(self, index: int, entries: Sequence[Any], kinds: bytes, answer: int, other: int) -> None:
-        """Add consecutive ordinary entries; `answer` and `other` are the values in `kinds` of answers and no messages.
+        """Add the requests of consecutive entries that `ordinary_line` decoded; `index` is that of the first entry.
 
-        `index` is the number of the first entry.
+        `kinds` has one byte for each entry: `answer` marks an answer of the model, `other` an entry without a message.
         """
         for number, kind in enumerate(kinds):
             if kind == answer:
@@ -106,7 +109,7 @@ class RequestReader:
                     self._last_move = index + number
 
     def add(self, index: int, envelope: Envelope, raw: bytes) -> None:
-        """Add an entry that was decoded in full."""
+        """Add the request in an entry, given as its envelope and the bytes of its line, if there is one."""
         kind = ENTRY_KINDS.get(envelope.type)
         if envelope.type == "message":
             kind = {"assistant": ANSWER, "toolResult": RESULT}.get(envelope.role)
@@ -137,7 +140,10 @@ class RequestReader:
             self._add(index, kind, source, (0, 0, 0, 0), None, None, moment, unrecorded=True)
 
     def finish(self, tree: EntryTree, leaf: int | None = None) -> FileRequests:
-        """Return the requests with their identities, parts and branches; `leaf` None means the last entry."""
+        """Return all requests with their identities, parts and branches.
+
+        `leaf` is the index of the session's leaf; None means the last entry.
+        """
         if not self._requests:
             return FileRequests([], [], [], [], tree.ids[0] if tree.ids else None, self._last_move)
         self._identify(tree.ids)
@@ -165,7 +171,7 @@ class RequestReader:
         return FileRequests(requests, self._identities, list(self._sources), ids, tree.ids[0], self._last_move)
 
     def _add_tasks(self, index: int, details: dict[str, Json], moment: float | None, call: str | None) -> None:
-        """Add the usage of the subagents that an omp `task` started, one request for each."""
+        """Add one request for each subagent that a call of omp's `task` tool started."""
         results = details.get("results")
         named = [each for each in results if isinstance(each, dict)] if isinstance(results, list) else []
         told = [each for each in named if isinstance(each.get("usage"), dict)]
@@ -229,7 +235,7 @@ class RequestReader:
         used, written, cache_read, cache_write = map(token_count, counts)
         amount = amount_of(dollars, used + written + cache_read + cache_write)
         if not amount and not unrecorded:
-            # An error or an abort: neither tokens nor money.
+            # The call of the model failed or was aborted, and cost nothing.
             return
         number = self._sources.setdefault(source, len(self._sources))
         reason = min(token_count(reasoning), written)
@@ -237,7 +243,7 @@ class RequestReader:
         self._requests.append(Request(index, kind, number, *tokens, amount, moment, call=call, child=child))
 
     def _identify(self, ids: Sequence[str | None]) -> None:
-        """Add the identities of new requests; drop a request whose line is the same entry again."""
+        """Compute the identities of new requests; drop requests of an entry that the file contains twice."""
         entry_of = {
             identity: request.entry for identity, request in zip(self._identities, self._requests, strict=False)
         }
@@ -260,10 +266,10 @@ class RequestReader:
 
 
 def _places(tree: EntryTree, leaf: int, last_move: int) -> Callable[[int], tuple[bool, int]]:
-    """Return a function that tells of an entry whether it is on the active path, and the leaf of its branch.
+    """Return a function from an entry index to (True if the entry is on the active path, index of its branch's leaf).
 
-    COST: the active path leads to the root from the leaf, and from the newest message if only bookkeeping was written
-    after it.
+    For costs, the active path consists of the path to the leaf, and of the path to the newest message if only entries
+    of types in `BOOKKEEPING` were written after it.
     """
     if tree.is_chain() and leaf == len(tree.ids) - 1:
         return lambda index: (True, leaf)
@@ -287,7 +293,10 @@ def _places(tree: EntryTree, leaf: int, last_move: int) -> Callable[[int], tuple
 
 
 def _carrier(tree: EntryTree, entry: int, notes: Set[int]) -> int:
-    """Return the entry with which a request goes: its own, or of a mere note about money the entry above it."""
+    """Return the index of the entry whose branch gets the cost of a request: the request's own entry.
+
+    For a `usage` or `model_usage` entry, which only records a cost, it is the nearest other entry above.
+    """
     index = entry
     for _ in range(len(tree.ids)):
         if index not in notes:
@@ -300,7 +309,7 @@ def _carrier(tree: EntryTree, entry: int, notes: Set[int]) -> int:
 
 
 def _began(tree: EntryTree, entry: int, answers: Mapping[int, float | None]) -> float | None:
-    """Return the time of the nearest answer above a tool result."""
+    """Return the time of the nearest answer above a tool result in the tree; None if there is none."""
     index = entry
     for _ in range(len(tree.ids)):
         index = tree.parent(index)
@@ -312,7 +321,7 @@ def _began(tree: EntryTree, entry: int, answers: Mapping[int, float | None]) -> 
 
 
 def _moment(own: float | None, entry: str | float | None) -> float | None:
-    """Return the time of a message in milliseconds, else that of its entry; None if neither is a time."""
+    """Return the time of a message in milliseconds since 1970, else the time of its entry; None if both are invalid."""
     if own is not None and is_time(own):
         return own
     moment = parse_time(entry) if isinstance(entry, str) else entry

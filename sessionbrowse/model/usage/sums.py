@@ -1,4 +1,7 @@
-"""Sums of requests: per quarter of an hour, source and part, as integers, so that no sum depends on an order."""
+"""Sums of paid requests by quarter of an hour, provider, model and part.
+
+All sums are integers, so no result depends on the order of additions.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +13,24 @@ from msgspec import Struct
 from sessionbrowse.model.usage.request import NOT_PRICED, FileRequests, Request
 
 QUARTER_MS = 15 * 60 * 1000
-"""A quarter of an hour: all time zones in use begin their days at a multiple of it in UTC."""
+"""A quarter of an hour in milliseconds; in all time zones in use, days begin at a quarter of an hour in UTC."""
 
 Key = tuple[int | None, str, str, int]
-"""The key of a sum: quarter of an hour since 1970 (None without a time), provider, model, part."""
+"""The key of a sum of requests: number of the quarter of an hour since 1970 or None, provider, model, part."""
 
 REQUESTS, INPUT, OUTPUT, CACHE_READ, CACHE_WRITE, REASONING, COST, UNPRICED, UNRECORDED = range(9)
-"""The positions in `Amounts`."""
+"""The positions of the nine sums in an `Amounts` list."""
 Amounts = list[int]
-"""Nine sums: requests, four kinds of tokens, reasoning tokens, 10^-12 dollars, requests without a price, and
-compactions without usage, which are no requests."""
+"""Nine sums over requests: number of requests, four kinds of tokens, reasoning tokens, cost in 10^-12 US dollars,
+number of requests without a price, and number of compactions without recorded usage."""
 
 
 class FileSums(Struct, array_like=True):
-    """The sums of one file as if all its requests were its own, and facts that decide whether they can be used so.
+    """The sums of all requests in one file, copies included, and facts that show whether these sums can be used.
 
-    `parts` are the sums by part alone. `first` and `last` are the earliest and latest time in milliseconds.
-    `is_special`: it has child usage or a request without a time. `first_entry` is the id of the file's first entry.
+    `cells` are the sums by `Key`, `parts` the sums by part. `first` and `last` are the earliest and latest time in
+    milliseconds. `is_special` is True if the file has usage of subagents or a request without a time. `first_entry`
+    is the id of the file's first entry.
     """
 
     cells: list[tuple[int | None, str, str, int, Amounts]]
@@ -38,7 +42,7 @@ class FileSums(Struct, array_like=True):
 
 
 def amounts_of(request: Request, amount: int | None = None) -> Amounts:
-    """Return the sums of one request; `amount` replaces its own."""
+    """Return one request as `Amounts`; `amount`, in 10^-12 dollars, replaces the request's own amount."""
     if not request.is_paid:
         return [*nothing()[:UNRECORDED], 1]
     cost = request.amount if amount is None else amount
@@ -46,32 +50,32 @@ def amounts_of(request: Request, amount: int | None = None) -> Amounts:
 
 
 def add(into: Amounts, other: Sequence[int]) -> None:
-    """Add sums to others."""
+    """Add the sums in `other` to those in `into`."""
     into[:] = map(plus, into, other)
 
 
 def nothing() -> Amounts:
-    """Return sums of no requests."""
+    """Return nine sums that are all zero."""
     return [0] * 9
 
 
 def tokens_of(amounts: Sequence[int]) -> int:
-    """Return the sum of the four kinds of tokens."""
+    """Return the number of all tokens: input, output, cache reads and cache writes."""
     return sum(amounts[INPUT : CACHE_WRITE + 1])
 
 
 def cost_of(amounts: Sequence[int]) -> int | None:
-    """Return the sum of the amounts in 10^-12 dollars; None if no request had a price."""
+    """Return the cost in 10^-12 US dollars; None if no request had a price."""
     return amounts[COST] if amounts[REQUESTS] > amounts[UNPRICED] else None
 
 
 def quarter_of(time: float | None) -> int | None:
-    """Return the number of the quarter of an hour in which a time lies."""
+    """Return the number, since 1970, of the quarter of an hour that contains a time; None for None."""
     return None if time is None else int(time // QUARTER_MS)
 
 
 def sums_of(usage: FileRequests) -> FileSums:
-    """Return the sums of one file."""
+    """Return the sums of all requests in one file."""
     cells: dict[Key, Amounts] = {}
     for request in usage.requests:
         provider, model = usage.sources[request.source]

@@ -1,4 +1,4 @@
-"""Totals of counted requests by part, and spans of time."""
+"""Totals of paid requests by part, and spans of time that limit which requests count."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from sessionbrowse.model.usage.sums import Amounts, add, nothing
 
 
 class Span(Struct, frozen=True):
-    """A span of time in milliseconds: `since` ≤ t < `until`; None has no limit."""
+    """A span of time in milliseconds since 1970: `since` ≤ time < `until`; None means no limit."""
 
     since: float | None = None
     until: float | None = None
 
     @property
     def is_all(self) -> bool:
-        """True if every request is inside, also one without a time."""
+        """True if the span has no limits, so that it includes all requests, even those without a time."""
         return self.since is None and self.until is None
 
     def holds(self, time: float | None) -> bool:
-        """Tell whether a time is inside; a request without a time is only in the span of all."""
+        """Return True if a time is within the span; the time None is only in a span without limits."""
         if time is None:
             return self.is_all
         return (self.since is None or self.since <= time) and (self.until is None or time < self.until)
 
     def touches(self, first: float | None, last: float | None) -> bool:
-        """Tell whether a time from `first` to `last` may be inside."""
+        """Return True if the period from `first` to `last` overlaps the span."""
         if first is None or last is None:
             return False
         return (self.until is None or first < self.until) and (self.since is None or self.since <= last)
@@ -37,7 +37,7 @@ ALL_TIME = Span()
 
 
 class Totals(Struct, array_like=True):
-    """Sums of a row: one for each part, and beside them those that nobody can decide, and those of copies."""
+    """The sums of a group of requests: for each part; for possible duplicates (`undecided`); and for copies."""
 
     parts: list[Amounts] = msgspec.field(default_factory=lambda: [nothing() for _ in PARTS])
     undecided: Amounts = msgspec.field(default_factory=nothing)
@@ -45,7 +45,7 @@ class Totals(Struct, array_like=True):
 
     @property
     def total(self) -> Amounts:
-        """Return the sum of all parts."""
+        """The sums over all parts, without copies and undecided requests."""
         found = nothing()
         for part in self.parts:
             add(found, part)
@@ -53,11 +53,11 @@ class Totals(Struct, array_like=True):
 
     @property
     def is_empty(self) -> bool:
-        """True if there is nothing to tell."""
+        """True if all sums are zero."""
         return not any(map(any, (*self.parts, self.undecided, self.copies)))
 
     def merge(self, other: Totals) -> None:
-        """Add other totals."""
+        """Add the sums of other totals to these."""
         for part, amounts in zip(self.parts, other.parts, strict=True):
             add(part, amounts)
         add(self.undecided, other.undecided)

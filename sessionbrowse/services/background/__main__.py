@@ -11,7 +11,7 @@ from sessionbrowse.services.background.channel import inherited
 
 
 def main(arguments: list[str]) -> None:
-    """Run the job that the second argument names, until the browser closes its end of the channel or dies."""
+    """Run the job that the second argument names, until the browser closes its end of the channel or exits."""
     match arguments[1]:
         case "monitor":
             from sessionbrowse.services.background.disk_monitor import run_monitor

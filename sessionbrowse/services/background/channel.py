@@ -1,6 +1,6 @@
 """Messages between two processes of this program: msgpack frames over a private socket pair.
 
-A channel has no address, so nothing else can connect. The death of a process ends its channels.
+A channel has no address, so no other process can connect. When a process dies, its channels are closed.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ import msgspec
 Received = TypeVar("Received")
 
 _PLAIN, _WITH_SURROGATES = b"\0", b"\1"
-"""First byte of a frame: its texts are plain, or they are re-encoded (UTF-8 bytes read as Latin-1)."""
+"""First byte of a frame: its texts are encoded normally, or re-encoded (UTF-8 bytes read as Latin-1)."""
 
 
 class Channel(Generic[Received]):
-    """An end of a message channel between two processes; it also holds the process at the other end if it started it.
+    """One end of a message channel between two processes; if this process started the other one, it can also kill it.
 
-    Messages are msgspec structs, tagged if there are several kinds; `receives` is the union of the types of incoming
+    Messages are msgspec structs, tagged if there are several types; `receives` is the union of the types of incoming
     messages. Several threads may send; only one may receive.
     """
 
@@ -55,7 +55,7 @@ class Channel(Generic[Received]):
         """True once `kill` has closed this end."""
 
     def send(self, message: object) -> bool:
-        """Send a message (callable from any thread); return False if the other end is closed."""
+        """Send a message (any thread may call this); return False if the other end is closed."""
         frame = encode(message)
         try:
             with self._sending:
@@ -65,7 +65,7 @@ class Channel(Generic[Received]):
         return True
 
     def receive(self, seconds: float | None = None) -> Received | None:
-        """Return the next message; None after `seconds`, or if the other end is closed, which sets `is_over`."""
+        """Return the next message; None after `seconds` without one, or if the other end is closed (sets `is_over`)."""
         try:
             if seconds is not None and not self._connection.poll(seconds):
                 return None
@@ -103,10 +103,10 @@ class Channel(Generic[Received]):
 
 
 def start_program(module: str, *arguments: str, receives: Any, leads_group: bool = True) -> Channel[Any]:
-    """Start `python -m module DESCRIPTOR ARGUMENTS…` and return the channel to it.
+    """Start `python -m module DESCRIPTOR ARGUMENTS…` and return the channel to the new process.
 
-    The program opens its end with `inherited`. With `leads_group` it gets a process group of its own, which keys such
-    as Ctrl+C do not interrupt; otherwise it belongs to the group of this process and is killed with it.
+    The program calls `inherited` to open its end of the channel. With `leads_group` it gets a process group of its own,
+    which keys such as Ctrl+C do not interrupt; otherwise it belongs to the group of this process and is killed with it.
 
     Raises:
         OSError: the process cannot be started.
@@ -140,8 +140,8 @@ def inherited(arguments: Sequence[str], receives: Any) -> Channel[Any]:
 def encode(message: object) -> bytes:
     """Return a message as the bytes of a frame.
 
-    msgpack refuses lone surrogates, which stand for file names that are not UTF-8. Only a message with such a name has
-    all its texts re-encoded.
+    File names that are not UTF-8 contain lone surrogates, which msgpack refuses. All texts of a message with such a
+    name are re-encoded; other messages are encoded as they are.
     """
     try:
         return _PLAIN + msgspec.msgpack.encode(message)

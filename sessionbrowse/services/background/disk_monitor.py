@@ -1,4 +1,4 @@
-"""The disk monitor: send the browser the sessions in the index, then those on disk, then every change.
+"""The disk monitor: a background process that sends the browser the sessions in the index, then every change on disk.
 
 A session is sent again only if its summary has changed. The monitor updates the index, and also works without an index.
 One thread does all the work; other threads only put messages into its inbox.
@@ -56,18 +56,18 @@ SLICE = 400
 """Maximum number of sessions in one message, so that the browser can process it between two key presses."""
 BATCH_SECONDS = 0.05
 LONG_BYTES = 16 * 1024 * 1024
-"""Size in bytes from which a file is slow to read; the summaries read so far are sent before it is read."""
+"""Size in bytes from which a file takes long to read; the summaries read so far are sent before such a file is read."""
 REREAD_SECONDS = 0.15
 """Minimum time between two readings of changed files."""
 SCAN_SHARE = 10
 """Scans caused by file changes may take at most a tenth (1/SCAN_SHARE) of the time."""
 CHECK_SECONDS = 3.0
-"""Interval between two checks for running agents and missing stores."""
+"""Interval of the checks for running agents, and for session directories that did not exist before."""
 PAINT_SECONDS = 2.0
 """Maximum time to wait for the browser's first paint."""
 
 Message = MonitorRequest | IndexProgress | frozenset[str]
-"""A message in the inbox: a request of the browser, progress of the indexer, or changed paths from the watcher."""
+"""A message in the monitor's inbox: from the browser, progress of the indexer, or changed paths from the watcher."""
 
 
 class DiskMonitor:
@@ -95,11 +95,11 @@ class DiskMonitor:
         self._in_use: tuple[str, ...] = ()
 
     def take(self, message: Message) -> None:
-        """Put a message into the inbox; callable from any thread."""
+        """Put a message into the monitor's inbox; callable from any thread."""
         self._inbox.put(message)
 
     def run(self) -> None:
-        """Process messages until the process ends; return early if a given root is missing."""
+        """Process messages until the process ends; send `MonitorFailed` if a `--root` or `--agent` is wrong."""
         try:
             self.begin()
             while True:
@@ -117,7 +117,7 @@ class DiskMonitor:
         """Send the sessions in the index: the first screen before the browser paints, all others afterwards.
 
         Raises:
-            NotFound: a given root is not a directory, or a given agent is unknown.
+            NotFound: a `--root` is not a directory, or a `--agent` is unknown.
         """
         self._places = places_of(self._scope)
         is_listed = _listed(self._places)
@@ -138,7 +138,7 @@ class DiskMonitor:
         self._send(IndexRead())
 
     def _send_newest(self, is_listed: Callable[[str], bool]) -> bool:
-        """Send the newest rows and the counts without reading all summaries; return False without any rows."""
+        """Send the newest sessions and all counts without reading all summaries; return False if there are none."""
         listed = [row for row in self._summaries.rows(is_listed) if self._is_wanted(row)]
         newest = sorted(listed, key=lambda row: (-(row.modified or 0), -row.mtime_ns))[:FIRST_ROWS]
         rows = self._summaries.summaries(newest)
@@ -147,7 +147,7 @@ class DiskMonitor:
         return bool(rows)
 
     def _wait_for_paint(self) -> None:
-        """Wait until the browser has painted, so that the browser has the processor to itself meanwhile."""
+        """Wait until the browser has painted its first screen, because both would compete for the processor."""
         end = time.monotonic() + PAINT_SECONDS
         others: list[Message] = []
         with suppress(queue.Empty):
@@ -159,7 +159,7 @@ class DiskMonitor:
     # -- one step after the other -------------------------------------------------------------------------------
 
     def step(self, seconds: float) -> None:
-        """Wait at most the given seconds for a message, then run the scan, re-reading or check that is due."""
+        """Process messages, waiting at most `seconds` for one; then run the scan, re-reading or check that is due."""
         with suppress(queue.Empty):
             self._process(self._inbox.get(timeout=seconds))
             while True:
@@ -173,7 +173,7 @@ class DiskMonitor:
             self._check_agents_and_stores()
 
     def _pause(self) -> float:
-        """Return the seconds until the next scan, re-reading or check."""
+        """Return the number of seconds until the next scan, re-reading or check is due."""
         due = [self._next_check]
         if self._scan_wanted:
             due.append(self._next_scan)
@@ -218,20 +218,21 @@ class DiskMonitor:
         self._index_unindexed()
         self._next_scan = time.monotonic() + SCAN_SHARE * (time.monotonic() - began)
         if is_unwatched:
-            # A second scan finds the changes made before the watcher started.
+            # A second scan finds the changes that were made between the first scan and the start of the watcher.
             self._watch()
             self._scan_wanted, self._next_scan = True, 0.0
 
     def _watch(self) -> None:
-        """Watch the session directories.
+        """Watch the session directories for changes.
 
-        Starting to watch visits every directory; so, without an index, the first rows are sent first.
+        Starting to watch visits every directory, which takes time. So, without an index, the first sessions are sent
+        before the watcher starts.
         """
         self._is_watching = True
         self._watcher.watch([place.root for place in self._places])
 
     def _read(self, files: Sequence[FoundFile], found: dict[str, Summary]) -> None:
-        """Send the summaries of unchanged files, then read the changed files and report the progress."""
+        """Send the stored summaries of unchanged files, then read the changed files and report the progress."""
         stale: list[FoundFile] = []
         known: list[Summary] = []
         for file in files:
@@ -244,8 +245,8 @@ class DiskMonitor:
         self._send_changed(known)
         done = len(files) - len(stale)
         pending: list[Summary] = []
-        # The browser needs this long to lay out its screen anyway, so the first batch waits until it has enough rows to
-        # fill the screen.
+        # The browser needs this long to lay out its screen, so the first batch can wait until its sessions fill the
+        # screen.
         deadline = time.monotonic() + BATCH_SECONDS
         before_long = {file.path for file, following in pairwise(stale) if following.size >= LONG_BYTES}
         for file, summary in self._summaries.read(stale):
@@ -274,7 +275,7 @@ class DiskMonitor:
     # -- changes ------------------------------------------------------------------------------------------------
 
     def _reread_changed(self) -> None:
-        """Read the known files that changed; request a scan if any other changed path may belong to a session."""
+        """Read the changed session files; request a scan if another changed path may belong to a session."""
         changed, self._changed = self._changed, set()
         listed = _listed(self._places)
         found: list[Summary] = []
@@ -309,7 +310,7 @@ class DiskMonitor:
     def _may_matter(self, path: str, listed: Callable[[str], bool]) -> bool:
         if is_session_name(path):
             return self._scope.hidden or listed(path) or self._is_registry(path)
-        # The path may be the directory of a new project, or a deleted directory that contained sessions.
+        # The changed path may be the directory of a new project, or a deleted directory that contained sessions.
         return os.path.isdir(path) or any(known.startswith(path + os.sep) for known in self._files)
 
     def _is_registry(self, path: str) -> bool:
@@ -318,7 +319,7 @@ class DiskMonitor:
         )
 
     def _with_parent(self, summary: Summary) -> Summary:
-        """Return a summary with the path of its parent session, if that session is known."""
+        """Return a summary with the path of its parent session filled in, if that session was sent before."""
         before = self._sent.get(summary.path)
         if not summary.parent_session or summary.parent_path is not None:
             return summary
@@ -328,7 +329,7 @@ class DiskMonitor:
         return next((one for one in linked if one.path == summary.path), summary)
 
     def _check_agents_and_stores(self) -> None:
-        """Report the sessions that running agents have open; request a scan if a missing store has appeared."""
+        """Report the sessions that running agents have open; request a scan if a session directory has appeared."""
         in_use = tuple(sorted(sessions_in_use(self._sent.values(), self._scope.around)))
         if in_use != self._in_use:
             self._in_use = in_use
@@ -343,13 +344,13 @@ class DiskMonitor:
         self._send(Notice(sentence))
 
     def _send_changed(self, summaries: Iterable[Summary], done: int = 0, total: int = 0) -> None:
-        """Send the summaries that differ from the ones sent before, in messages of limited size."""
+        """Send the summaries that differ from those sent before, in messages of limited size."""
         changed = []
         for summary in summaries:
             before = self._sent.get(summary.path)
             if before is not None and before.parent_session == summary.parent_session and not summary.parent_path:
-                # The parent of a session is found only after all sessions are read; until then a summary keeps the
-                # parent that it was last sent with.
+                # Parents are found only after all sessions are read; until then a summary keeps the parent path that
+                # was last sent.
                 summary = replace(summary, parent_path=before.parent_path) if before.parent_path else summary
             if before != summary:
                 self._sent[summary.path] = summary
@@ -365,7 +366,7 @@ class DiskMonitor:
 
 
 def _listed(places: Sequence[Place]) -> Callable[[str], bool]:
-    """Return a function that tells, from a session's path alone, if its agent lists the session."""
+    """Return a function that takes a session's path and returns True if the session's agent lists that session."""
     deep = {place.root.rstrip(os.sep) for place in places if place.kind == "projects"}
     flat = {place.root.rstrip(os.sep) for place in places if place.kind in ("folder", "flat")}
 
@@ -387,7 +388,7 @@ def run_monitor(channel: Channel[MonitorRequest]) -> None:
             os._exit(0)
 
     monitor = DiskMonitor(request, send)
-    # Unfinished work is useless once the browser is gone.
+    # When the browser has exited, nobody needs unfinished work, so the process exits too.
     channel.listen(monitor.take, lambda: os._exit(0))
     try:
         monitor.run()

@@ -1,8 +1,8 @@
-"""The first rows of the next start: the browser saves them when it ends, and paints them before it starts the monitor.
+"""The saved first rows of the session list: the browser writes them when it ends, and paints them at its next start.
 
-Reading this one file takes 1 ms. The monitor needs 130 ms of processor time until it sends the first rows. On a single
-core the first paint would have to wait for it, and the start would take 1.9 times as long as that of an empty Textual
-app, instead of 1.2 times.
+Reading the file of saved rows takes 1 ms. The disk monitor needs 130 ms of processor time until it sends the first
+rows. On a single core the first paint would have to wait for the monitor, and the start would take 1.9 times as long as
+that of an empty Textual app, instead of 1.2 times.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 FIRST_ROWS = 120
 """Number of sessions that are saved: enough to fill the first screen of any terminal."""
 MOST_RELATED = 600
-"""Maximum number of sessions that are saved because they belong to the family of one of the first rows."""
+"""Maximum number of further sessions that are saved because they are in the family (forks, …) of a first row."""
 FILE = f"{INDEX_FILE}-first-rows"
-"""Name of the file of saved first rows; it begins like the index file's name, so both are deleted together."""
+"""Name of the file of saved first rows. It begins with the index file's name, so both files are deleted together."""
 _PLACES = ("_DIR", "_PROFILE", "HOME")
-"""Endings of the environment variables that choose where agents keep sessions."""
+"""Suffixes of the environment variables that determine in which directories agents store sessions."""
 
 
 class _Saved(Struct, frozen=True):
-    """The content of the file of first rows; the rows are shown again only for the same scope and sort order."""
+    """The content of the file of first rows; the rows are used only for the same scope and sort order."""
 
     scope: BrowserScope
     order: str
@@ -46,7 +46,7 @@ class _Saved(Struct, frozen=True):
 
 
 def saved_first_rows(request: MonitorDisk) -> FirstRows | None:
-    """Return the saved rows; None if none were saved, or if the saved ones belong to another request."""
+    """Return the saved first rows; None if there are none, or if they belong to another scope or sort order."""
     content = read_own_file(os.path.join(request.cache, FILE))
     try:
         saved = msgspec.msgpack.decode(zlib.decompress(content or b""), type=_Saved)
@@ -59,28 +59,29 @@ def saved_first_rows(request: MonitorDisk) -> FirstRows | None:
 
 
 def save_first_rows(request: MonitorDisk, first_rows: FirstRows) -> None:
-    """Save the first rows beside the index, if there is one; an error must not keep the browser from ending."""
+    """Save the first rows next to the index, if there is an index; ignore errors, because the browser is exiting."""
     if not os.path.exists(os.path.join(request.cache, INDEX_FILE)):
         return
-    # A path that is not valid Unicode cannot be encoded; then the rows saved before are deleted, because they may show
-    # deleted sessions.
+    # A path that is not valid Unicode cannot be encoded. Then an empty file replaces the rows saved before, because
+    # those may include deleted sessions.
     content = b""
     with suppress(UnicodeEncodeError):
         encoded = msgspec.msgpack.encode(_Saved(_scope_of(request), first_order(request), first_rows))
-        # Compressed data ends with a checksum, so that a damaged file is noticed.
+        # zlib appends a checksum, by which a damaged file is detected.
         content = zlib.compress(encoded, 1)
     with suppress(OSError):
         write_own_file(os.path.join(request.cache, FILE), content)
 
 
 def make_first_rows(sessions: Iterable[Summary], order: str) -> FirstRows:
-    """Return the first rows and the counts of these sessions."""
-    # Reading saved rows needs no families: a start imports as little as it can.
+    """Return the first rows of the session list, the rest of their families, and the counts of all sessions."""
+    # Imported here because reading saved rows needs no families, and the start should import little.
     from sessionbrowse.model.listing.families import families
 
     in_order = ordered(sessions, order)
     first = in_order[:FIRST_ROWS]
-    # With a part of a family the list would show it unfolded, or under another head, until the others arrive.
+    # The first rows need their whole families: with some members missing, the list would show a family unfolded, or
+    # under another session, until the monitor sends the rest.
     family_of = families(in_order)
     wanted = {family_of.get(each.path) for each in first} - {None}
     rest = [each for each in in_order[FIRST_ROWS:] if family_of.get(each.path) in wanted] if wanted else []
@@ -88,18 +89,18 @@ def make_first_rows(sessions: Iterable[Summary], order: str) -> FirstRows:
 
 
 def first_order(request: MonitorDisk) -> str:
-    """Return the sort order last used in the browser, or the settings' if they have changed since."""
+    """Return the sort order of the first rows: the last one used in the browser, or else the one in the settings."""
     order = request.sort
     if request.state is not None:
         view, _ = recall(request.state, scope_key(request.roots, request.agents))
         order = view.sort if view is not None and view.holds("sort", order) else order
-    # Sorting by thread begins with the most recent sessions. Sorting by relevance needs a filter, and none is active at
-    # the start.
+    # In the order by thread, too, the first rows are the most recent sessions. Sorting by relevance needs a filter, and
+    # no filter is active at the start.
     return "recent" if order in ("threaded", "relevance") else order
 
 
 def count_directories(sessions: Iterable[Summary | ListRow]) -> tuple[DirectoryCount, ...]:
-    """Return the working directories of these sessions with their counts."""
+    """Return the session counts of each working directory."""
     by_cwd: dict[str, list[Summary | ListRow]] = {}
     for session in sessions:
         by_cwd.setdefault(session.cwd, []).append(session)
@@ -118,7 +119,8 @@ def count_directories(sessions: Iterable[Summary | ListRow]) -> tuple[DirectoryC
 
 
 def _scope_of(request: MonitorDisk) -> BrowserScope:
-    # Agents resolve relative directories against the directory they are started in.
+    # A relative directory in a variable depends on the working directory, so it is made absolute before comparing
+    # scopes.
     here = request.environ.get("PWD", "")
     places = {name: value for name, value in sorted(request.environ.items()) if name.endswith(_PLACES)}
     return BrowserScope(

@@ -1,4 +1,4 @@
-"""Index many files in a separate process of low priority."""
+"""Index many files in a separate process with low priority."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NICENESS = 10
 class IndexFiles(Struct, frozen=True, kw_only=True):
     """Request to read files into the index in the directory `cache`.
 
-    `tools` adds tool calls and results; without `tools` the index keeps the setting that it was built with.
+    With `tools`, tool calls and results are indexed too; without `tools` the index keeps its present setting.
     """
 
     cache: str
@@ -32,10 +32,10 @@ class IndexFiles(Struct, frozen=True, kw_only=True):
 
 
 def start_indexing(request: IndexFiles, progress: Callable[[IndexProgress], object]) -> bool:
-    """Start indexing the files; a thread calls `progress` repeatedly, the last time with all files done.
+    """Start a process that indexes the files. A thread calls `progress` repeatedly, finally with all files done.
 
-    If another process is writing the index, nothing is started, as that process reads the same files. Return False if
-    the process cannot be started.
+    If another process is writing the index, the new one does nothing, as the other one reads the same files. Returns
+    False if the process cannot be started.
     """
     channel = start_job("index", request, IndexProgress)
     if channel is None:
@@ -50,9 +50,9 @@ def start_indexing(request: IndexFiles, progress: Callable[[IndexProgress], obje
 
 
 def run_indexer(channel: Channel[IndexFiles]) -> None:
-    """Index the files that the browser names and report progress, until the browser closes the channel.
+    """Index the files in the browser's request and report progress; exit early if the browser closes the channel.
 
-    The function starts no thread, so that forked processes can share the reading.
+    This function starts no threads, because it forks processes that share the reading.
     """
     request = channel.receive()
     if request is None:

@@ -13,7 +13,10 @@ from sessionbrowse.model.listing.summary import Summary
 
 
 class BrowserScope(Struct, frozen=True, kw_only=True):
-    """The stores that a browser shows: `cache` is the directory of the index, `extra_roots` come from the settings."""
+    """The sessions that a browser shows, by directories and agents; `cache` is the directory of the index.
+
+    `roots` are the directories given with `--root`; `extra_roots` come from the settings.
+    """
 
     home: str
     environ: Mapping[str, str]
@@ -24,10 +27,10 @@ class BrowserScope(Struct, frozen=True, kw_only=True):
 
 
 class MonitorDisk(BrowserScope, frozen=True, kw_only=True, tag=True):
-    """First request: read all sessions, then report every change.
+    """The browser's first request: send all sessions, then every change.
 
     `sort` is the sort order in the settings. `state` is the directory that stores the browser's last view; None means
-    that the last view is ignored. `tools`: the index also contains tool calls and results.
+    that the last view is ignored. With `tools`, the index also contains tool calls and results.
     """
 
     sort: str = "recent"
@@ -54,7 +57,7 @@ MonitorRequest = MonitorDisk | Painted | Rescan
 
 
 class DirectoryCount(Struct, frozen=True):
-    """Session counts of a working directory: all sessions and named ones; `modified` is the newest session's time."""
+    """The numbers of sessions and of named sessions in a working directory; `modified` is the newest one's time."""
 
     cwd: str
     sessions: int
@@ -64,7 +67,7 @@ class DirectoryCount(Struct, frozen=True):
 
 
 class FirstRows(Struct, frozen=True, tag=True):
-    """The rows of the first screen and the counts of all sessions in the index; sent first, or not at all."""
+    """The sessions of the first screen, and the counts of all sessions in the index; sent first, or not at all."""
 
     summaries: tuple[Summary, ...]
     directories: tuple[DirectoryCount, ...]
@@ -72,7 +75,7 @@ class FirstRows(Struct, frozen=True, tag=True):
 
 
 class SessionsFound(Struct, frozen=True, tag=True):
-    """New and changed sessions. So far `done` of `total` files are read; `total` is 0 outside a scan."""
+    """New and changed sessions. `done` of `total` files have been read so far; `total` is 0 outside a scan."""
 
     summaries: tuple[Summary, ...]
     done: int = 0
@@ -80,17 +83,17 @@ class SessionsFound(Struct, frozen=True, tag=True):
 
 
 class IndexRead(Struct, frozen=True, tag=True):
-    """All sessions in the index were sent; the changes on disk since then follow."""
+    """All sessions in the index have been sent; the changes on disk since the last index update follow."""
 
 
 class SessionsGone(Struct, frozen=True, tag=True):
-    """Files that were deleted or are no longer listed."""
+    """The paths of sessions that were deleted, or that no longer belong in the list."""
 
     paths: tuple[str, ...]
 
 
 class ScanComplete(Struct, frozen=True, tag=True):
-    """A scan of the whole disk has ended; `skipped` are unreadable paths with reasons."""
+    """A scan of the whole disk has ended; `skipped` has the paths that could not be read, each with the reason."""
 
     skipped: tuple[tuple[str, str], ...] = ()
 

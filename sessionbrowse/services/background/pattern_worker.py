@@ -1,7 +1,7 @@
 """Search texts for regular expressions in a separate process that can be killed: `(a+)+x` may never finish.
 
-In the same process no other thread could run meanwhile, because `re` holds the interpreter lock. `PatternWorker` starts
-the process and sends it questions.
+In the browser's process `re` would block all other threads, because it holds the interpreter lock. `PatternWorker`
+starts the process and sends it requests.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from sessionbrowse.services.background.channel import Channel, start_program
 from sessionbrowse.services.background.programs import PROGRAM
 
 LIMIT_SECONDS = 10.0
-"""Time limit for searching the texts of one question, however little of it the process could run."""
+"""Time limit for searching the texts of one request, even if the process got little processor time."""
 CPU_SECONDS, CHARACTERS_PER_SECOND = 1.2, 500_000
-"""CPU time that a pattern may use, and the speed that gives it more; usual patterns are twenty times as fast."""
+"""CPU time that a pattern may use: 1.2 seconds plus 1 second per 500,000 characters; usual ones need 5 % of it."""
 POLL_SECONDS = 0.02
 """Interval at which a waiting thread checks whether its request was cancelled."""
 
 
 class PatternStopped(SessionBrowseError):
-    """The pattern search gave no answer: it took too long, was cancelled, or its process could not be started."""
+    """The pattern search returned no result: it took too long, was cancelled, or its process could not be started."""
 
 
 class PatternQuestion(Struct, frozen=True):
-    """A valid pattern and the texts to search; `every` asks for all matches in each text instead of the first."""
+    """Request to search texts for a valid pattern; `every` requests all matches in each text instead of the first."""
 
     pattern: str
     texts: list[str]
@@ -41,13 +41,13 @@ class PatternQuestion(Struct, frozen=True):
 
 
 class PatternAnswer(Struct, frozen=True):
-    """The matches in each text of a question, in the order of the texts."""
+    """The matches in each text of a request, in the order of the texts."""
 
     of_texts: list[list[MatchSpan]]
 
 
 class PatternWorker:
-    """Client of the pattern process, usable from any thread; it sends one question at a time."""
+    """Client of the pattern process, usable from any thread; it sends one request at a time."""
 
     def __init__(self, limit_seconds: float = LIMIT_SECONDS) -> None:
         self._limit_seconds = limit_seconds
@@ -61,7 +61,7 @@ class PatternWorker:
         """Return the first match of a valid pattern in each text, None for a text without a match.
 
         Raises:
-            PatternStopped: the search took too long or was cancelled, and its process was killed.
+            PatternStopped: the search took too long or was cancelled, or its process could not be started.
         """
         return [spans[0] if spans else None for spans in self.spans(pattern, texts, cancelled)]
 
@@ -73,10 +73,10 @@ class PatternWorker:
         *,
         every: bool = False,
     ) -> list[list[MatchSpan]]:
-        """Return the first match of a valid pattern in each text, or with `every` all non-empty matches.
+        """Return the first match of a valid pattern in each text; with `every`, return all non-empty matches.
 
         Raises:
-            PatternStopped: the search took too long or was cancelled, and its process was killed.
+            PatternStopped: the search took too long or was cancelled, or its process could not be started.
         """
         while not self._asking.acquire(timeout=POLL_SECONDS):
             if cancelled():
@@ -87,7 +87,7 @@ class PatternWorker:
             self._asking.release()
 
     def close(self) -> None:
-        """Kill the process even if it is busy; no other process is started afterwards."""
+        """Kill the pattern process, even if it is busy; later searches raise `PatternStopped`."""
         self._is_closed = True
         channel = self._channel
         if channel is not None:
@@ -96,7 +96,7 @@ class PatternWorker:
     def _answer(self, question: PatternQuestion, cancelled: Callable[[], bool]) -> list[list[MatchSpan]]:
         channel = self._channel
         if channel is None or not channel.send(question):
-            # No process was started yet, or the last one died while it was idle.
+            # No pattern process was started yet, or the last one died while it was idle.
             channel = self._channel = self._started()
             channel.send(question)
         end = time.monotonic() + self._limit_seconds
@@ -115,7 +115,8 @@ class PatternWorker:
 
     def _started(self) -> Channel[Any]:
         try:
-            # A matching process cannot notice that its parent has died, so it also has a time limit of its own.
+            # During a search the process cannot notice that its parent has died, so it also has a time limit of its
+            # own.
             return start_program(
                 PROGRAM, "pattern", str(self._limit_seconds + 1), receives=PatternAnswer, leads_group=False
             )
@@ -124,15 +125,15 @@ class PatternWorker:
 
 
 def answer_questions(channel: Channel[PatternQuestion], limit_seconds: float) -> None:
-    """Answer questions until the channel ends; a question or a pattern that takes too long ends the process."""
+    """Answer search requests until the channel is closed; a request that takes too long ends the process."""
     pattern, left = "", 0.0
     while (question := channel.receive()) is not None:
-        # Both timers work even while `re` holds the interpreter lock.
+        # Both this timer and the signal timer below work even while `re` holds the interpreter lock.
         faulthandler.dump_traceback_later(limit_seconds, exit=True)
         if question.pattern != pattern:
             pattern, left = question.pattern, CPU_SECONDS
         left += sum(map(len, question.texts)) / CHARACTERS_PER_SECOND
-        # The signal's default action ends the process; a handler would wait until `re` returns.
+        # The signal's default action ends the process at once; a Python handler would run only after `re` returns.
         signal.setitimer(signal.ITIMER_VIRTUAL, max(left, 0.001))
         if question.every:
             found = all_spans(question.pattern, question.texts)

@@ -1,8 +1,8 @@
 """Start the background programs: `python -m sessionbrowse.services.background DESCRIPTOR JOB`.
 
-Each job runs in a process of its own, so that neither an unresponsive disk nor long indexing delays a search: `monitor`
-reads the sessions and reports changes, `search` answers searches, `index` reads many files into the index, `pattern`
-searches texts for a typed pattern, `usage` counts cost.
+Each job runs in a process of its own, so that neither an unresponsive disk nor long indexing delays a search. The jobs:
+`monitor` reads the sessions and reports changes, `search` answers searches, `index` reads many files into the index,
+`pattern` searches texts for a regular expression, `usage` adds up the cost of sessions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def start_monitor(request: MonitorDisk) -> Channel[MonitorEvent] | None:
 
 
 def start_job(job: str, request: object, receives: Any) -> Channel[Any] | None:
-    """Start the program for a job, send its first message, and return its channel; None if it cannot be started."""
+    """Start the process for a job, send it `request`, and return its channel; None if it cannot be started."""
     if os.name != "posix":
         # Windows cannot pass a socket to a child process.
         return None
@@ -37,7 +37,7 @@ def start_job(job: str, request: object, receives: Any) -> Channel[Any] | None:
 
 
 def listen_to_monitor(channel: Channel[MonitorEvent], take: Callable[[MonitorEvent], object]) -> None:
-    """Pass every event to `take` from a thread.
+    """Call `take` in a thread with every event from the disk monitor.
 
     The last event is `MonitorFailed` unless the browser killed the monitor.
     """

@@ -14,16 +14,16 @@ from sessionbrowse.services.search.ranking import HALF_LIFE_DAYS
 
 
 class SearchSessions(BrowserScope, frozen=True, kw_only=True, tag=True):
-    """First request: answer searches over all sessions; `half_life_days` weighs their age."""
+    """The browser's first request: answer searches. `half_life_days` is the setting `search_half_life`."""
 
     half_life_days: float = HALF_LIFE_DAYS
 
 
 class Find(Struct, frozen=True, tag=True):
-    """Request to search for a text; the previous search ends. The search pauses after `limit` sessions.
+    """Request to search for a text; it ends the previous search. The search pauses when it has found `limit` sessions.
 
-    `stamp` is the number of the request; every answer to it has the same number. `newest` lists exact matches, newest
-    session first, instead of ranking.
+    `stamp` is the number of the request; every answer to the request has the same number. With `newest`, exact matches
+    are listed, newest session first; otherwise sessions are ranked.
     """
 
     stamp: int
@@ -34,27 +34,27 @@ class Find(Struct, frozen=True, tag=True):
 
 
 class FindMore(Struct, frozen=True, tag=True):
-    """Request to continue the paused search with this stamp until it has `limit` sessions in total."""
+    """Request to continue the paused search with the number `stamp` until it has found `limit` sessions in total."""
 
     stamp: int
     limit: int
 
 
 class FindInSession(Struct, frozen=True, tag=True):
-    """Request for more hits of one session that the search with this stamp found."""
+    """Request for more hits in one session that the search with the number `stamp` has found."""
 
     stamp: int
     path: str
 
 
 class StopSearch(Struct, frozen=True, tag=True):
-    """Request to stop the search with this stamp."""
+    """Request to stop the search with the number `stamp`."""
 
     stamp: int
 
 
 class ListCheckpoints(Struct, frozen=True, tag=True):
-    """Request to send every label of every session, newest session first."""
+    """Request to send all checkpoints (labels) of all sessions, newest session first."""
 
     stamp: int
 
@@ -69,9 +69,9 @@ SearchRequest = SearchSessions | Find | FindMore | FindInSession | StopSearch | 
 
 
 class SearchStatus(Struct, frozen=True, kw_only=True, tag=True):
-    """The number of searched sessions, and the state of the index and of the disk scan.
+    """The number of sessions that are searched, and the state of the index and of the disk scan.
 
-    `has_tools`: the index contains tool calls and results. `reading`: a scan of the disk is under way. `note` is a
+    `has_tools`: the index contains tool calls and results. `reading`: a scan of the disk is running. `note` is a
     sentence about the index, or None.
     """
 
@@ -83,11 +83,11 @@ class SearchStatus(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class HitPage(Struct, frozen=True, tag=True):
-    """Sessions with their hits, which replace all sessions from position `at` on.
+    """Sessions with their hits; in the browser's list they replace all sessions from position `at` on.
 
-    `ranked`: best first, else newest first. `ranking_follows`: a page of the best sessions replaces this one soon.
-    `instead` maps misspelt words to the words that were searched. `unread` counts the sessions with words of the query
-    that were not read, because there are too many.
+    `ranked`: the best session is first, else the newest one. `ranking_follows`: a ranked page replaces this one soon.
+    `instead` maps misspelt words to the words that were searched in their place. `unread` is the number of sessions
+    that contain words of the query but were not read, because there are too many.
     """
 
     stamp: int
@@ -100,7 +100,7 @@ class HitPage(Struct, frozen=True, tag=True):
 
 
 class SessionHits(Struct, frozen=True, tag=True):
-    """More hits of one session, the best first."""
+    """More hits in one session, best hits first."""
 
     stamp: int
     session: RankedSession
@@ -123,14 +123,14 @@ class SearchProgress(Struct, frozen=True, tag=True):
 
 
 class SearchRefused(Struct, frozen=True, tag=True):
-    """The reason why a text cannot be searched for."""
+    """The reason why the text of a search request cannot be searched for."""
 
     stamp: int
     sentence: str
 
 
 class CheckpointPage(Struct, frozen=True, tag=True):
-    """Some more checkpoints; so far `searched` of `total` labelled sessions were read."""
+    """Further checkpoints (labels) and their sessions; `searched` of `total` labelled sessions were read so far."""
 
     stamp: int
     checkpoints: list[Checkpoint]

@@ -1,4 +1,4 @@
-"""The results of one search in the browser: ranked, or listed newest first, and sent in pages of sessions."""
+"""The results of one search for the browser: ranked or newest first, sent in pages of sessions."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from sessionbrowse.services.search.ranking import Ranker, can_rank
 from sessionbrowse.services.search.searcher import Searcher
 
 FIRST_PAGE_SECONDS = 0.008
-"""Time after which the first page is sent; later pages take longer and are larger."""
+"""Number of seconds after which the first page of results is sent; later pages take longer and contain more."""
 PAGE_SECONDS = 0.1
 FIRST_PAGE_SESSIONS, FIRST_PAGE_HITS = 20, 40
 HITS_OF_ONE = 200
-"""Maximum number of hits of one session."""
+"""Maximum number of hits that are returned for one session."""
 RANKED_BYTES = 32_000_000
-"""Maximum size of files without an index that are ranked: a ranking shows nothing before all of them are read."""
+"""Results are ranked if the files without an index have at most this many bytes: a ranking must read all of them."""
 SHOWN_FIRST_CHARACTERS = 300
 
 
 class Asking(Protocol):
-    """The server that a search belongs to: it takes the answers, and knows whether they are still wanted."""
+    """Interface of the search server for one search: it sends answers, and reports whether they are still needed."""
 
     def send(self, answer: SearchAnswer, /) -> object:
         """Send an answer to the browser."""
 
     def is_stale(self, stamp: int) -> bool:
-        """Return True if a search was stopped, or another one was requested since."""
+        """Return True if the search with the number `stamp` was stopped, or another search was requested since."""
 
     def is_superseded(self, stamp: int) -> bool:
-        """Return True if another search was requested since."""
+        """Return True if another search was requested after the search with the number `stamp`."""
 
     def stop(self, stamp: int) -> None:
-        """Repeat a search no more."""
+        """Do not repeat the search with the number `stamp` any more."""
 
 
 class Results:
-    """The results of one search."""
+    """Collects the results of one search, and sends them to the browser in pages."""
 
     def __init__(
         self, searcher: Searcher, query: SearchQuery, wanted: Find, half_life_days: float, server: Asking
@@ -60,10 +60,11 @@ class Results:
         self._searcher = searcher
         self._server = server
         self._searched = 0
-        # The session that was sent last, which may get more hits, and the one that was found after it.
+        # `_last` is the session that was sent last, which may get more hits. `_next` was found after it, and is sent
+        # next.
         self._last: RankedSession | None = None
         self._next: RankedSession | None = None
-        # All hits of the sessions that were sent, newest first.
+        # The sessions that were sent, by path, with all their hits, newest first.
         self._hits: dict[str, RankedSession] = {}
         hits = searcher.find(
             query,
@@ -80,7 +81,7 @@ class Results:
             )
 
     def send_to(self, limit: int, at_least: int = 0) -> None:
-        """Send sessions up to `limit`; the first page has `at_least` or more, unless the search finds fewer."""
+        """Send sessions until `limit` are sent; the first page has at least `at_least` ones, unless fewer are found."""
         if self._ranker is None:
             self._list(limit, at_least)
             return
@@ -89,7 +90,7 @@ class Results:
         self._rank(self._ranker, limit)
 
     def send_more_of(self, path: str) -> None:
-        """Send more hits of one session."""
+        """Send up to `HITS_OF_ONE` hits of one session that the search has found."""
         summary = self._searcher.summary(path)
         if summary is None:
             return
@@ -106,7 +107,7 @@ class Results:
     # ---- best first ----------------------------------------------------------------------------------------
 
     def _send_first(self, listed: Iterator[RankedSession]) -> None:
-        """Send the newest exact matches that are found within some milliseconds; the ranking replaces them."""
+        """Send the newest exact matches found within a few milliseconds; the ranked sessions replace them."""
         due = time.monotonic() + FIRST_PAGE_SECONDS
         page: list[RankedSession] = []
         for session in listed:
@@ -153,7 +154,7 @@ class Results:
                 break
             grows = session is (page[-1] if page else self._last)
             if grows and not page:
-                # The session was sent with its first hits; it is sent again with all of them.
+                # The session was already sent with its first hits, so it is sent again with all its hits.
                 self.sent -= 1
                 page.append(session)
             elif not grows and self.sent + len(page) >= limit:
@@ -171,7 +172,7 @@ class Results:
             return
         stopped = not (finished or paused)
         if stopped and self.sent + len(page) < at_least:
-            # The repeated search was stopped early, so the browser keeps the hits that it shows.
+            # The repeated search was stopped before it found as many hits, so the browser keeps the old ones.
             self.sent = at_least
         else:
             self._send_page(page)
@@ -202,13 +203,13 @@ def _hits_in(sessions: list[RankedSession]) -> int:
 
 
 def _shown(session: RankedSession, hits: int = PER_SESSION) -> RankedSession:
-    """Return a session as it is sent: with its first hits, and no long first message."""
+    """Return a session in the form for the browser: with its first `hits` hits, and a shortened first message."""
     more = session.more + max(0, len(session.hits) - hits)
     return replace(session, summary=shortened(session.summary), hits=session.hits[:hits], more=more)
 
 
 def shortened(summary: Summary) -> Summary:
-    """Return a summary without most of a long first message."""
+    """Return a summary with its first message cut to `SHOWN_FIRST_CHARACTERS` characters."""
     first = summary.first_message
     if first is None or len(first) <= SHOWN_FIRST_CHARACTERS:
         return summary
@@ -216,7 +217,7 @@ def shortened(summary: Summary) -> Summary:
 
 
 def _unindexed_bytes(searcher: Searcher, tools: bool) -> int:
-    """Return the size of the files that a ranking would read whole before it can show anything."""
+    """Return the number of bytes in files that a ranking must read completely, because the index lacks their texts."""
     rows = searcher.rows if not searcher.is_outdated() else {}
     return sum(
         [

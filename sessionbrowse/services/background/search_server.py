@@ -1,4 +1,4 @@
-"""The search server: answer only the newest search request, one page of sessions at a time.
+"""The search server: a background program that answers the newest search request, one page of sessions at a time.
 
 The server first searches the sessions in the index. It then scans the disk and repeats the search if sessions changed.
 """
@@ -45,7 +45,7 @@ from sessionbrowse.store.find.roots import Scope, real_surroundings
 from sessionbrowse.store.index.index import Index, open_index
 
 RECENT_CHARACTERS = 6_000_000
-"""Maximum size of the recent messages in memory; common words are found faster in memory than in the index."""
+"""Maximum number of characters of recent messages kept in memory, where searches find common words fastest."""
 RECENT_SESSIONS = 400
 RESCAN_SECONDS = 10.0
 CHECKPOINT_SECONDS = 0.1
@@ -87,7 +87,7 @@ class SearchServer:
     # ---- from other threads --------------------------------------------------------------------------------
 
     def take(self, request: SearchRequest) -> None:
-        """Put a request into the queue (callable from any thread); a new search ends the previous one at once."""
+        """Put a request into the queue (any thread may call this); a new search ends the previous one at once."""
         if isinstance(request, Find):
             self._wanted = request.stamp
         elif isinstance(request, StopSearch):
@@ -140,7 +140,7 @@ class SearchServer:
         self._current, self._results = wanted, None
         is_useless = not self._searcher.indexed_paths or self._searcher.is_outdated()
         if not self._is_scanning and is_useless and time.monotonic() > self._next_rescan:
-            # Another process may have built an index meanwhile, or rebuilt it.
+            # Another process may have built or rebuilt the index since the last scan.
             self._start_scan()
         try:
             query = parse_question(wanted.text)
@@ -151,21 +151,21 @@ class SearchServer:
         self._results.send_to(wanted.limit, at_least)
 
     def is_stale(self, stamp: int) -> bool:
-        """Return True if a search was stopped, or another one was requested since."""
+        """Return True if the search with the number `stamp` was stopped, or another search was requested since."""
         return stamp != self._wanted or stamp == self._stopped
 
     def is_superseded(self, stamp: int) -> bool:
-        """Return True if another search was requested since."""
+        """Return True if another search was requested after the search with the number `stamp`."""
         return stamp != self._wanted
 
     def stop(self, stamp: int) -> None:
-        """Repeat a search no more: its pattern failed, and would fail again."""
+        """Do not repeat the search with the number `stamp`: its pattern search failed, and would fail again."""
         self._stopped = stamp
 
     # ---- checkpoints ---------------------------------------------------------------------------------------
 
     def _unsent_sessions(self, found: list[Checkpoint]) -> list[Summary]:
-        """Return the sessions of these checkpoints, except sessions already sent for this list."""
+        """Return the sessions of these checkpoints (labels) that were not yet sent with the current list."""
         paths = {mark.path for mark in found} - self._sent_paths
         self._sent_paths |= paths
         return [shortened(each) for path in paths if (each := self._searcher.summary(path)) is not None]
@@ -182,7 +182,7 @@ class SearchServer:
                 found = []
                 due = time.monotonic() + CHECKPOINT_SECONDS
             if self._ended or not self._requests.empty():
-                # Requests that arrive meanwhile are answered first.
+                # New requests are answered before the list of checkpoints continues.
                 self._answer_waiting()
         self.send(
             CheckpointPage(stamp, found, self._unsent_sessions(found), len(labelled), len(labelled), finished=True)
@@ -200,7 +200,7 @@ class SearchServer:
     # ---- what is searched ----------------------------------------------------------------------------------
 
     def _search_index(self) -> None:
-        """Search the sessions in the index until the disk scan is done."""
+        """Use the sessions in the index for searches until the first disk scan is done."""
         self._open_index()
         if self._index is not None:
             self._use(indexed_snapshot(self._scope, self._index))
@@ -215,7 +215,7 @@ class SearchServer:
         self._note = sentence
 
     def _start_scan(self) -> None:
-        """Scan the disk in a thread while searches continue; a second scan waits for the first."""
+        """Scan the disk in a thread while searches continue; during a running scan, schedule another one after it."""
         is_scanning = self._scanner is not None and self._scanner.is_alive()
         if is_scanning or self._scanned is not None:
             # Two scans at once would take twice as long, and the older one might end last.
@@ -230,7 +230,7 @@ class SearchServer:
         try:
             self._scan_all()
         except SessionBrowseError as error:
-            # A root directory given by the user no longer exists.
+            # A `--root` directory no longer exists.
             self._set_note(error.sentence)
             self._deliver(None, last=True)
 
@@ -263,13 +263,13 @@ class SearchServer:
             index.close()
 
     def _deliver(self, gathered: Snapshot | None, *, last: bool) -> None:
-        """Pass the scanned sessions to the answering thread; with None, after a failed scan, it keeps the old ones."""
+        """Pass the sessions of a scan to the thread that answers requests; None means that the scan failed."""
         self._scanned = (gathered, last)
-        # The empty request wakes the answering thread.
+        # A None in the queue wakes the thread that answers requests.
         self._requests.put(None)
 
     def _take_scan(self) -> None:
-        """Use the sessions of a scan for searches from now on; repeat the last search if the sessions changed."""
+        """Use the sessions that a scan found for all later searches; repeat the last search if the sessions changed."""
         if self._scanned is None:
             return
         gathered, last = self._scanned
@@ -283,7 +283,7 @@ class SearchServer:
             self._send_status()
             return
         if gathered.rows and is_outdated(self._index, gathered.generation):
-            # Another process may have replaced the index file.
+            # Another process may have replaced the index file, so it is opened again.
             self._index = None
         self._open_index()
         before = {_identity(each) for each in self._searcher.summaries}
@@ -292,7 +292,7 @@ class SearchServer:
             self._use(gathered)
         self._send_status()
         if changed and self._current is not None and not self.is_stale(self._current.stamp):
-            # Old hits stay until there are as many new ones, so that the cursor keeps its row.
+            # The browser keeps the old hits until there are as many new ones, so that the cursor keeps its row.
             sent = self._results.sent if self._results is not None else 0
             self._find(replace(self._current, limit=max(self._current.limit, sent)), at_least=sent)
 
@@ -316,7 +316,7 @@ class SearchServer:
         )
 
     def _preload(self) -> Iterator[None]:
-        """Load recent messages, then labels, into memory; yield after each session."""
+        """Load the messages of recent sessions, then all labels, into memory; yield after each session."""
         searcher = self._searcher
         held: set[str] = set()
         characters = 0
@@ -341,7 +341,7 @@ def _identity(summary: Summary) -> tuple[object, ...]:
 
 
 def scope_of(request: SearchSessions) -> Scope:
-    """Return the scope of a search, which includes archived and hidden sessions."""
+    """Return the scope of a search: the request's directories and agents, with archived and hidden sessions."""
     return Scope(
         around=replace(real_surroundings(), home=request.home, environ=request.environ),
         roots=request.roots,
@@ -358,6 +358,6 @@ def run_search(channel: Channel[SearchRequest]) -> None:
     if not isinstance(request, SearchSessions):
         return
     server = SearchServer(scope_of(request), Path(request.cache), channel.send, half_life_days=request.half_life_days)
-    # Unfinished work is useless once the browser is gone.
+    # When the browser has exited, nobody needs unfinished work, so the process exits too.
     channel.listen(server.take, lambda: os._exit(0))
     server.run()

@@ -1,7 +1,7 @@
-"""Count cost in a separate process, which would otherwise delay the browser's keys.
+"""Add up the cost of sessions in a separate process, because the work would delay the browser's response to keys.
 
-`UsageProgram` starts the process and asks it. The process waits for more questions and keeps the counted requests, so
-that another table or a changed session needs no new start.
+`UsageProgram` starts the process and sends it questions. The process keeps the counted model requests, so that it
+answers the next question quickly.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from sessionbrowse.services.usage.question import UsageAnswer, UsageCounter, Usa
 
 PATIENCE_SECONDS = 600.0
 IDLE_SECONDS = 60.0
-"""Time without a question after which the process ends; 10,000 sessions take 150 MB."""
+"""Seconds without a question after which the process ends, because it takes 150 MB for 10,000 sessions."""
 
 
 class CountingFailed(SessionBrowseError):
-    """The process that counts has failed."""
+    """The process that adds up the cost of sessions has failed."""
 
 
 class UsageProgram:
-    """Client of the counting process, usable from any thread; it sends one question at a time."""
+    """Client of the process that adds up cost, usable from any thread; it sends one question at a time."""
 
     def __init__(self, scope: UsageScope) -> None:
         self._scope = scope
@@ -37,17 +37,18 @@ class UsageProgram:
         self._channel: Channel[UsageAnswer] | None = None
 
     def ask(self, question: UsageQuestion) -> UsageAnswer:
-        """Answer a question; the first one starts the process.
+        """Return the answer to a question about cost; the first question starts the process.
 
         Raises:
             CountingFailed: the process ended, or gave no answer for `PATIENCE_SECONDS`.
         """
         with self._asking:
-            # A process that ended while it was idle is started again.
+            # A process that ended after some idle time is started again by the second attempt.
             for _ in range(2):
                 channel = self._channel = self._channel or start_job("usage", self._scope, UsageAnswer)
                 if channel is None:
-                    # Without processes of its own the browser is slow for a moment.
+                    # Without a background process, the browser answers the question itself, and reacts slowly for a
+                    # moment.
                     return answer(self._scope, question)
                 found = channel.receive(PATIENCE_SECONDS) if channel.send(question) else None
                 if found is not None:
@@ -56,19 +57,19 @@ class UsageProgram:
         raise CountingFailed("The sessions' cost could not be counted.")
 
     def close(self) -> None:
-        """End the process."""
+        """Kill the process that adds up cost, if it is running."""
         if self._channel is not None:
             self._channel.kill()
             self._channel = None
 
 
 def answer_usage_questions(channel: Channel[Any]) -> None:
-    """Answer the questions of the browser at the other end of the channel, until the browser exits."""
+    """Answer the browser's questions about cost until the browser exits, or asks nothing for a while."""
     scope = channel.receive()
     if not isinstance(scope, UsageScope):
         return
     questions: SimpleQueue[UsageQuestion] = SimpleQueue()
-    # Unfinished work is useless once the browser is gone.
+    # When the browser has exited, nobody needs unfinished work, so the process exits too.
     channel.listen(questions.put, lambda: os._exit(0))
     answer_until_idle(UsageCounter(scope), questions, channel.send)
 
@@ -79,8 +80,8 @@ def answer_until_idle(
     send: Callable[[UsageAnswer], object],
     idle_seconds: float = IDLE_SECONDS,
 ) -> None:
-    """Send an answer to each question of a queue until none comes for `idle_seconds`."""
-    # Collecting garbage while many thousand values are made would take a third of the time.
+    """Send an answer to each question in the queue until no question arrives for `idle_seconds`."""
+    # Automatic garbage collection would take a third of the time, so garbage is collected only after each answer.
     gc.disable()
     with suppress(Empty):
         while True:

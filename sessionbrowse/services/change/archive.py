@@ -1,4 +1,4 @@
-"""Archive a session: its program lists it no longer, sessionbrowse still lists and searches it, and undo restores it.
+"""Archive a session: its agent no longer lists it; sessionbrowse still lists and searches it, and undo moves it back.
 
 The session and the files that belong to it are moved without any change to their content.
 """
@@ -25,7 +25,7 @@ from sessionbrowse.text import clean
 
 
 class Archived(ChangeResult, frozen=True, kw_only=True):
-    """The result of archiving: the session's new path (`path`) and its old one."""
+    """The result of archiving or unarchiving a session: its new path (`path`) and its old path (`was`)."""
 
     was: str
 
@@ -33,7 +33,7 @@ class Archived(ChangeResult, frozen=True, kw_only=True):
 def archive(
     target: Target, *, force: bool = False, context: ChangeContext | None = None, group: str | None = None
 ) -> Archived:
-    """Move a session to the archive, so that its program no longer lists it.
+    """Move a session to the archive, so that its agent no longer lists it.
 
     Raises:
         InUse: a program may have the session open, and `force` is False.
@@ -53,11 +53,11 @@ def archive(
 def unarchive(
     target: Target, *, force: bool = False, context: ChangeContext | None = None, group: str | None = None
 ) -> Archived:
-    """Move an archived session back, so that its program lists it again; a session that omp packed is unpacked.
+    """Move an archived session back, so that its agent lists it again; a session that omp compressed is unpacked.
 
     Raises:
-        InUse: a program may have it open, and `force` is False.
-        RefusedWrite: the session is not archived, or another file has its old name.
+        InUse: a program may have the session open, and `force` is False.
+        RefusedWrite: the session is not archived, or another file has its old path.
         WriteFailed: an I/O error occurred; the session is still in the archive.
     """
     context = context or ChangeContext.real()
@@ -74,7 +74,7 @@ def unarchive(
 
 
 def take_back(change: Change, context: ChangeContext, force: bool = False) -> Archived:
-    """Undo an archiving: move its files back. The caller must hold the lock."""
+    """Undo the archiving or unarchiving of a session: move its files back. The caller must hold the change lock."""
     moves = [(target, source) for source, target in change.plan["moves"]]
     source, target = moves[-1]
     if not os.path.lexists(source):
@@ -88,14 +88,14 @@ def _refuse_in_use(path: str, agent: str, context: ChangeContext, force: bool) -
 
 
 def _refuse_link(wanted: str) -> None:
-    """Raise `RefusedWrite` if the target folder is a link."""
+    """Raise `RefusedWrite` if the target folder is a symbolic link or below one."""
     folder = os.path.dirname(wanted)
     if (real := os.path.realpath(folder)) != folder:
         raise RefusedWrite(f"{clean(folder)} is a link to {clean(real)}. Nothing was changed.")
 
 
 def moves_of(path: str, wanted: str, agent: str) -> list[Move]:
-    """Return the files that move with a session, the session last."""
+    """Return the old and new paths of a session file and the files that belong to it, the session file last."""
     folder = os.path.dirname(wanted)
     own = [str(found) for found in AGENTS[agent].companions(path) if not is_lock(str(found))]
     return [*((found, os.path.join(folder, os.path.basename(found))) for found in own), (path, wanted)]
@@ -130,7 +130,7 @@ def _carry_out(
     with recovering(context, change, made):
         move_all(moves, made)
     notes = noted(context, change, {"path": path}, None, made)
-    # The archive folder stays if it contains other sessions.
+    # If other sessions are in the archive folder, `rmdir` fails and the folder stays.
     with suppress(OSError):
         if os.path.basename(os.path.dirname(was)) == ARCHIVE_FOLDER:
             os.rmdir(os.path.dirname(was))

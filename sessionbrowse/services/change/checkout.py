@@ -1,4 +1,4 @@
-"""Check out an entry: append a hidden entry below it, so that the program resumes there, in the same file."""
+"""Check out an entry: append a hidden entry below it, so that the agent resumes the session there, in the same file."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ _NEW_TURN = frozenset({"compaction", "branch_summary", "reset_boundary"})
 
 
 class CheckedOut(ChangeResult, frozen=True, kw_only=True):
-    """The result of a check out: the requested entry, the entry at which the program resumes, and a text to send again.
+    """The result of a check out: the requested entry (`entry_id`), and the entry at which the agent resumes (`at`).
 
-    `at` is None if the program resumes before the first entry. `leaf_id` is the entry that was appended to the file.
+    `at` is None if the agent resumes before the first entry. `leaf_id` is the id of the appended entry. `text` is the
+    text of a checked out user message, to be edited and sent again.
     """
 
     entry_id: str | None
@@ -41,7 +42,7 @@ class CheckedOut(ChangeResult, frozen=True, kw_only=True):
 
 
 class CheckoutPoint(Struct, frozen=True):
-    """The point at which a program resumes: the index of an entry, and the text of a user message to send again."""
+    """The point at which an agent resumes: the index of an entry, and the text of a user message to send again."""
 
     index: int
     text: str | None
@@ -55,14 +56,14 @@ def checkout(
     context: ChangeContext | None = None,
     group: str | None = None,
 ) -> CheckedOut:
-    """Make the program resume at an entry, which is named by an id, the beginning of an id, or an exact label.
+    """Make the agent resume at an entry, which is named by an id, the beginning of an id, or an exact label.
 
-    As in pi's own tree, checking out a user message (in pi, atomic and indusagi also a custom message) resumes at its
-    parent. The text of the message is returned, to be edited and sent again.
+    As in pi's tree view (`/tree`), checking out a user message (in pi, atomic and indusagi also a custom message)
+    resumes at its parent. The text of the message is returned, to be edited and sent again.
 
     Raises:
-        UnsafeEntry: the entry is between a tool call and its result, where no program can continue; the error names the
-        nearest entry where it can.
+        UnsafeEntry: the entry is between a tool call and its result, where no agent can continue; the error names the
+        nearest entry that can be checked out.
         InUse: a program may have the session open, and `force` is False.
         RefusedWrite: the file may not be changed.
         NoSuchEntry, AmbiguousReference: the entry is not found.
@@ -91,7 +92,7 @@ def write_checkout(
     *,
     force: bool,
 ) -> CheckedOut:
-    """Append the entry that makes the program resume at a given point."""
+    """Append the entry that makes the agent resume at the point `place`."""
     session = file.session
     at = session.ids[place.index] if place.index != ROOT else None
     if place.index != ROOT and not at:
@@ -114,7 +115,7 @@ def write_checkout(
 
 
 def standing_at(session: Session) -> int | None:
-    """Return the entry at which the program resumes: the leaf; if the leaf is a check out, the entry it names."""
+    """Return the index of the entry at which the agent resumes: the leaf, or the parent if the leaf is a check out."""
     leaf = session.leaf
     while leaf is not None and leaf != ROOT and session.kind(leaf).custom_type == CHECKOUT_TYPE:
         leaf = session.parents[leaf]
@@ -122,7 +123,7 @@ def standing_at(session: Session) -> int | None:
 
 
 def place_of(session: Session, index: int) -> CheckoutPoint:
-    """Return the point at which checking out an entry resumes: the entry itself; for a user message, its parent."""
+    """Return the point at which the agent resumes after a check out: the entry itself, or a user message's parent."""
     kind = session.kind(index)
     is_prompt = kind.type == "message" and kind.role == "user"
     if not is_prompt and (kind.type != "custom_message" or session.agent == "omp"):
@@ -150,12 +151,12 @@ def refuse_unsafe(session: Session, index: int, place: CheckoutPoint) -> None:
 
 
 def safe_place(session: Session, index: int) -> int | None:
-    """Return the entry itself if it can be checked out, else the nearest one that can; None if there is none."""
+    """Return the entry `index` if it can be checked out, else the nearest entry that can; None if no entry can."""
     return nearest_safe(session, index) if _has_open_calls(session, place_of(session, index).index) else index
 
 
 def nearest_safe(session: Session, index: int) -> int | None:
-    """Return the nearest entry at which the program can continue: a tool result below, or a message above."""
+    """Return the nearest entry, below or above an entry, at which every tool call has its result; None if none has."""
     below = _first_safe_below(session, index)
     above, steps = session.parents[index], 1
     while above != ROOT and _has_open_calls(session, place_of(session, above).index):
@@ -177,7 +178,7 @@ def _first_safe_below(session: Session, index: int) -> tuple[int, int] | None:
 
 
 def _has_open_calls(session: Session, index: int) -> bool:
-    """Return True if the last assistant message on the path called a tool whose result is not on the path."""
+    """Return True if the last assistant message up to an entry called a tool whose result is missing up to there."""
     answered: set[str] = set()
     while index != ROOT:
         envelope = session.envelopes[index]

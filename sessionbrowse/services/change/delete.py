@@ -1,6 +1,7 @@
-"""Delete a session: move it to the trash with all files that belong to it, so that one restore brings all back.
+"""Delete a session: move it to the trash with all files that belong to it, so that one restore brings all files back.
 
-The session file is moved last: if the move fails halfway, it is still in its place, and the other files are moved back.
+The session file is moved last: if the move fails halfway, the session is still there, and the other files are moved
+back.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ from sessionbrowse.store.write.trash import NoTrash, Trashed
 from sessionbrowse.text import clean
 
 Into = Literal["trash", "own", "nowhere"]
-"""Target of a deletion: the system's trash, our own trash in the user's data directory, or permanent deletion."""
+"""Target of a deletion: the system's trash, sessionbrowse's own trash in the user's data directory, or no trash."""
 
 ToTrash = Callable[[str], None]
 
 
 class Deleted(ChangeResult, frozen=True, kw_only=True):
-    """The result of a deletion: the deleted paths, the session's first, and the trash that received them.
+    """The result of a deletion: the deleted paths, the session file first, and the kind of trash (`into`).
 
     `undo_id` restores the session; it is None after a permanent deletion.
     """
@@ -74,7 +75,7 @@ class DeletePlan(Struct, frozen=True, kw_only=True):
 
     @property
     def is_taken(self) -> bool:
-        """True if only `force` deletes it: its program may have it open."""
+        """True if the session may be open in its agent, so that only `force` deletes it."""
         return is_taken(self.used, self.agent)
 
     @property
@@ -84,7 +85,7 @@ class DeletePlan(Struct, frozen=True, kw_only=True):
 
 
 def plan_delete(target: Target, context: ChangeContext, summaries: Iterable[Summary] = ()) -> DeletePlan:
-    """Return the files that a deletion would remove, without any change; `summaries` are searched for forks.
+    """Return the files that a deletion would remove, without changing any; forks are searched in `summaries`.
 
     Raises:
         RefusedWrite: the path is a link out of every root, or not a regular file.
@@ -139,7 +140,7 @@ def delete(
         after = {"into": into, "items": [msgspec.to_builtins(item) for item in trashed]}
         notes = noted(context, change, after, None, moves)
     if any(item.item is None for item in trashed):
-        notes += ("The trash did not say where it put the session; to get it back, restore it from there.",)
+        notes += ("The trash did not report where it put the session; to get the session back, restore it there.",)
     return Deleted(
         done="delete",
         path=plan.path,
@@ -151,26 +152,26 @@ def delete(
 
 
 def restorable(context: ChangeContext | None = None) -> list[Change]:
-    """Return the deletions whose session is still in a trash, newest first, without any change."""
+    """Return the deletions whose session can still be restored from a trash, newest first; nothing is changed."""
     context = context or ChangeContext.real()
     changes = [change for change in context.journal.changes().values() if change.verb == "delete"]
     return [change for change in reversed(changes) if change.can_be_tried and _is_there(change)]
 
 
 def agent_of(path: str, target: Target) -> Agent:
-    """Return the agent of a session file, even if the file cannot be read."""
+    """Return the agent of a session file as the target names it, else judged by the path; the file is not read."""
     return AGENTS[target.agent or agent_of_path(path)]
 
 
 def is_lock(path: str) -> bool:
-    """Return True if a companion file is a lock file, which a running program creates for a moment."""
+    """Return True if a file that belongs to a session is a lock file, which a running program creates for a moment."""
     return path.endswith((".lock", ".lock.os"))
 
 
 def take_away(
     plan: DeletePlan, into: Into, moves: Moves, change: Change, context: ChangeContext, to_trash: ToTrash
 ) -> list[Trashed]:
-    """Move all files of a session to a trash, or none of them; return the trashed items, the session last."""
+    """Move all files of a session to a trash, or none of them; return the trashed items, the session file last."""
     gone: list[Trashed] = []
     for path in (*plan.companions, plan.path):
         try:
@@ -202,7 +203,7 @@ def _bring_back(gone: list[Trashed], moves: Moves) -> list[str]:
 
 
 def is_only_session_back(change: Change) -> bool:
-    """Tell whether another program restored the session file alone, and left its other files in the trash."""
+    """Return True if another program restored only the session file, so that other files are still in the trash."""
     *companions, session = items_of(change)
     if session.item is None or os.path.lexists(session.item) or not trash.is_item(session, session.original):
         return False
@@ -231,6 +232,6 @@ def refuse_gone(change: Change) -> None:
     """Raise `LostForGood` for a session that was deleted permanently."""
     if change.after.get("into") == "nowhere":
         raise LostForGood(
-            f"{shown_name(change.path)} was deleted for good, as was asked; it cannot come back.",
-            "were deleted for good, as was asked; they cannot come back.",
+            f"{shown_name(change.path)} was deleted permanently, as requested; it cannot be restored.",
+            "were deleted permanently, as requested; they cannot be restored.",
         )

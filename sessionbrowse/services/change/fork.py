@@ -50,7 +50,7 @@ class Forked(ChangeResult, frozen=True, kw_only=True):
 
 
 class ForkPoint(Struct, frozen=True):
-    """The point at which a fork ends: the index of the last entry to copy (`ROOT`: none), the text to send again."""
+    """The end of a fork: the index of the last entry to copy (`ROOT`: no entry), and a user text to send again."""
 
     index: int
     text: str | None
@@ -71,13 +71,13 @@ def fork(
     """Fork a session: copy all its branches, or with `at` only the path up to that entry.
 
     If `at` names a user message, the fork ends before that message, and its text is returned. `cwd` is the directory of
-    the new session (the source's own if None); the new file is written to the folder in which the program keeps
+    the new session (None: the directory of the source); the new file is written to the folder in which the agent keeps
     sessions of that directory. `place` is the store in which the source was found, `session_dir` a target folder chosen
     by the user.
 
     Raises:
         NotASession: the source cannot be read, or is not a session.
-        RefusedWrite: the session's program could not continue the fork. NoSuchEntry, AmbiguousReference: the entry is
+        RefusedWrite: the session's agent could not continue the fork. NoSuchEntry, AmbiguousReference: the entry is
         not found.
         WriteFailed: an I/O error occurred; there is no new file.
     """
@@ -131,7 +131,7 @@ def opened_source(path: str, agent: str | None) -> Session:
     """Read the session to fork.
 
     Raises:
-        NotASession: its program would not open it, or sessionbrowse only reads its format.
+        NotASession: the session's agent would not open it. RefusedWrite: it has a format that sessionbrowse only reads.
     """
     session = open_session(path, agent)
     name = shown_name(session.path)
@@ -143,7 +143,7 @@ def opened_source(path: str, agent: str | None) -> Session:
 
 
 def cut_at(session: Session, index: int) -> ForkPoint:
-    """Return the last entry to copy for a fork at an entry: the entry itself; for a user message, its parent."""
+    """Return the end of a fork at a given entry: the entry itself, or for a user message its parent entry."""
     kind = session.kind(index)
     if kind.type == "message" and kind.role == "user":
         place = place_of(session, index)
@@ -152,21 +152,21 @@ def cut_at(session: Session, index: int) -> ForkPoint:
 
 
 def refuse_without_answer(session: Session, cut: ForkPoint | None) -> None:
-    """Raise `RefusedWrite` for a fork without an assistant message, which atomic or indusagi would corrupt.
+    """Raise `RefusedWrite` for a fork without an assistant message, whose file atomic or indusagi would corrupt.
 
-    With the first answer, atomic 0.9.15 appends all entries to the file a second time, and indusagi 0.12 never writes
-    the entries before that answer.
+    When the model first answers in such a session, atomic 0.9.15 appends all entries to the file a second time, and
+    indusagi 0.12 never writes the entries before that answer.
     """
     kept = list(range(len(session.ids))) if cut is None else session.branch(cut.index)
     if not has_answer(session, kept):
         raise RefusedWrite(
-            f"There is no answer of the model up to this entry, and {session.agent} writes a session without one "
-            "wrongly when it goes on. Fork at a later entry."
+            f"There is no assistant message up to this entry, and {session.agent} damages the file of such a session "
+            "when it continues it. Fork at a later entry."
         )
 
 
 def folder_for(session: Session, cwd: str, is_given: bool, place: Place | None, around: Surroundings) -> str:
-    """Return the folder for a new session in `cwd`: the one in which the program lists that directory's sessions."""
+    """Return the folder for a new session of the directory `cwd`: the folder in which the agent lists its sessions."""
     here = os.path.dirname(session.path)
     agent = AGENTS[session.agent]
     if place is None:
@@ -189,11 +189,11 @@ def folder_for(session: Session, cwd: str, is_given: bool, place: Place | None, 
 
 
 def new_header(session: Session, session_id: str, timestamp: str, cwd: str, *, whole: bool) -> dict[str, Json]:
-    """Return the header of a fork; atomic's marks of a workflow stage are not inherited.
+    """Return the header of a fork; fields with which atomic marks a session of a workflow are not copied.
 
-    In pi, atomic and indusagi `parentSession` is the source's path. In omp it is the source's id for a fork of the
-    whole session, and the source's path for a fork of one branch; omp's fork also keeps the source's title, workspace
-    and cache identity (omp 18.2.3).
+    In pi, atomic and indusagi the field `parentSession` is the source's path. In omp it is the source's id for a fork
+    of the whole session, and the source's path for a fork of one branch; omp's fork also keeps the source's title,
+    additional directories and prompt cache key (omp 18.2.3).
     """
     header: dict[str, Json] = {"type": "session", "version": 3, "id": session_id, "timestamp": timestamp, "cwd": cwd}
     if session.agent != "omp":
@@ -221,7 +221,7 @@ def write_fork(
     *,
     temporary: str | None = None,
 ) -> Fingerprint:
-    """Write a fork completely or not at all, and return the file's state; a full fork of omp also gets its artifacts.
+    """Write a fork completely or not at all, and return the file's state; a full fork in omp gets the artifacts too.
 
     Raises:
         WriteFailed: an I/O error occurred; no file was made.
@@ -283,12 +283,12 @@ def make_folder(folder: str, like: str) -> None:
 
 
 def artifacts_of(path: str) -> str:
-    """Return the folder in which omp keeps the artifacts of a session."""
+    """Return the folder in which omp keeps a session's artifacts (files to which entries refer by `artifact://`)."""
     return path.removesuffix(".jsonl")
 
 
 def copy_artifacts(session: Session, path: str) -> None:
-    """Copy omp's folder of artifacts, so that `artifact://` references in the fork work (omp 18).
+    """Copy a session's artifacts folder, so that `artifact://` references in the fork work (omp 18).
 
     Raises:
         WriteFailed: the copy failed; the incomplete folder is removed.
@@ -306,7 +306,7 @@ def copy_artifacts(session: Session, path: str) -> None:
 
 
 def _neither_files_nor_folders(folder: str, names: list[str]) -> set[str]:
-    """Return the names to leave out of the copy: pipes, sockets and devices, which no session refers to."""
+    """Return the names to leave out of a copied artifacts folder: pipes, sockets and devices."""
     found = set()
     for name in names:
         mode = os.lstat(os.path.join(folder, name)).st_mode

@@ -21,7 +21,7 @@ from sessionbrowse.store.write.writer import OpenedFile, opened
 
 
 class Labelled(ChangeResult, frozen=True, kw_only=True):
-    """The result of labelling: an entry, and its label as the program shows it now (None: no label)."""
+    """The result of labelling: the entry's id, and its label as the session's agent shows it now (None: no label)."""
 
     entry_id: str
     label: str | None
@@ -37,7 +37,7 @@ def label(
     context: ChangeContext | None = None,
     group: str | None = None,
 ) -> Labelled:
-    """Label the entry named by an id, the beginning of an id, or an exact label; `clear` removes its label.
+    """Label the entry named by an id, the beginning of an id, or an exact label; `clear` removes the entry's label.
 
     Raises:
         RefusedWrite: the label is empty or too long, the entry has no id, or the file may not be changed.
@@ -62,7 +62,7 @@ def label(
 def write_label(
     file: OpenedFile, entry_id: str, wanted: str | None, context: ChangeContext, origin: Origin, *, force: bool
 ) -> Labelled:
-    """Append the entry that sets or clears the label of another entry in an open file."""
+    """Append to an open file the entry that sets or clears the label of the entry `entry_id`."""
     refuse_old_version(file.session)
     current = label_of(file, entry_id)
     if current == wanted:
@@ -82,7 +82,7 @@ def write_label(
 
 
 def label_of(file: OpenedFile, entry_id: str) -> str | None:
-    """Return the label of an entry, None if there is no label."""
+    """Return the text of an entry's label, None if the entry has no label."""
     mark = file.session.labels.get(file.session.index_by_id[entry_id])
     return mark.text if mark is not None else None
 

@@ -1,7 +1,7 @@
 """Relocate the sessions of a project whose directory was moved or renamed, so that their headers name the new path.
 
-Sessions are chosen by the directory in their header, because several directories can share one session folder. All
-sessions are moved or none (see `replace_many`). In each file only the header line changes.
+Sessions are chosen by the directory in their header, because several directories can share one session folder. Either
+all sessions are moved or none (see `replace_many`). In each file only the header line changes.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Relocation(Struct, frozen=True, kw_only=True):
 
 
 class Relocated(ChangeResult, frozen=True, kw_only=True):
-    """The sessions that were moved, or with `dry_run` would be; `mended` are forks whose parent path was updated."""
+    """The relocated sessions, or with `dry_run` those to relocate; `mended` are forks with an updated parent path."""
 
     sessions: tuple[Relocation, ...]
     mended: tuple[str, ...]
@@ -94,7 +94,7 @@ def relocate(
     old, new = (os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(path))) for path in (old, new))
     if old == new:
         raise RefusedWrite("The old and the new directory are the same.")
-    # A relocation that was cut off changes the plan of this one; a dry run repairs nothing.
+    # An interrupted earlier relocation must be recovered before this one is planned; a dry run recovers nothing.
     recovered = [] if dry_run else finish_notes(context)
     unreadable: list[str] = []
     sessions = list(_sessions(scope, unreadable))
@@ -153,7 +153,7 @@ def candidates(old: str, directories: Sequence[str], context: ChangeContext | No
 
 
 def take_back(change: Change, context: ChangeContext, force: bool = False) -> ChangeResult:
-    """Undo a relocation: move every session back and restore its header. The caller must hold the lock."""
+    """Undo a relocation: move every session back and restore the header. The caller must hold the lock for changes."""
     moved = [(source, target) for source, target in change.plan["folders"]]
     replacements = [replacement.inverse(moved) for replacement in replace_many.replacements_of(change.plan)]
     for replacement in replacements:
@@ -188,7 +188,7 @@ class _Plan(Struct, frozen=True, kw_only=True):
 
 
 def _sessions(scope: Scope, unreadable: list[str]) -> Iterator[_Session]:
-    """Yield the sessions of a scope; add the files that cannot be read to `unreadable`."""
+    """Yield the sessions of a scope, and append the paths of files that cannot be read to `unreadable`."""
     for file in all_files(scope):
         if not file.path.endswith(".jsonl"):
             continue
@@ -205,7 +205,7 @@ def _sessions(scope: Scope, unreadable: list[str]) -> Iterator[_Session]:
 
 
 def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, context: ChangeContext) -> _Plan:
-    """Plan the changes: the sessions to move, and the sessions that only name a moved one as their parent."""
+    """Plan a relocation: the sessions to move, and the forks whose header names a moved session as parent session."""
     targets = {one.file.path: _target(one, old, new, context) for one in moving if not one.file.hidden}
     folders: list[tuple[str, str]] = []
     for path, target in targets.items():
@@ -242,7 +242,7 @@ def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, 
 
 
 def _target(session: _Session, old: str, new: str, context: ChangeContext) -> str:
-    """Return the path of a relocated session: in its new directory's folder, if its store has such folders."""
+    """Return the new path of a session: in its new directory's folder, or unchanged in a store without such folders."""
     folder, name = os.path.split(session.file.path)
     cwd = moved_directory(session.header.cwd or "", old, new)
     assert cwd is not None
@@ -255,13 +255,13 @@ def _target(session: _Session, old: str, new: str, context: ChangeContext) -> st
         return session.file.path
     target = os.path.join(root, AGENTS[session.agent].folder_of(cwd, context.around), *below[1:], name)
     if not is_path(target):
-        return session.file.path  # the header may contain a path that is not valid on any disk
+        return session.file.path  # The header may contain a directory whose name is not a valid path on any disk.
     refuse_outside(os.path.dirname(target), root)
     return target
 
 
 def _through(path: str, folders: Iterable[tuple[str, str]]) -> str:
-    """Return the path that a file has after some folders are moved."""
+    """Return the path of a file after the given folders (pairs of old and new path) are moved."""
     for source, target in folders:
         if path.startswith(source + "/"):
             return target + path.removeprefix(source)
@@ -269,7 +269,7 @@ def _through(path: str, folders: Iterable[tuple[str, str]]) -> str:
 
 
 def _new_line(session: _Session, old: str, new: str, where: dict[str, str]) -> bytes:
-    """Return a header line with the new directory and the parent session's new path; all other bytes stay."""
+    """Return a header line with the new directory and the parent session's new path; its other bytes are unchanged."""
     line, header = session.line, session.header
     cwd = moved_directory(header.cwd or "", old, new)
     if cwd is not None:
@@ -285,7 +285,7 @@ def _new_line(session: _Session, old: str, new: str, where: dict[str, str]) -> b
 
 
 def _refuse_links(sessions: list[_Session]) -> None:
-    """Raise `RefusedWrite` for a link: files outside the roots are never changed."""
+    """Raise `RefusedWrite` if a session file is a symbolic link, because files outside the roots are never changed."""
     for one in sessions:
         place = one.place
         root = place.root if place is not None and place.kind != "registry" else os.path.dirname(one.file.path)
@@ -338,11 +338,13 @@ def carry_out(
     *,
     undoes: str | None = None,
 ) -> tuple[str, tuple[str, ...]]:
-    """Replace files and move folders as one change in the journal; return its id and notes. The caller holds the lock.
+    """Replace session files and move folders as one change in the journal; return the change's id, and notes.
+
+    The caller must hold the lock for changes.
 
     Raises:
         RefusedWrite: a target exists, or a file changed meanwhile; nothing was changed.
-        WriteFailed: an I/O error occurred; everything is as it was, or the message says where each file is.
+        WriteFailed: an I/O error occurred; nothing was changed, or the message says where each file is.
     """
     for target in [one.target for one in replacements if one.target != one.source] + [to for _, to in folders]:
         if os.path.lexists(target):
@@ -366,5 +368,5 @@ def carry_out(
     notes = noted(context, change, {"old": old, "new": new}, None, moves)
     for folder in dict.fromkeys(os.path.dirname(one.source) for one in replacements):
         with suppress(OSError):
-            os.rmdir(folder)  # removes a folder only if it is empty
+            os.rmdir(folder)  # A folder that is not empty stays, because `rmdir` fails.
     return change.id, notes

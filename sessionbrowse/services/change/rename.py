@@ -42,7 +42,7 @@ MAY_BE_TITLED_AGAIN = "omp may give an unnamed session a title by itself again."
 
 
 class Renamed(ChangeResult, frozen=True, kw_only=True):
-    """The result of a rename: the name as the program shows it now; None if the session has no name."""
+    """The result of a rename: the name as the session's agent shows it now; None if the session has no name."""
 
     name: str | None
 
@@ -58,12 +58,12 @@ def rename(
 ) -> Renamed:
     """Set the name of a session; `clear` removes its name.
 
-    The name is cleaned as its program does it. For omp only the title slot is overwritten, in place. A file without a
-    slot must be rewritten; this is refused if the file is in use, unless `force` is set.
+    The name is cleaned as the session's agent does it. For omp only the title slot is overwritten, in place. A file of
+    omp without a title slot must be rewritten; this is refused if the file is in use, unless `force` is set.
 
     Raises:
-        RefusedWrite: the name is empty or too long, the program cannot store it, or the file may not be changed.
-        InUse: the whole file would have to be rewritten, but may be in use.
+        RefusedWrite: the name is empty or too long, the agent cannot store it, or the file may not be changed.
+        InUse: the whole file would have to be rewritten, but a program may be using it.
         WriteFailed: an I/O error occurred; the message says what the file contains now.
     """
     context = context or ChangeContext.real()
@@ -77,7 +77,7 @@ def rename(
 
 
 def cleaned(file: OpenedFile, name: str) -> str:
-    """Return a typed name in the form in which the program would save it.
+    """Return a typed name in the form in which the session's agent would save it.
 
     Raises:
         RefusedWrite: the cleaned name is empty (`EmptyText`) or too long.
@@ -92,7 +92,7 @@ def cleaned(file: OpenedFile, name: str) -> str:
 def refuse_too_long(text: str, what: str) -> None:
     """Raise `RefusedWrite` for a text that is too long for a name or label."""
     if len(text) > MAX_NAME:
-        raise RefusedWrite(f"A {what} of {len(text):,} characters is too long; {MAX_NAME:,} are the most.")
+        raise RefusedWrite(f"A {what} of {len(text):,} characters is too long; the maximum is {MAX_NAME:,}.")
 
 
 def write_name(file: OpenedFile, wanted: str, context: ChangeContext, origin: Origin, *, force: bool) -> Renamed:
@@ -119,13 +119,13 @@ def write_name(file: OpenedFile, wanted: str, context: ChangeContext, origin: Or
     if not wanted:
         return structs.replace(renamed, notes=(*renamed.notes, MAY_BE_TITLED_AGAIN))
     if renamed.name != wanted:
-        note = f'The title is cut to what omp\'s title slot holds: "{clean(renamed.name or "")}".'
+        note = f'The name was shortened to fit omp\'s title slot: "{clean(renamed.name or "")}".'
         return structs.replace(renamed, notes=(*renamed.notes, note))
     return renamed
 
 
 def write_slot(file: OpenedFile, new: bytes, context: ChangeContext, origin: Origin) -> Renamed:
-    """Overwrite the title slot of an open file."""
+    """Overwrite the title slot of an open omp file with the bytes `new`, and record the change in the journal."""
     old = file.first_bytes()
     used = usage_of(file, context)
     shown = _title(new)
@@ -157,12 +157,12 @@ def _append_name(file: OpenedFile, plan: AppendLine, wanted: str, context: Chang
 
 
 def refuse_slot(file: OpenedFile, around: Surroundings) -> None:
-    """Raise `RefusedWrite` for a file that may not get a title slot, because another program than omp could read it.
+    """Raise `RefusedWrite` for a file that must not get omp's title slot, because another agent may read the file.
 
-    A file of omp has a mark of omp, or is where only omp keeps sessions.
+    A file counts as omp's if it has content that only omp writes, or is in a folder where only omp keeps sessions.
     """
     if file.session.title_slot is not None:
-        raise RefusedWrite(f"The first line of {file.name} is a title of another size than omp's; it is left alone.")
+        raise RefusedWrite(f"The first line of {file.name} is a title of another size than omp's; it was not changed.")
     first = pread(file.descriptor, HEAD_BYTES, 0)
     if first.startswith(BYTE_ORDER_MARK):
         raise RefusedWrite(f"{file.name} begins with a byte order mark, which omp could not read behind a title slot.")
@@ -170,13 +170,13 @@ def refuse_slot(file: OpenedFile, around: Surroundings) -> None:
     marks = file.session.marks | marks_of_head(first).agents
     if holders != {"omp"} and ("omp" not in marks or (holders and "omp" not in holders)):
         raise RefusedWrite(
-            f"{file.name} has no mark of omp, or is where another agent keeps sessions: with omp's title slot, that "
-            "agent could not read it. Nothing was changed. Name it in the agent that wrote it."
+            f"{file.name} has no content that only omp writes, or is where another agent keeps sessions: with omp's "
+            "title slot, that agent could not read it. Nothing was changed. Rename it in the agent that wrote it."
         )
 
 
 def _insert_slot(file: OpenedFile, plan: InsertSlot, context: ChangeContext, origin: Origin, *, force: bool) -> Renamed:
-    """Insert a title slot before the first line of an older omp's file; the other lines are copied byte for byte."""
+    """Insert a title slot before the first line of a file of an older omp; all lines are copied byte for byte."""
     refuse_slot(file, context.around)
     new = slot_line(plan.title, plan.source, iso_ms(context.now_ms()))
     pieces = chain([new], file_blocks(file.descriptor))
@@ -185,7 +185,7 @@ def _insert_slot(file: OpenedFile, plan: InsertSlot, context: ChangeContext, ori
 
 
 def remove_slot(file: OpenedFile, name: str | None, context: ChangeContext, origin: Origin, *, force: bool) -> Renamed:
-    """Remove an inserted title slot, so that the file is byte for byte as before; `name` is then its name again."""
+    """Remove an inserted title slot, which gives the file its earlier bytes; `name` is then the session's name."""
     first = pread(file.descriptor, SLOT_BYTES, SLOT_BYTES)
     pieces = file_blocks(file.descriptor, SLOT_BYTES)
     return _with_new_beginning(file, first, -SLOT_BYTES, pieces, {"name": name}, context, origin, force=force)
@@ -202,7 +202,7 @@ def _with_new_beginning(
     *,
     force: bool,
 ) -> Renamed:
-    """Rewrite a file with other first bytes (`first`), which makes it `grows` bytes longer."""
+    """Rewrite a file with a title slot added or removed: `first` are its new first bytes, `grows` the bytes added."""
     notes = consent_to_append(file, usage_of(file, context), "the new name", asks=False, force=force)
     temporary = temporary_beside(file.path)
     change = begin(

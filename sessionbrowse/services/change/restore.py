@@ -17,13 +17,13 @@ from sessionbrowse.text import clean
 
 
 class Restored(ChangeResult, frozen=True, kw_only=True):
-    """The result of a restore: the restored paths, the session's first."""
+    """The result of a restore: the paths of the restored files, the session file first."""
 
     paths: tuple[str, ...]
 
 
 def restore(change_id: str | None = None, *, context: ChangeContext | None = None) -> Restored:
-    """Restore the session deleted last, or the one that a change's id, the session's id or path names.
+    """Restore the session deleted last, or the one named by the deletion's id, the session's id or its old path.
 
     The beginning of a session's id is enough if only one deleted session has it.
 
@@ -37,7 +37,7 @@ def restore(change_id: str | None = None, *, context: ChangeContext | None = Non
 
 
 def take_back(change: Change, context: ChangeContext) -> Restored:
-    """Restore the files that a change deleted. The caller must hold the lock."""
+    """Restore the files that a deletion moved to the trash. The caller must hold the lock for changes."""
     refuse_gone(change)
     *companions, session = items_of(change)
     if is_only_session_back(change):
@@ -57,7 +57,7 @@ def take_back(change: Change, context: ChangeContext) -> Restored:
         elif not os.path.lexists(item.original):
             notes.append(reason)
         else:
-            # The restored files must not be mixed with a new folder of the same name.
+            # A folder or file exists at the old path again, and the restored files must not be mixed with it.
             raise CannotUndo(reason)
     return _restored(change, [*wanted, session], notes, context)
 
@@ -75,7 +75,7 @@ def _restored(change: Change, back: list[Trashed], notes: list[str], context: Ch
 
 
 def _bring_back(items: list[Trashed], moves: Moves) -> None:
-    """Restore all trashed items, or none of them."""
+    """Move all items from the trash back to their old paths, or none of them."""
     done: list[Trashed] = []
     try:
         for item in items:
@@ -105,7 +105,7 @@ def _chosen(named: str | None, context: ChangeContext) -> Change:
     if known is not None and known.verb == "delete":
         refuse_gone(known)
         items = items_of(known)
-        raise CannotUndo((trash.missing(items[-1]) if items else None) or "It is not in the trash.")
+        raise CannotUndo((trash.missing(items[-1]) if items else None) or "The session is not in the trash.")
     begins = [change for change in found if named and (change.session_id or "").startswith(named)]
     if len({change.session_id for change in begins}) > 1:
         raise CannotUndo(f"Several deleted sessions have an id that begins with {clean(named)}.")

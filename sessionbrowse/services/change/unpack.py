@@ -1,4 +1,4 @@
-"""Unpack a session that omp compressed, at its old path, and move the packed file to the trash.
+"""Unpack a session that omp compressed to its old path, and move the packed file to the trash.
 
 The change is complete when the unpacked session has its final name. A failure before that is rolled back; afterwards
 only the packed file has to be moved to the trash.
@@ -33,11 +33,13 @@ Json = Any
 
 
 def unpack(path: str, wanted: str, agent: str, context: ChangeContext, group: str | None) -> ChangeResult:
-    """Unpack a session to its old path. The packed file stays if no trash takes it. The caller must hold the lock.
+    """Unpack a session to its old path `wanted`. The caller must hold the lock for changes.
+
+    The packed file stays if no trash accepts it.
 
     Raises:
         RefusedWrite: a file with the unpacked name exists.
-        WriteFailed: the disk refused, or the content is damaged; the packed session is as it was.
+        WriteFailed: an I/O error occurred, or the content is damaged; the packed session is unchanged.
     """
     if os.path.lexists(wanted):
         raise RefusedWrite(f"There is a {clean(wanted)} already, which is never overwritten. Nothing was changed.")
@@ -74,13 +76,15 @@ def unpack(path: str, wanted: str, agent: str, context: ChangeContext, group: st
     try:
         packed = put_aside(path, change, context, moves)
     except (RefusedWrite, WriteFailed):
-        notes = (f"The packed file {clean(path)} stays beside it, because no trash takes it.",)
+        notes = (f"The packed file {clean(path)} was not removed, because no trash accepts it.",)
     notes += noted(context, change, {"path": wanted, "packed": msgspec.to_builtins(packed)}, left, moves)
     return ChangeResult(done="unarchive", path=wanted, undo_id=change.id, notes=notes)
 
 
 def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
-    """Undo an unpacking: move the packed file back and the unpacked one to the trash. The caller must hold the lock.
+    """Undo an unpacking: move the packed file back, and the unpacked file to the trash.
+
+    The caller must hold the lock for changes.
 
     Raises:
         CannotUndo: the session has new entries since the unpacking, or the packed file is gone.
@@ -88,7 +92,7 @@ def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
     """
     name = shown_name(change.path)
     if not is_unchanged(change, name):
-        raise CannotUndo(f"{name} went on since it was unpacked. Archive it instead, which keeps what was added.")
+        raise CannotUndo(f"{name} has new content since it was unpacked. Archive it instead, which keeps that content.")
     packed = msgspec.convert(change.after.get("packed"), Trashed | None)
     original = str(change.before["path"])
     reason = trash.missing(packed) if packed is not None else None
@@ -120,7 +124,7 @@ def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
 
 
 def is_unchanged(change: Change, name: str) -> bool:
-    """Return True if a file has not changed since sessionbrowse made this change of it.
+    """Return True if a file has not changed since the given change was made.
 
     Raises:
         CannotUndo: the file is gone.

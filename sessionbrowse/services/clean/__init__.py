@@ -1,1 +1,1 @@
-"""Commands that make a clean copy of a session: prune, shrink, repair."""
+"""Commands that clean sessions: prune, shrink, repair and redact make a clean copy; cleanup moves sessions to trash."""

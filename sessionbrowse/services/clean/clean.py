@@ -1,4 +1,7 @@
-"""Make a clean copy of a session: into a new file, or in place of the original, which then goes to the trash."""
+"""Make a clean copy of a session (without dropped, shrunk or masked content): a new file, or in place of the original.
+
+An original that is replaced goes to the trash.
+"""
 
 from __future__ import annotations
 
@@ -32,22 +35,22 @@ from sessionbrowse.text import clean, iso_ms
 
 Json = Any
 MakePlan = Callable[[Session], CleanPlan]
-"""A function that makes the plan of a copy from the session as it is now."""
+"""A function that returns the plan of a clean copy for a session that was just read."""
 
 
 class Cleaned(ChangeResult, frozen=True, kw_only=True):
-    """The result of a clean copy, or of its dry run: the new file (None: in place), and the difference."""
+    """The result of a clean copy or its dry run: the new file `to` (None: in place) and the differences (`preview`)."""
 
     to: str | None
     preview: CopyPreview
     dry_run: bool = False
     seen: Fingerprint | None = None
-    """The state of the original that the preview describes."""
+    """The state of the original file (inode, size, time) for which the preview was made."""
     masks: tuple[tuple[str, int], ...] = ()
-    """The kinds of masked secrets with how many distinct ones there are."""
+    """For each kind of masked secrets, the kind and the number of distinct secrets."""
 
     def document(self) -> dict[str, Json]:
-        """Return the JSON document of this result."""
+        """Return the result of the clean copy as a JSON document."""
         return {
             "done": None if self.dry_run else self.done,
             "path": self.path,
@@ -60,9 +63,9 @@ class Cleaned(ChangeResult, frozen=True, kw_only=True):
 
 
 class Where(Struct, frozen=True, kw_only=True):
-    """The place of a copy: a new file, or a folder in which it keeps the original's name; None: in place.
+    """The target of a copy: `to` is a new file, or a folder for a file with the original's name; None: in place.
 
-    `new_id` gives it an id of its own, with the original as its parent session.
+    `new_id` gives the copy a new session id, with the original as its parent session.
     """
 
     to: str | None = None
@@ -83,14 +86,14 @@ def clean_session(
     group: str | None = None,
     random_bytes: RandomBytes = os.urandom,
 ) -> Cleaned:
-    """Make a clean copy of a session by a plan; `expected` is the state of the file that a preview described.
+    """Make a clean copy of a session by a plan; `expected` is the state of the file for which a preview was made.
 
-    omp's `artifacts` go with the copy.
+    With `artifacts`, omp's artifacts folder is copied too.
 
     Raises:
-        RefusedWrite: the plan cannot be carried out on this session, or the target file is there already.
-        ChangedMeanwhile: the file changed since the preview. InUse: its program may have it open, and `force` is False.
-        WriteFailed: the disk refused; the original is as it was.
+        RefusedWrite: the plan cannot be carried out on this session, or the target file exists already.
+        ChangedMeanwhile: the file changed since the preview. InUse: its agent may have it open, and `force` is False.
+        WriteFailed: an I/O error occurred; the original is unchanged.
     """
     context = context or ChangeContext.real()
     if dry_run:
@@ -99,7 +102,7 @@ def clean_session(
             return _result(file, verb, copy, path, dry_run=True)
     with changing(context), opened(target) as file:
         if expected is not None and expected != file.found:
-            raise ChangedMeanwhile(f"{file.name} changed since the preview; nothing was changed. Look again.")
+            raise ChangedMeanwhile(f"{file.name} changed since the preview; nothing was changed. Preview it again.")
         copy, path = _planned(file, make_plan, where, context, random_bytes)
         if path is not None:
             create_copy(file, copy.pieces(partial(_read, file)), path, artifacts=artifacts)
@@ -119,7 +122,7 @@ def clean_session(
 
 
 def refuse_other_than(path: str, original: Session, preview: CopyPreview) -> None:
-    """Read a copy as its program would, and raise `RefusedWrite` if it is not what the preview says."""
+    """Read a finished copy, and raise `RefusedWrite` if its entries, leaf or name are not those of the preview."""
     made = open_session(path, original.agent)
     leaf = made.index_by_id.get(preview.leaf_id or "")
     is_right = (
@@ -136,7 +139,7 @@ def refuse_other_than(path: str, original: Session, preview: CopyPreview) -> Non
 def _planned(
     file: OpenedFile, make_plan: MakePlan, where: Where, context: ChangeContext, random_bytes: RandomBytes
 ) -> tuple[Copy, str | None]:
-    """Return the copy, and the path of its file; None for a copy in place."""
+    """Return the planned copy, and the path of its new file (None: in place of the original)."""
     session = file.session
     refuse_old_version(session)
     plan = make_plan(session)
@@ -164,10 +167,10 @@ def _header_and_path(
 
 
 def new_path(session: Session, where: Where, name: str, context: ChangeContext) -> str:
-    """Return the path of a copy's new file; in a folder it gets a `name`.
+    """Return the path of a copy's new file; if the user named a folder, the file in it is called `name`.
 
     Raises:
-        RefusedWrite: the path is taken or invalid, or a copy with the original's id would be where an agent lists it.
+        RefusedWrite: the path is taken or invalid, or an agent would list two sessions with the original's id.
     """
     assert where.to is not None
     if not is_path(where.to):
@@ -181,17 +184,17 @@ def new_path(session: Session, where: Where, name: str, context: ChangeContext) 
         holders_of(path, context.around) or os.path.dirname(path) == os.path.dirname(session.path)
     ):
         raise RefusedWrite(
-            f"{clean(os.path.dirname(path))} has the original, or is where an agent lists its sessions; two files with "
-            "one id cannot be told apart there. Give the copy an id of its own, or another place."
+            f"{clean(os.path.dirname(path))} contains the original, or is where an agent lists its sessions; two files "
+            "with the same id cannot be told apart there. Give the copy a new id, or another folder."
         )
     return path
 
 
 def create_copy(file: OpenedFile, pieces: Iterable[bytes], path: str, *, artifacts: bool = True) -> None:
-    """Write a copy into a new file, and omp's artifacts beside it.
+    """Write a copy into a new file, and copy omp's artifacts folder for it.
 
     Raises:
-        RefusedWrite: there are artifacts of that name. WriteFailed: the disk refused; nothing was made.
+        RefusedWrite: the artifacts folder exists already. WriteFailed: an I/O error occurred; there is no new file.
     """
     session = file.session
     has_artifacts = artifacts and session.agent == "omp" and os.path.isdir(artifacts_of(session.path))
@@ -218,7 +221,7 @@ def _result(
     notes: tuple[str, ...] = (),
 ) -> Cleaned:
     if copy.preview.removed != Removed() and not dry_run and path is None and undo_id is not None:
-        notes += ("The agent may compact once earlier than needed, because it counts the last answer's own tokens.",)
+        notes += ("The agent may compact too early once, because the last answer still records the old token count.",)
     return Cleaned(
         done=verb,
         path=file.path,

@@ -1,4 +1,4 @@
-"""Find the sessions to clean up in a store, except those in use, and move one of them to the trash."""
+"""Find sessions to clean up (such as empty, duplicate or old ones), except those in use, and move one to the trash."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sessionbrowse.store.write.admission import Target, shown_name
 from sessionbrowse.store.write.sessions_in_use import sessions_in_use
 
 Progress = Callable[[int, int, str], object]
-"""Callback with the number of files read, the number to read, and the path of the next one."""
+"""Callback with the number of files read, the number of files to read, and the path of the next file."""
 
 
 def find_cleanup(
@@ -30,9 +30,9 @@ def find_cleanup(
     progress: Progress = lambda done, total, path: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> list[CleanupRow]:
-    """Return the sessions to clean up, by kind, largest first; pinned ones and those in use are left out.
+    """Return the sessions to clean up, by kind, largest first, without pinned sessions and sessions in use.
 
-    Only files that may be copies, or large enough for large images, are read.
+    Only files that may be copies of another session, or are large enough to contain large images, are read.
     """
     rated = considered(summaries)
     needed = contents_needed(rated)
@@ -50,7 +50,7 @@ def find_cleanup(
 
 
 def content_of(path: str) -> SessionContent | None:
-    """Read a session file to its end and return its content; None if it cannot be read."""
+    """Read a whole session file and return its content for the cleanup rules; None if it cannot be read."""
     reader = ContentReader()
     try:
         with closing(open_content(path)) as descriptor:
@@ -69,10 +69,10 @@ def clean_up(
     context: ChangeContext | None = None,
     group: str | None = None,
 ) -> Deleted:
-    """Move a session of the list to the trash, unless the reason may not hold any longer.
+    """Move a session that `find_cleanup` returned to the trash, unless the reason for that may no longer be true.
 
     Raises:
-        ChangedMeanwhile: the session changed since it was listed, or the one that holds the same is gone or rewritten.
+        ChangedMeanwhile: the session changed since then, or the session with the same content is gone or rewritten.
         InUse, NoTrash, RefusedWrite, WriteFailed: as for a deletion.
     """
     one = row.summary
@@ -80,15 +80,15 @@ def clean_up(
         raise ChangedMeanwhile(f"{shown_name(one.path)} changed since it was listed; it was left as it is.")
     if row.kept is not None:
         file, size, _ = _version(row.kept)
-        # A file that only grew still holds the same.
+        # A kept session whose file only grew still contains the content of the session to remove.
         if file != row.kept_file or size < row.kept_bytes:
             kept = shown_name(row.kept)
-            raise ChangedMeanwhile(f"{shown_name(one.path)} was left as it is: {kept} changed or is gone.")
+            raise ChangedMeanwhile(f"{shown_name(one.path)} was left as it is: its copy {kept} changed or is gone.")
     return delete(target, into=into, context=context, group=group)
 
 
 def _version(path: str) -> tuple[tuple[int, int] | None, int, int]:
-    """Return what identifies a file on the disk, its size and its modification time; None for a file that is gone."""
+    """Return a file's device and inode (None if it is gone), its size in bytes, and its modification time in ns."""
     try:
         status = os.stat(path)
     except OSError:

@@ -1,4 +1,4 @@
-"""Examine sessions for damage, and repair one: into a new file, or in place with the original in the trash."""
+"""Examine sessions for damage, and repair one: into a new file, or in place, with the original moved to the trash."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Examined(Struct, frozen=True, kw_only=True):
 
     @property
     def is_damaged(self) -> bool:
-        """True if something is wrong in the file itself; a missing directory is only named."""
+        """True if the file itself is damaged; a working directory that no longer exists does not count."""
         return any(one.kind != "missing-directory" for one in self.damage)
 
     def document(self) -> dict[str, Json]:
@@ -55,7 +55,7 @@ class Examined(Struct, frozen=True, kw_only=True):
 
 
 def examine(path: str, agent: str) -> Examined:
-    """Read a session and return its damage; a file that cannot be read has a reason instead."""
+    """Read a session and return its damage; for a file that cannot be read, `unreadable` is the reason."""
     try:
         session = open_session(path, agent)
         exists = os.path.isdir(session.cwd) if session.cwd else None
@@ -82,11 +82,11 @@ def repair(
     group: str | None = None,
     random_bytes: RandomBytes = os.urandom,
 ) -> Cleaned:
-    """Write a repaired copy of a session into a new file, or in its place; every readable entry is in it.
+    """Write a repaired copy of a session, with every readable entry, into a new file or in place of the original.
 
     Raises:
-        RefusedWrite: there is nothing to repair, or nothing can be; nothing was changed.
-        InUse: a program may have the session open, and `force` is False. WriteFailed: the disk refused.
+        RefusedWrite: there is nothing to repair, or nothing can be repaired; nothing was changed.
+        InUse: a program may have the session open, and `force` is False. WriteFailed: an I/O error occurred.
     """
     context = context or ChangeContext.real()
     with changing(context), opened(target, refused_too=True) as file:
@@ -143,7 +143,7 @@ def _mended(file: OpenedFile, content: bytes, context: ChangeContext, random_byt
 
 
 def _directory_beside(path: str) -> str:
-    """Return the working directory that another session of the same folder names, "" if there is none."""
+    """Return the working directory of another session in the session's folder, "" if no header there names one."""
     folder = os.path.dirname(path)
     for name in sorted(os.listdir(folder), reverse=True):
         other = os.path.join(folder, name)
@@ -155,7 +155,7 @@ def _directory_beside(path: str) -> str:
 
 
 def _refuse_damaged(path: str, agent: str, made: Mended) -> None:
-    """Raise `RefusedWrite` for a repaired copy that its program would not open, or that lacks entries."""
+    """Raise `RefusedWrite` for a repaired copy that the session's agent would not open, or that lacks entries."""
     session = open_session(path, agent)
     left = [one for one in session.problems if "missing" in one.reason or "loop" in one.reason]
     if session.refusal is not None or len(session.ids) != made.entries or left:
@@ -167,7 +167,7 @@ def _notes(made: Mended) -> tuple[str, ...]:
     if made.left_out_lines:
         notes.append(f"{made.left_out_lines} lines that hold no readable entry are left out.")
     for old, new in made.new_ids[:_MOST_NAMED]:
-        notes.append(f"The earlier entry {clean(old)} has the id {clean(new)} now.")
+        notes.append(f"Several entries had the id {clean(old)}; an earlier entry with it now has the id {clean(new)}.")
     if len(made.new_ids) > _MOST_NAMED:
         notes.append(f"{len(made.new_ids) - _MOST_NAMED} more earlier entries have new ids.")
     return tuple(notes)

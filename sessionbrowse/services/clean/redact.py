@@ -1,4 +1,4 @@
-"""Make a copy of a session with secrets and personal names masked, after a review of everything that was found."""
+"""Make a copy of a session with secrets and personal names masked, after the user reviewed all that were found."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sessionbrowse.text import clean
 _AROUND = 40
 _NEARBY = 8192
 _SHOWN = 4
-"""Characters of a secret that its context shows."""
+"""Number of characters of a secret that the review shows; the rest is hidden."""
 _JOINED = 400
 _TOKEN = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _LEAST = 6
@@ -35,7 +35,7 @@ _PEOPLE = {"home-directory": "/home/user", "user-name": "user"}
 
 
 class Suspect(Struct, frozen=True):
-    """A distinct secret of a review: its mask, the number of places, and the line and text around the first one."""
+    """A distinct secret found in a session: its mask, how often it occurs, and line and context of the first place."""
 
     mask: Mask
     count: int
@@ -45,7 +45,7 @@ class Suspect(Struct, frozen=True):
 
 
 class Review(Struct, frozen=True):
-    """Everything in a session that could be masked, and the state of the file in which it was found."""
+    """All secrets and personal names found in a session, and the state of its file (`seen`) at that time."""
 
     suspects: tuple[Suspect, ...]
     seen: Fingerprint
@@ -63,7 +63,7 @@ def review_secrets(target: Target, detector: SecretDetector) -> Review:
 
 
 def suspects_in(content: bytes, detector: SecretDetector) -> tuple[Suspect, ...]:
-    """Return what is found in the lines of a session, each distinct secret once, with its mask."""
+    """Return the secrets and personal names in the lines of a session, each distinct one once, with its mask."""
     first: dict[tuple[bool, str], tuple[SecretAt, int, str]] = {}
     counts: Counter[tuple[bool, str]] = Counter()
     for number, line in enumerate(content.split(b"\n"), 1):
@@ -87,7 +87,7 @@ def suspects_in(content: bytes, detector: SecretDetector) -> tuple[Suspect, ...]
 
 
 def _hiding(masks: Sequence[Mask]) -> Callable[[str], str]:
-    """Return a function that puts masks in place of secrets, because the context of one may hold others."""
+    """Return a function that masks the given secrets in a text, because the text around a secret may contain others."""
     text_of = {mask.secret: mask.text for mask in masks}
     if not text_of:
         return lambda text: text
@@ -96,7 +96,7 @@ def _hiding(masks: Sequence[Mask]) -> Callable[[str], str]:
 
 
 def context_of(suspect: Suspect) -> str:
-    """Return the text around the first place of a secret as one clean line; of the secret only the beginning shows."""
+    """Return the text around the first place of a secret as one line; only the secret's first characters are shown."""
     secret = suspect.mask.secret
     shown = secret if suspect.mask.kind in _PEOPLE else f"{secret[:_SHOWN]}…({len(secret)} characters)"
     return " ".join(clean(f"{suspect.before}»{shown}«{suspect.after}").split())
@@ -115,7 +115,7 @@ def redact(
 
     Raises:
         ChangedMeanwhile: the session changed since the review. RefusedWrite: a secret cannot be masked, or the new file
-        is there already. WriteFailed: the disk refused.
+        exists already. WriteFailed: an I/O error occurred.
     """
     if where.to is None:
         raise RefusedWrite("A masked copy needs a file of its own. Nothing was written.")
@@ -155,7 +155,7 @@ def _mask_text(kind: str, number: int) -> str:
 
 
 def _found(line: bytes, number: int, detector: SecretDetector) -> Iterator[tuple[SecretAt, str]]:
-    """Yield what is found on a line, each with the text that it stands in."""
+    """Yield the secrets and personal names on a JSON line, each with the text that contains it."""
     bare = line.strip(b" \t\r\n\xef\xbb\xbf")
     if not bare:
         return
@@ -164,7 +164,7 @@ def _found(line: bytes, number: int, detector: SecretDetector) -> Iterator[tuple
     try:
         value = loads(bare)
     except BadJson:
-        return  # the copy leaves it out
+        return  # The line is not searched, because the copy leaves out lines that are not JSON.
     texts = list(strings(value))
     for text in dict.fromkeys([*(text for _, text in texts), *_hidden_texts(bare)]):
         if len(text) < _LEAST:
@@ -183,21 +183,21 @@ def _found(line: bytes, number: int, detector: SecretDetector) -> Iterator[tuple
 
 
 def _all(text: str, detector: SecretDetector) -> list[SecretAt]:
-    """Return what is found in a text; of one secret found by two rules, the last one counts."""
+    """Return the secrets and personal names in a text; the caller uses the last of several results for a secret."""
     return [*detector.people(text), *list(detector.secrets(text))[::-1]]
 
 
 def _inside_base64(text: str, detector: SecretDetector) -> Iterator[tuple[SecretAt, str]]:
     for token in _TOKEN.findall(text):
         inner = unpacked(token)
-        # Media and other binary content is no text.
+        # Decoded media and other binary content is not searched, because it is not text.
         if inner is not None and inner.isascii() and inner.isprintable():
             for found in detector.secrets(inner):
                 yield found, inner
 
 
 def _hidden_texts(line: bytes) -> list[str]:
-    """Return the keys of a line's objects, and the values of all but the last of repeated keys."""
+    """Return the texts of a JSON line that its parsed values lack: object keys, and the values of repeated keys."""
     texts: list[str] = []
 
     def collect(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

@@ -1,7 +1,8 @@
-"""Replace a session file by a clean copy, and undo that: copy, verify, exchange; the original goes to the trash.
+"""Replace a session file by a clean copy, keep the original in the trash, and undo the replacement.
 
-The original is copied into a trash first. Then the copy takes the file's name in one step, as `rewrite_file` does,
-which carries over what another program still writes. An undo gives the file the bytes of the trashed original.
+The original is copied into a trash first. Then the clean copy takes the file's name in one step (see `rewrite_file`),
+and lines that another program writes meanwhile are added to it. An undo gives the file the bytes of the trashed
+original.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ Pieces = Callable[[], Iterable[bytes]]
 
 
 def refuse_running(file: OpenedFile, context: ChangeContext, *, force: bool) -> None:
-    """Raise `InUse` for a session that its program may have open: it would go on from lines that are not there."""
+    """Raise `InUse` if an agent may have the session open: it would append entries below ones that are gone."""
     used = usage_of(file, context)
     agent = file.session.agent
     if is_taken(used, agent) and not force:
@@ -60,14 +61,14 @@ def replace_by(
     *,
     check: Callable[[str], None],
 ) -> tuple[Change, tuple[str, ...]]:
-    """Replace an open session file; return the change and notes. The caller must hold the lock.
+    """Replace an open session file; return the change and notes. The caller must hold the lock for changes.
 
-    `pieces` is called twice and must yield the same bytes. `check` gets the path of the new version, and raises
-    `RefusedWrite` if it is not as planned.
+    `pieces` yields the new content; it is called twice and must yield the same bytes. `check` gets the path of the new
+    version, and raises `RefusedWrite` if the new version is not as planned.
 
     Raises:
-        RefusedWrite: the file changed since it was read, or no trash takes the original; nothing was changed.
-        WriteFailed: the disk refused; the error says what the file contains now.
+        RefusedWrite: the file changed since it was read, or no trash accepts the original; nothing was changed.
+        WriteFailed: an I/O error occurred; the message says what the file contains now.
     """
     digest, new_size = _digest(pieces())
     temporary = temporary_beside(file.path)
@@ -90,10 +91,11 @@ def replace_by(
 
 
 def take_back(change: Change, context: ChangeContext, force: bool) -> ChangeResult:
-    """Give a file the bytes of its trashed original again. The caller must hold the lock.
+    """Undo a replacement: give the file the bytes of its trashed original. The caller must hold the lock for changes.
 
     Raises:
-        CannotUndo: the file changed since; the sentence says where the original is. LostForGood: the original is gone.
+        CannotUndo: the file changed since the replacement; the message says where the original is.
+        LostForGood: the original is gone from the trash.
     """
     kept = items_of(change)[-1]
     name = shown_name(change.path)
@@ -110,7 +112,7 @@ def take_back(change: Change, context: ChangeContext, force: bool) -> ChangeResu
         raise CannotUndo(f"{name} is not there any more. {where}")
     with opened(Target(change.path, change.agent), refused_too=True) as file:
         if _digest(file_blocks(file.descriptor)) != (change.plan["digest"], change.plan["new_size"]):
-            raise CannotUndo(f"{name} has changed since, and an undo would lose what was added. {where}")
+            raise CannotUndo(f"{name} has changed since, and an undo would lose the new content. {where}")
         refuse_running(file, context, force=force)
 
         def pieces() -> Iterator[bytes]:
@@ -160,7 +162,7 @@ def _plan(file: OpenedFile, temporary: str, new_size: int, digest: str) -> dict[
 
 
 def _directories(context: ChangeContext) -> list[str]:
-    """Return the trash directories to try: the system's where it has the freedesktop.org form, then our own."""
+    """Return the trash directories to try: the system's (not on macOS and Windows), then sessionbrowse's own."""
     own = own_trash(context)
     is_freedesktop = sys.platform not in ("darwin", "win32")
     return list(dict.fromkeys([homes(context)[0], own] if is_freedesktop else [own]))

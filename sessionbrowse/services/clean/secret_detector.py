@@ -1,6 +1,6 @@
-"""Find secrets, home directories and user names in text, by the optional package kingfisher-secret-scanner and rules.
+"""Find secrets, home directories and user names in text, with the optional package kingfisher-secret-scanner.
 
-Nothing here uses the network: secrets are never tried out.
+Rules in this module and patterns from the settings are applied too. No network is used: no secret is tested.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _LEAST_NAME = 3
 
 
 class SecretAt(Struct, frozen=True):
-    """A secret in a text: its kind, and its position in characters."""
+    """A secret found in a text: its kind, the secret itself, and its offset in characters (`start`)."""
 
     kind: str
     secret: str
@@ -77,12 +77,13 @@ class SecretAt(Struct, frozen=True):
 
 
 class SecretDetector:
-    """Finds secrets in text.
+    """Finds secrets, home directories and user names in text.
 
-    `patterns` are the user's own, `names` the user names to mask; `cache` keeps the compiled rules of the package.
+    `patterns` are regular expressions from the settings, `names` the user names to mask, and `cache` is the directory
+    for the compiled rules of the package.
 
     Raises:
-        RefusedWrite: the package is not installed or fails, or a pattern is wrong.
+        RefusedWrite: the package is not installed or fails, or a pattern is not valid.
     """
 
     def __init__(self, cache: str, patterns: Sequence[str] = (), names: Sequence[str] = ()) -> None:
@@ -92,7 +93,7 @@ class SecretDetector:
             raise RefusedWrite(f"Finding secrets needs an optional package; install it: {INSTALL}") from None
         try:
             os.makedirs(cache, mode=0o700, exist_ok=True)
-            # Without a policy: with one, words in a transcript could say which secret to overlook.
+            # No detection policy is given, because with one, words in a transcript could exclude a secret.
             self._scanner = Scanner(Rules(cache_dir=cache), base64=False)
         except Exception as error:
             raise RefusedWrite(f"The rules for secrets cannot be loaded ({error}). Nothing was written.") from error
@@ -103,7 +104,7 @@ class SecretDetector:
         self.names = frozenset(name for name in names if is_telling(name))
 
     def secrets(self, text: str) -> Iterator[SecretAt]:
-        """Yield the secrets in a text; their positions are where they stand first."""
+        """Yield the secrets in a text; those found by the package have the offset of their first occurrence."""
         content = text.encode("utf-8", "surrogatepass")
         try:
             found = [(one.rule_id, one.secret) for one in self._scanner.scan(content) if one.visible]
@@ -126,7 +127,7 @@ class SecretDetector:
                 yield SecretAt(_KIND.sub("", rule), secret, start)
 
     def people(self, text: str) -> Iterator[SecretAt]:
-        """Yield the home directories in a text, and the user names that they or the machine tell."""
+        """Yield the home directories in a text, and user names: those in home directories and those in `names`."""
         for match in _HOME.finditer(text):
             yield SecretAt("home-directory", match[0], match.start())
             if is_telling(match[1]):
@@ -138,10 +139,10 @@ class SecretDetector:
 
 
 def detector_with(patterns: Sequence[str], problems: Sequence[str], cache: str) -> SecretDetector:
-    """Return the detector with the patterns of the settings and the name of this user; `cache` keeps its rules.
+    """Return a detector for the `patterns` of the settings and the current user's name; `cache` keeps compiled rules.
 
     Raises:
-        RefusedWrite: the settings have `problems`, so patterns may be missing; otherwise as `SecretDetector`.
+        RefusedWrite: the settings have `problems`, so patterns may be missing; or for a reason of `SecretDetector`.
     """
     if problems:
         raise RefusedWrite(f"{clean(problems[0])} Patterns of your own may be missing; nothing was written.")
@@ -152,5 +153,5 @@ def detector_with(patterns: Sequence[str], problems: Sequence[str], cache: str) 
 
 
 def is_telling(name: str) -> bool:
-    """Tell whether a user name is one of a person, and no ordinary word."""
+    """Return True if a user name identifies a person: it is not very short, and no common word such as "admin"."""
     return len(name) >= _LEAST_NAME and name.lower() not in _ORDINARY_NAMES

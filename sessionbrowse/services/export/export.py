@@ -1,4 +1,4 @@
-"""Export a session, or the branch up to an entry: HTML, Markdown, JSONL as pi's `/export`, or JSON."""
+"""Export a session, or the path up to one entry, as HTML, Markdown, JSON, or JSONL (like pi's `/export`)."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def export(
     random_bytes: Any = os.urandom,
     shown_path: str | None = None,
 ) -> Iterator[bytes]:
-    """Return the bytes of an exported session, in pieces.
+    """Return the exported session as pieces of bytes.
 
-    HTML and JSON hold every branch, Markdown and JSONL the active one; with `at`, each holds the path up to that entry.
-    `shown_path` is the path that the JSON document names, if it is another one.
+    HTML and JSON contain every branch, Markdown and JSONL only the active branch. With `at` (id or label of an entry),
+    every format contains only the path up to this entry. `shown_path` replaces the session's path in JSON.
 
     Raises:
-        NotASession: the file cannot be read, or its agent would refuse it. NoSuchEntry: there is no such entry.
+        NotASession: the file cannot be read, or its agent would refuse it. NoSuchEntry: no entry matches `at`.
     """
     session = open_session(path, agent)
     if session.refusal is not None:
@@ -63,10 +63,10 @@ def export(
 
 
 def export_to(target: str, pieces: Iterable[bytes], source: str) -> None:
-    """Write an export to a new file that nobody can read who cannot read the session.
+    """Write an export to the new file `target`, which only users who can read the session file `source` can read.
 
     Raises:
-        RefusedWrite: there is a file of that name. WriteFailed: the disk refused; no file was made.
+        RefusedWrite: `target` exists already. WriteFailed: the file could not be written; no file was made.
     """
     with closing(open_regular(source)) as like:
         create_file(target, pieces, like=like, may_be_ours=True)
@@ -84,7 +84,7 @@ def _html(session: Session, only: set[int] | None, home: str) -> Iterator[bytes]
 def _page_entries(session: Session, only: set[int] | None, home: str) -> Iterator[PageEntry]:
     shown: set[int] = set()
     for row in tree.rows(session, "all"):
-        # The tree has no row for an answer that only calls tools; it stands before the row that follows it.
+        # The tree view has no row for an answer that only calls tools, so its entry is added before the next row.
         for index in [*_without_row(session, row.index, shown), row.index]:
             shown.add(index)
             kind = session.kind(index)
@@ -106,7 +106,7 @@ def _page_entries(session: Session, only: set[int] | None, home: str) -> Iterato
 
 
 def _without_row(session: Session, index: int, shown: set[int]) -> list[int]:
-    """Return the answers between an entry and the nearest one above it that is on the page already."""
+    """Return the answers directly above an entry that are not yet on the page, oldest first."""
     found: list[int] = []
     at = session.parents[index]
     while at != ROOT and at not in shown and session.kind(at).role == "assistant":
@@ -153,9 +153,9 @@ def _escaped(text: str) -> str:
 
 
 def _jsonl(session: Session, branch: list[int], random_bytes: Any) -> Iterator[bytes]:
-    """Yield the header without its parent session, then the path with its labels written again at the end."""
+    """Yield the lines of a JSONL export: header without parent session, entries of the branch, labels at the end."""
     if session.is_transcript:
-        raise NotASession(f"{clean(os.path.basename(session.path))} is a transcript, which has no such form.")
+        raise NotASession(f"{clean(os.path.basename(session.path))} is a transcript and has no JSONL export.")
     if session.title_slot_line is not None:
         yield session.title_slot_line.rstrip(b"\r\n") + b"\n"
     yield without_member(session.header_line or b"{}", "parentSession").strip() + b"\n"

@@ -1,6 +1,7 @@
-"""A session as one HTML file: tree beside text, search, folds, images; nothing in it loads or runs foreign content.
+"""Build an HTML page of a session in one file: tree, entries, search field, folded parts, images.
 
-All foreign text is escaped. The policy in the head allows no request, and only the page's own script by its digest.
+Text from the session is escaped. The page's Content-Security-Policy forbids all requests, and allows only the script
+in this module, identified by its hash.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _INDENTS = 12
 
 
 class PageEntry(Struct, frozen=True):
-    """One entry of the page: its level in the tree, row text ("": no row), heading, time and parts."""
+    """One entry on the HTML page: its level in the tree, its tree row's text ("": no row), heading, time and parts."""
 
     level: int
     row: str
@@ -86,7 +87,7 @@ addEventListener("beforeprint",()=>{for(const one of document.querySelectorAll("
 
 
 def page(title: str, about: str, entries: Iterable[PageEntry]) -> Iterator[bytes]:
-    """Yield the HTML file of a session; `about` is one line below its title."""
+    """Yield the HTML page of a session in pieces; `about` is a line of text below the page's title."""
     digest = base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
     policy = f"default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     policy += "; base-uri 'none'; form-action 'none'"
@@ -151,7 +152,7 @@ def _diff_line(line: str) -> str:
 
 
 def _image(part: PrintedPart) -> str:
-    """Return an image of a type that cannot hold a script, or a note in its place."""
+    """Return the HTML of an image, or a note if its data is missing or its type (as SVG) could contain a script."""
     if part.title in _IMAGE_TYPES and part.text and _BASE64.fullmatch(part.text):
         try:
             base64.b64decode(part.text[:64] + "=" * (-len(part.text[:64]) % 4))

@@ -1,4 +1,4 @@
-"""The content of an entry as parts to print: texts, reasoning, calls of tools, their output, images."""
+"""Split an entry's content into parts for an export: texts, reasoning, tool calls, output, images."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HIDDEN_TYPES = frozenset({"label", "session_info", "custom", "session_exit", "cr
 
 
 class PrintedPart(Struct, frozen=True):
-    """A piece of an entry: its kind, a short title, and its text; an image has its base64 data as text."""
+    """A part of an entry for an export: its kind, a short title, and its text (for an image, the base64 data)."""
 
     kind: PartKind
     title: str
@@ -35,7 +35,7 @@ class PrintedPart(Struct, frozen=True):
 
 
 def heading(value: dict[str, Json]) -> str:
-    """Return who speaks in an entry, or what the entry is."""
+    """Return the heading of an entry: the role of its message (with a tool's name), or the type of another entry."""
     message = value.get("message")
     if value.get("type") == "message" and isinstance(message, dict):
         role = str(message.get("role") or "message")
@@ -45,7 +45,7 @@ def heading(value: dict[str, Json]) -> str:
 
 
 def parts(value: dict[str, Json]) -> Iterator[PrintedPart]:
-    """Yield the parts of an entry's JSON object; an entry without text of its own yields none."""
+    """Yield the parts of an entry, given as a JSON object; nothing for an entry without text."""
     message = value.get("message")
     if value.get("type") == "message" and isinstance(message, dict):
         yield from _of_message(message)
@@ -97,5 +97,5 @@ def _of_content(content: Json, kind: PartKind) -> Iterator[PrintedPart]:
 
 
 def _shown(text: str) -> str:
-    """Return a text without control characters, which a page or a terminal would obey."""
+    """Return a text without control characters, because a terminal would execute them."""
     return "\n".join(clean_lines(text))

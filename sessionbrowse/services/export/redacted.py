@@ -1,4 +1,4 @@
-"""Export a session with secrets and personal names masked: the export of a masked copy that is gone afterwards."""
+"""Export a session with secrets and personal names masked, by means of a temporary masked copy of the session."""
 
 from __future__ import annotations
 
@@ -26,10 +26,14 @@ def export_redacted(
     home: str = "",
     context: ChangeContext | None = None,
 ) -> Iterator[bytes]:
-    """Yield the bytes of an export with the accepted secrets masked; nothing is yielded before the masks are checked.
+    """Yield an export of a session as pieces of bytes, with secrets masked.
+
+    Of the secrets found in `review`, those for which `is_accepted` returns True are masked. Errors are raised before
+    the first piece.
 
     Raises:
-        RefusedWrite: a secret cannot be masked, or the session changed since the review. Otherwise as `export`.
+        RefusedWrite: a secret cannot be masked, or the session changed since the review.
+        NotASession, NoSuchEntry: as for `export`.
     """
     masker = Masker(one.mask for one in review.suspects if is_accepted(one))
     entry_id = None

@@ -1,1 +1,1 @@
-"""Inspect one session: JSON documents for printing, and the comparison of two branches."""
+"""Inspect one session: its contents, tree, context and labels as JSON documents, and comparison of two branches."""

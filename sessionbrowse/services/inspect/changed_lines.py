@@ -1,4 +1,4 @@
-"""Numbers of lines that a call of an edit or write tool adds and removes."""
+"""Compute the numbers of lines that a tool call adds to and removes from a file (edit and write tools)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _CHANGING_TOOLS = frozenset({"edit", "write", "multi_edit", "multiedit", "notebo
 
 
 class ChangedLines(Struct, frozen=True):
-    """Numbers of lines added and removed; both are None if the session does not tell them."""
+    """Numbers of lines added and removed; both are None if the session file does not contain them."""
 
     added: int | None
     removed: int | None
 
     def __add__(self, other: ChangedLines) -> ChangedLines:
-        """Return the sum; it is not known if one of the two is not known."""
+        """Return the sum of two changes; the sum is unknown (None) if one of them is unknown."""
         if self.added is None or self.removed is None or other.added is None or other.removed is None:
             return NOT_KNOWN
         return ChangedLines(self.added + other.added, self.removed + other.removed)
@@ -27,15 +27,16 @@ NO_LINES, NOT_KNOWN = ChangedLines(0, 0), ChangedLines(None, None)
 
 
 def changed_file(call: ToolCallBlock) -> str:
-    """Return the path of the file that a call changes; empty for a tool that changes none."""
+    """Return the path of the file that a tool call changes; empty for a tool that changes no file."""
     return path_of(call.arguments) if call.name in _CHANGING_TOOLS else ""
 
 
 def changed_lines(call: ToolCallBlock, result: ToolResultMessage | None) -> ChangedLines:
-    """Return the lines that a call changed; none if its `result` is an error.
+    """Return the numbers of lines that a tool call added and removed; both are 0 if its `result` is an error.
 
-    The agent's own diff counts if the result has one. Else a write adds all lines of its content, because the session
-    does not hold the lines that it replaces, and an edit counts old and new text without the equal lines around them.
+    The numbers come from the diff in the result, if there is one. Otherwise a write counts all lines of its content as
+    added, because the session does not contain the replaced lines. An edit counts the lines of its old and new text,
+    without equal lines at the beginning and at the end.
     """
     if result is not None and result.is_error is True:
         return NO_LINES
@@ -51,7 +52,7 @@ def changed_lines(call: ToolCallBlock, result: ToolResultMessage | None) -> Chan
 
 
 def changed_words(path: str, added: int | None, removed: int | None) -> str:
-    """Return a path with the numbers of lines added and removed, or with the reason why there are none."""
+    """Return a text such as `a.py +3 -1`: a path with the numbers of lines added and removed, or "(unchanged)"."""
     if added is None or removed is None:
         return f"{path} (lines not known)"
     if not added and not removed:

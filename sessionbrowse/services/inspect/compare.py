@@ -23,12 +23,12 @@ from sessionbrowse.text import parse_time
 
 
 class ComparedBranch(Struct, frozen=True, kw_only=True):
-    """A branch below the common ancestor. `entries` are its indexes, oldest first; `index` is the last of them.
+    """The part of a branch below the last common entry of two compared branches.
 
-    `messages` counts the user and assistant messages, `tools` the calls of each tool; `files` are the paths that edit
-    and write calls name, with the lines that they changed; `failed` counts the results of tools that
-    are errors. `prompt` and `answer` are the indexes of the first prompt and the last answer. `span_ms` is the time
-    from the first entry to the last one.
+    `entries` are the indexes of its entries, oldest first, and `index` is the last entry of the branch. `messages`
+    counts user and assistant messages, `tools` the calls of each tool, `failed` the tool results that are errors.
+    `files` maps the paths in edit and write calls to the changed lines. `prompt` and `answer` are the indexes of the
+    first prompt and the last answer. `span_ms` is the time from the first entry to the last, in milliseconds.
     """
 
     index: int
@@ -44,7 +44,10 @@ class ComparedBranch(Struct, frozen=True, kw_only=True):
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """Two branches and their last common entry (`ancestor`), None if they have different roots."""
+    """The comparison of two branches; `ancestor` is their last common entry, None if they have different roots.
+
+    `shared` is the number of common entries.
+    """
 
     ancestor: int | None
     shared: int
@@ -53,7 +56,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def compare(session: Session, left: int, right: int) -> Comparison:
-    """Compare the branches that end at two entries, below their last common entry.
+    """Compare the two branches that end at the entries `left` and `right`, below their last common entry.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -73,7 +76,7 @@ def compare(session: Session, left: int, right: int) -> Comparison:
 
 
 def compare_document(session: Session, comparison: Comparison, home: str = "") -> dict[str, Any]:
-    """Return a comparison as a JSON document."""
+    """Return the comparison of two branches as a JSON document."""
     ancestor = comparison.ancestor
     return {
         "path": session.path,
@@ -145,7 +148,7 @@ def _side(session: Session, index: int, entries: list[int]) -> ComparedBranch:
 
 
 def _results(session: Session, entries: list[int]) -> list[ToolResultMessage]:
-    """Return the results of tools, without the contents, which may be large."""
+    """Return the tool results among some entries, without their contents, which may be large."""
     found = []
     for at in entries:
         if session.kind(at).role == "toolResult":

@@ -1,6 +1,6 @@
-"""The JSON documents of one session: contents, tree, context, labels.
+"""Build the JSON documents of one session that the command line prints: contents, tree, context, labels.
 
-Their shapes are a contract (README, "Command line").
+Users rely on the fields of these documents (README, "Command line"), so they must not change.
 """
 
 from __future__ import annotations
@@ -102,13 +102,13 @@ def context_document(session: Session, at: int | None = None) -> Document:
 
 
 def _calls(session: Session, blocks: Iterable[Block]) -> list[str]:
-    """Return the tool calls of a message as the tree's rows write them; many answers hold nothing else."""
+    """Return the tool calls among a message's blocks as texts, in the form of the agent's tree view."""
     calls = [Call(block.name, block.arguments) for block in blocks if isinstance(block, ToolCallBlock)]
     return [tool_call_text(session.rules.tree, call, "") for call in calls]
 
 
 def _forgotten(session: Session, built: build.Context) -> Document | None:
-    """Return the losses of the compaction that the context begins with; None without a compaction."""
+    """Return the files, commands and labels that the context lost by its last compaction; None without a compaction."""
     compactions = [one.index for one in built.messages if isinstance(one.message, Compaction) and one.index is not None]
     if not compactions:
         return None

@@ -1,1 +1,1 @@
-"""List, find, sort and open sessions."""
+"""List, find, sort and open sessions in all searched directories."""

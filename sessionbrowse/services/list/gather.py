@@ -2,7 +2,7 @@
 
 Its steps:
 
-1. `roots.scan_passes` finds the session files below the searched directories, with their stamps (size and time).
+1. `roots.scan_passes` finds the session files below the searched directories, with their sizes and times.
 2. Files that did not change since they were indexed are represented by their index rows.
 3. Changed files are read: a few into the index, the others into summaries (without an index, all of them).
 4. `newest` or `select` filters and sorts; an index row has all the fields that `newest` needs.
@@ -36,20 +36,20 @@ from sessionbrowse.store.index.rows import FileRow, ListRow, unread_bytes
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
 
 MAX_UPDATE_BYTES = 64 * 1024 * 1024
-"""Maximum number of bytes that a list command reads into the index, to stay fast; `update_index` has no limit."""
+"""Maximum number of bytes of changed files for which a list command updates the index; `update_index` has no limit."""
 
 Listed: TypeAlias = ListRow | Summary
-"""A listed session: a row of the index if its file did not change, else the summary that was read from the file."""
+"""A session of a list: its row in the index if its file is unchanged, else its summary read from the file."""
 AnyListed = TypeVar("AnyListed", bound=Listed)
 Summarise: TypeAlias = Callable[[FoundFile], Summary | None]
-"""Reads a file. Returns None to leave the file out."""
+"""A function that reads a session file into its summary, or returns None to leave the file out of the list."""
 
 
 class Listing(Struct, frozen=True, dict=True):
-    """The sessions of a scope, newest files first.
+    """The sessions found in a scope (searched directories and agents), newest files first.
 
-    `everyone` includes sessions of agents outside the scope; if sessions are excluded, also hidden and archived ones.
-    `is_whole` is False if the scope did not allow every file to be read.
+    `everyone` includes sessions of agents that the scope leaves out, and also hidden and archived sessions if the user
+    excludes some sessions. `is_whole` is False if the scope's limit of bytes to read left some files out.
     """
 
     scope: Scope
@@ -60,7 +60,7 @@ class Listing(Struct, frozen=True, dict=True):
 
     @cached_property
     def sessions(self) -> list[Listed]:
-        """The sessions of the agents in the scope, without excluded ones."""
+        """The sessions to list: those of the scope's agents, without sessions that the user excludes."""
         agents, shown = self.scope.agents, self.everyone
         if self.scope.excluded is not None:
             withheld = self.scope.excluded.withheld(shown, lambda: unpack(self, self.everyone))
@@ -78,7 +78,7 @@ class Listing(Struct, frozen=True, dict=True):
 def open_listing(
     scope: Scope, directory: Path, *, skipped: Callable[[Skipped], None], note: Note, processes: bool = False
 ) -> Iterator[Listing]:
-    """Gather the sessions of a scope with the index in `directory`, if it exists; the index stays open meanwhile.
+    """Gather the sessions of a scope, using the index in `directory` if there is one; the `with` block ends its use.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
@@ -100,19 +100,18 @@ def gather(
     processes: bool = False,
     summarise: Summarise | None = None,
 ) -> Listing:
-    """Return every session of a scope (steps 1 to 3).
+    """Return every session of a scope (steps 1 to 3 of the pipeline).
 
-    `note` gets a sentence if a damaged index is deleted, or if the scope allows only some of the files to be read.
-
-    `processes` allows several processes to read; the caller must have no other threads. `summarise` replaces the
-    function that reads a file.
+    `note` is called with a sentence for the user if a damaged index is deleted, or if the scope limits the reading to
+    some of the files. With `processes`, several processes read files; the caller must have no other threads.
+    `summarise` replaces the function that reads a file.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
     """
     files: dict[str, FoundFile] = {}
     sessions: dict[str, Listed] = {}
-    # A session that is shown may be a fork of an archived one that is excluded.
+    # Forks of excluded sessions are hidden too, so the parents must be read even if they are archived or hidden.
     read = scope if scope.excluded is None else replace(scope, hidden=True, archived=True)
     left_out: list[FoundFile] = []
     try:
@@ -138,7 +137,7 @@ def gather(
         return gather(scope, skipped=skipped, note=note, processes=processes, summarise=summarise)
     if left_out:
         read_count = f"{len(files) - len(left_out):,} of {len(files):,} sessions"
-        note(f"Only the newest {read_count} were looked at, because the others are not in an index yet.")
+        note(f"Only the newest {read_count} were read, because the others are not in an index yet.")
     found = [sessions[path] for path in files if path in sessions]
     return Listing(scope, found, files, index, is_whole=not left_out)
 
@@ -158,8 +157,8 @@ def gather_into(
 ) -> Iterator[Summary | None]:
     """Add the files of a scope to `files`, newest first, and the sessions to `sessions`; the keys are paths.
 
-    Each summary is yielded as soon as it is read, and None for each file that was read but left out. The files that
-    the scope allows no time for are added to `left_out`.
+    Each summary is yielded as soon as it has been read from a file, and None for a file that yields no session. Files
+    beyond the scope's limit of bytes to read (`most_unread`) are added to `left_out`.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
@@ -167,7 +166,7 @@ def gather_into(
     """
     rows, room = _rows_by_path(index), scope.most_unread
     for places, found in scan_passes(scope, sessions.values, cancelled=cancelled, skipped=skipped):
-        # Files are compared in the order in which they were found, which is that of the rows in memory.
+        # Files are compared in the order of the scan, because the index rows have the same order in memory.
         changed = newest_first(_take_unchanged(rows, found, sessions, scope))
         files.update({file.path: file for file in newest_first(found)})
         gone = _gone(rows, files, [place.root for place in places])
@@ -175,7 +174,7 @@ def gather_into(
             try:
                 index.update(changed, gone=gone)
             except IndexBusy:
-                # Another process is indexing the same files; the files that it has not reached yet are read here.
+                # Another process is indexing the same files; files that it has not indexed yet are read below.
                 pass
             except IndexUnavailable as error:
                 note(error.sentence)
@@ -214,14 +213,14 @@ def update_index(
     progress: Callable[[UpdateProgress], None] = lambda _: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Read every new and changed file of a scope into the index, and drop the files that are gone.
+    """Read every new and changed file of a scope into the index, and remove deleted files from the index.
 
-    An index with too much outdated data is rebuilt. `tools` adds tool calls and results.
+    An index with too much outdated data is rebuilt. `tools` adds the text of tool calls and results to the index.
 
     Raises:
         IndexBusy: another process is writing the index.
-        IndexUnavailable: it cannot be written.
-        sqlite3.Error: it cannot be read.
+        IndexUnavailable: the index cannot be written.
+        sqlite3.Error: the index cannot be read.
         NotFound: a given root is not a directory, or a given agent is unknown.
     """
     if index.is_worn():
@@ -254,7 +253,10 @@ def newest(
     named: bool = False,
     limit: int | None = None,
 ) -> list[AnyListed]:
-    """Return sessions, most recently changed first: all, only those of some directories, or only those with a name."""
+    """Return at most `limit` of the given sessions, most recently changed first.
+
+    `is_there` selects sessions by working directory; `named` selects sessions that have a name.
+    """
     wanted = [
         session
         for session in sessions
@@ -271,7 +273,10 @@ def select(
     sort: str = "recent",
     limit: int | None = None,
 ) -> list[Summary]:
-    """Return summaries sorted by `sort`: all, only those of some directories, or only those with a name."""
+    """Return at most `limit` of the given summaries, sorted by `sort`.
+
+    `is_there` selects sessions by working directory; `named` selects sessions that have a name.
+    """
     from sessionbrowse.model.listing.picker import ordered
 
     chosen = newest(summaries, is_there=is_there, named=named)
@@ -279,13 +284,13 @@ def select(
 
 
 def unpack(listing: Listing, chosen: Sequence[Listed], *, whole: bool = False) -> list[Summary]:
-    """Return the summaries of the chosen sessions, linked with their parent sessions (step 5).
+    """Return the summaries of the chosen sessions, linked with their parent sessions (step 5 of the pipeline).
 
-    The index stores only the beginning of a long first message; `whole` reads the rest from the session file.
+    The index stores only the beginning of a long first message; with `whole`, the session file is read for the rest.
     """
     rows = [session for session in chosen if not isinstance(session, Summary)]
     packed = listing.index.summaries(rows) if listing.index is not None else {}
-    # The other rows vanished from the index, because it is damaged or another process is rebuilding it.
+    # Rows can vanish from the index if it is damaged or another process rebuilds it; then their files are read.
     lost = [file for row in rows if row.path not in packed and (file := listing.files.get(row.path)) is not None]
     read = {summary.path: summary for summary in _read(lost) if summary is not None}
     found: dict[str, Summary] = {}
@@ -305,7 +310,7 @@ def unpack(listing: Listing, chosen: Sequence[Listed], *, whole: bool = False) -
         linked = link_parents(found.values(), listing.everyone)
         found.update({summary.path: summary for summary in linked})
     if any(summary.id is None and summary.problem for summary in found.values()):
-        # Nearly no list has a file without a header.
+        # This import is delayed because hardly any list has a file without a header.
         from sessionbrowse.services.list.stray_lines import explained
 
         return explained(list(found.values()), listing.scope.around)
@@ -319,7 +324,7 @@ def _with_whole_first_message(summary: Summary, offset: int, size: int) -> Summa
     try:
         line = read_at(summary.path, offset, size)
     except Unreadable:
-        # The file was deleted a moment ago, so the session is listed with the shortened message of the index.
+        # The file was just deleted, so the session is listed with the shortened message from the index.
         return replace(summary, first_message_cut=True)
     text, was_cut = first_message_of(line)
     return replace(summary, first_message=text or summary.first_message, first_message_cut=was_cut)
@@ -332,7 +337,7 @@ def _rows_by_path(index: Index | None) -> dict[str, ListRow]:
 def _take_unchanged(
     rows: dict[str, ListRow], files: Iterable[FoundFile], sessions: dict[str, Listed], scope: Scope
 ) -> list[FoundFile]:
-    """Add the rows of unchanged files to `sessions`; return the new and changed files."""
+    """Add the index rows of unchanged files to `sessions`; return the new and changed files."""
     changed: list[FoundFile] = []
     for file in files:
         path = file.path
@@ -345,7 +350,7 @@ def _take_unchanged(
 
 
 def _split_at(files: list[FoundFile], most: int) -> tuple[list[FoundFile], list[FoundFile]]:
-    """Return the first files, which have at most `most` bytes together, and the others."""
+    """Split files into the first ones, which have at most `most` bytes in total, and the rest."""
     total = 0
     for number, file in enumerate(files):
         total += file.size
@@ -359,7 +364,7 @@ def _unread(rows: dict[str, ListRow], changed: Iterable[FoundFile]) -> int:
 
 
 def _gone(rows: dict[str, ListRow], files: dict[str, FoundFile], roots: Sequence[str]) -> list[FileRow]:
-    """Return the rows of files that no longer exist below the roots; files elsewhere may be on an unmounted disk."""
+    """Return the index rows of deleted files below the roots; files elsewhere may only be on an unmounted disk."""
     missing = [path for path in rows if path not in files]
     prefixes = tuple([root.rstrip("/") + "/" for root in roots])
     return [rows[path] for path in missing if path.startswith(prefixes) and not os.path.lexists(path)]
@@ -370,7 +375,7 @@ def _read(
 ) -> Iterator[Summary | None]:
     if not files:
         return iter(())
-    # A list of unchanged files starts faster without the modules that read sessions.
+    # The modules that read sessions are imported only if needed, because most lists find all files unchanged.
     from sessionbrowse.store.read.summarise import summaries_of
     from sessionbrowse.store.read.worker_processes import one_worker, workers_for
 

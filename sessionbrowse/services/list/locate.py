@@ -25,14 +25,14 @@ from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import clean
 
 LATEST = "latest"
-"""Names the newest session that is listed."""
+"""The reference that stands for the newest session of the list."""
 
-# pi reads the same number of bytes to find a header (0.87). Headers of version 1 may contain a system prompt.
+# The limit is large because headers of format version 1 may contain a system prompt; pi 0.87 has the same limit.
 _LARGEST_HEAD_BYTES = 1024 * 1024
 
 
 class Located(Struct, frozen=True):
-    """The session that a reference names: its file, its agent, and the place (searched directory) around it, if any."""
+    """A session that was found: its file, its agent, and the searched directory (place) that contains it, if any."""
 
     path: str
     agent: str
@@ -40,11 +40,12 @@ class Located(Struct, frozen=True):
 
 
 def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None) -> Located:
-    """Find the session that a path, an id, `latest`, an exact name or the beginning of an id names.
+    """Find a session by path, id, `latest`, exact name, or beginning of an id.
 
-    The first of these kinds that matches anything decides. `latest` is the newest session that is listed. A path may
-    be outside the places of the scope; if it is inside one, the session is resumed with the settings of that place.
-    Directories that cannot be searched go to `skipped`.
+    These kinds of references are tried in this order until a session matches. `latest` is the newest session of the
+    list. A path may be outside the searched directories (places) of the scope; inside a place, `Located.place` is set,
+    so that the session is resumed with the settings of this place. `skipped` is called with directories that cannot be
+    searched.
 
     Raises:
         NoSuchSession: no session matches, or only sessions of agents that the scope leaves out.
@@ -68,7 +69,7 @@ def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = la
 
 
 def _without_excluded(paths: list[str], scope: Scope, excluded: Excluded) -> list[str]:
-    """Return the paths of sessions that are not excluded, nor made from an excluded one."""
+    """Return the given paths without excluded sessions and without sessions made from excluded sessions."""
     from sessionbrowse.services.list.gather import open_listing
 
     whole = replace(scope, agents=(), hidden=True, archived=True)
@@ -80,7 +81,7 @@ def _without_excluded(paths: list[str], scope: Scope, excluded: Excluded) -> lis
         for name in (path, os.path.realpath(path)):
             if name in read:
                 return name in shown
-        # A path may lead to a file outside of all places, or to one that was not read.
+        # The file is outside all searched directories, or was not read for the list, so it is read now.
         summary = summarise_path(path, lambda marks: agent_of_path(path, marks))
         return summary is not None and not excluded.hides(summary)
 
@@ -88,7 +89,7 @@ def _without_excluded(paths: list[str], scope: Scope, excluded: Excluded) -> lis
 
 
 def _locate_any(reference: str, scope: Scope, skipped: Callable[[Skipped], None]) -> Located:
-    """Find a session as `locate` does, excluded ones too."""
+    """Find a session as `locate` does, but do not hide excluded sessions."""
     try:
         found = _locate(reference, scope, skipped)
     except NoSuchSession:
@@ -119,12 +120,12 @@ def _locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None]) ->
 
 
 def _named(reference: str, scope: Scope) -> list[str]:
-    """Return the path of the newest listed session if it is asked for, else the paths of sessions with this name."""
-    # Ids are in the files' heads; only names need a list of all sessions.
+    """Return the path of the newest listed session for the reference `latest`, else the paths of sessions by name."""
+    # Imported here because only names need a list of all sessions; ids are found at the beginning of each file.
     from sessionbrowse.services.list.gather import newest, open_listing
 
     is_latest = reference == LATEST
-    # A name is looked for in all sessions, also where there is no index.
+    # A name is searched in all sessions, with no limit on the bytes to read even if there is no index.
     where = scope if is_latest else replace(scope, hidden=True, archived=True, most_unread=None)
     with open_listing(where, cache_dir(), skipped=lambda _: None, note=lambda _: None) as listing:
         if is_latest:
@@ -133,7 +134,10 @@ def _named(reference: str, scope: Scope) -> list[str]:
 
 
 def _located(path: str, by_path: dict[str, FoundFile], scope: Scope) -> Located:
-    """Return the session at a path, with the place around it: in the scope, else among all agents' own places."""
+    """Return the session at a path, with the searched directory (place) that contains it.
+
+    Places of the scope come first, then the standard places of all agents.
+    """
     file = by_path.get(path) or by_path.get(os.path.realpath(path))
     for where in (scope, replace(scope, roots=(), agents=())):
         if file is None and (where is scope or scope.roots or scope.agents):
@@ -146,7 +150,7 @@ def _located(path: str, by_path: dict[str, FoundFile], scope: Scope) -> Located:
 
 
 def find_entry(session: Session, reference: str) -> int:
-    """Return the index of the entry named by an id, a unique beginning of an id, or an exact label.
+    """Return the index of the entry with a given id, unique beginning of an id, or exact label.
 
     Raises:
         NoSuchEntry: no entry matches.
@@ -162,7 +166,9 @@ def find_entry(session: Session, reference: str) -> int:
 
 
 def all_files(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None) -> Iterator[FoundFile]:
-    """Yield every session file of the scope, with subagents' and archived ones, and those that project settings add.
+    """Yield every session file of a scope, including subagent and archived sessions.
+
+    Directories that the settings of a project add are searched too.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
@@ -178,9 +184,10 @@ def all_files(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None)
 
 
 def find_path(reference: str, files: Iterable[FoundFile], named: Callable[[], list[str]]) -> str:
-    """Return the path of the session that `reference` names among the files; a reference that is a path is returned.
+    """Return the path of the session that `reference` means: a path, or an id, name or beginning of an id.
 
-    `named` returns the paths of sessions with this name, and is called if no id equals the reference.
+    Ids are searched in `files`. `named` returns the paths of sessions named `reference`; it is called if no id equals
+    the reference.
 
     Raises:
         NoSuchSession: no file matches.
@@ -197,7 +204,7 @@ def find_path(reference: str, files: Iterable[FoundFile], named: Callable[[], li
         return path
     wanted = reference.casefold()
     if not wanted:
-        raise NoSuchSession("No session is named: give a path, an id, a name, or the beginning of an id.")
+        raise NoSuchSession("Name a session by a path, an id, a name, or the beginning of an id.")
     exact: list[str] = []
     beginning: list[str] = []
     for file in files:
@@ -218,19 +225,19 @@ def find_path(reference: str, files: Iterable[FoundFile], named: Callable[[], li
 
 
 def looks_like_path(reference: str) -> bool:
-    """Return True if a reference is a path: it has a separator or a session file's suffix (as the agents decide)."""
+    """Return True if a reference is a path: as in the agents, it has a `/` or the suffix of a session file."""
     return "/" in reference or os.sep in reference or reference.endswith((".jsonl", ".ndjson"))
 
 
 def header_id(path: str) -> str | None:
-    """Return the id in a file's header, reading only the beginning; a transcript's id is its file name."""
+    """Return the id in the header of a session file, reading only its beginning; for a transcript, the file's name."""
     if path.endswith(".ndjson"):
         return os.path.basename(path)[: -len(".ndjson")]
     return header_of(path).id
 
 
 def header_of(path: str) -> Header:
-    """Return a file's session header, reading only the beginning; an empty header if there is none."""
+    """Return the header of a session file, reading only its beginning; an empty header if it has none."""
     for size in (HEAD_BYTES, _LARGEST_HEAD_BYTES):
         head = _head(path, size)
         for line in re.split(rb"[\r\n]", head.removeprefix(b"\xef\xbb\xbf")):
@@ -244,7 +251,7 @@ def header_of(path: str) -> Header:
 
 
 def _files_around(path: str, scope: Scope) -> Iterator[FoundFile]:
-    """Yield the files of the places that contain the given path."""
+    """Yield all session files in those searched directories (places) that contain the given path."""
     here = os.path.realpath(path)
     around = [one for one in places_of(scope) if here.startswith(os.path.realpath(one.root).rstrip("/") + "/")]
     return discover(around, include_nested=True, include_archived=True)

@@ -1,4 +1,4 @@
-"""Open a session with its entries from the index, which is faster than reading a large file."""
+"""Open a session from the data in the index, which is faster than reading a large session file."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sessionbrowse.store.index.indexed_session import session_from_index
 from sessionbrowse.store.read.session_file import open_session
 
 WORTH_BYTES = 1024 * 1024
-"""Minimum file size for using the index; reading a smaller file takes no longer."""
+"""Minimum size in bytes of a session file for opening it from the index; a smaller file is read as fast."""
 
 
 class Opener:
-    """Opens sessions, from any thread; the index stays open between the calls."""
+    """Opens sessions from the index or from their files; may be used by any thread, and keeps the index open."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Opener:
         self._inode = 0
 
     def open(self, path: str, agent: str | None) -> Session:
-        """Return the session at a path: from the index if the file has not changed since, else from the file.
+        """Return the session at a path: from the index if the file is unchanged since indexing, else from the file.
 
         Raises:
             NotASession: the file cannot be read.
@@ -44,7 +44,7 @@ class Opener:
         return session if session is not None else self._read(path, agent)
 
     def close(self) -> None:
-        """Close the index."""
+        """Close the index if it is open."""
         with self._lock:
             if self._index is not None:
                 self._index.close()
@@ -54,7 +54,7 @@ class Opener:
         with self._lock:
             inode = _inode(self._directory / INDEX_FILE)
             if self._index is not None and inode != self._inode:
-                # Another process has rebuilt the index.
+                # Another process has replaced the index file by a new one, so it must be opened again.
                 self._index.close()
                 self._index = None
             if self._index is None and inode:

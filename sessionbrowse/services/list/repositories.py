@@ -1,4 +1,4 @@
-"""Find the repository of a directory, so that worktrees count as one project; reads git's files, never runs git."""
+"""Find the git repository of a directory, so that all worktrees count as one project; reads files, never runs git."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ _MOST_LEVELS = 64
 
 
 def repositories_of(directories: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, str]:
-    """Return the repository of each directory; directories without one, or on an unresponsive disk, are left out."""
+    """Map directories to their git repositories; directories without repository or on a hanging disk are left out."""
     return {path: found for path, found in _REPOSITORIES.many(directories, timeout_s).items() if found}
 
 
 def repository_of(directory: str) -> str | None:
-    """Return the main directory of the repository around a directory; None without repository or directory.
+    """Return the main directory of the git repository that contains a directory, None if there is none.
 
-    A worktree belongs to the repository it was made from. A bare repository is its own main directory.
+    A worktree belongs to the repository from which it was made; for worktrees of a bare repository, return the bare
+    repository.
     """
     if not os.path.isabs(directory) or not os.path.isdir(directory):
         return None
@@ -33,7 +34,7 @@ def repository_of(directory: str) -> str | None:
         if os.path.isfile(git):
             return _main_directory(here, git)
         above = os.path.dirname(here)
-        # A home directory under version control would turn all projects in it into one project.
+        # A repository in the home directory is ignored, because it would make all projects one project.
         if above in (here, home):
             return None
         here = above
@@ -41,7 +42,7 @@ def repository_of(directory: str) -> str | None:
 
 
 def moved(missing: Iterable[str], known: Sequence[str], state: str) -> dict[str, str]:
-    """Return a map from missing directories to their new paths, for those whose repository was recorded."""
+    """Map missing directories to their probable new paths, if sessionbrowse recorded their repositories before."""
     noted = moved_projects.noted(state)
     found: dict[str, str] = {}
     for old in missing:
@@ -56,7 +57,7 @@ def _main_directory(worktree: str, git: str) -> str:
     own = os.path.normpath(os.path.join(worktree, named))
     shared = _line(os.path.join(own, "commondir"))
     if not named or not shared:
-        # This is a submodule or a repository with a separate git directory, and not a worktree.
+        # A `.git` file without `commondir` belongs to a submodule or a separate git directory, not to a worktree.
         return worktree
     common = os.path.normpath(os.path.join(own, shared))
     return os.path.dirname(common) if os.path.basename(common) == ".git" else common

@@ -1,4 +1,4 @@
-"""Read all sessions of a scope in batches, so that the first ones can be shown before the last are read."""
+"""Read all sessions of a scope in batches, so that a list can show the first sessions before all are read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ BATCH_SECONDS = 0.05
 
 
 class Batch(Struct, frozen=True):
-    """Some summaries, each replacing an earlier one of the same path, and the number of files done and in total."""
+    """Some summaries of sessions, the number of files read so far, and the total number of files.
+
+    A summary replaces an earlier summary with the same path.
+    """
 
     summaries: list[Summary]
     done: int
@@ -31,7 +34,9 @@ def scan(
     skipped: Callable[[Skipped], None] = lambda _: None,
     summarise: Summarise | None = None,
 ) -> Iterator[Batch]:
-    """Yield the summaries of all sessions, newest files first; the last batch adds parents that were found late.
+    """Yield the summaries of all sessions in batches, newest files first.
+
+    The last batch repeats forks whose parent session was read after them, now with the parent's path.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
@@ -40,7 +45,7 @@ def scan(
     sessions: dict[str, Listed] = {}
     pending: list[Summary] = []
     done = 0
-    # The first session is yielded alone, at once.
+    # The deadline 0 makes the first session a batch by itself, so that the user sees it at once.
     deadline = 0.0
     for summary in gather_into(files, sessions, scope, cancelled=cancelled, skipped=skipped, summarise=summarise):
         done += 1

@@ -1,4 +1,4 @@
-"""The sessions that a search covers, with their index rows, which locate their texts."""
+"""Collect the sessions that a search covers, with their index rows, by which the search finds their texts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from sessionbrowse.store.index.schema import is_damage
 class Snapshot(Struct, frozen=True):
     """The sessions of a scope at one moment, with their index rows by path.
 
-    Files without a row are searched line by line. `generation` is the generation of the index; if the index has another
-    generation now, the rows are outdated. If the summaries have no first messages, `first_messages` returns those of
-    the index, by path.
+    Files without a row are searched line by line. `generation` is the index's rebuild counter at that moment; the rows
+    are outdated if the counter has changed. If the summaries have no first messages, `first_messages` returns the
+    messages by path.
     """
 
     summaries: list[Summary]
@@ -38,10 +38,10 @@ def take_snapshot(
     note: Note = lambda _: None,
     brief: bool = False,
 ) -> Snapshot:
-    """Gather the sessions of a scope for a search.
+    """Return a snapshot of the sessions of a scope for a search.
 
-    In a `brief` snapshot the summaries of indexed sessions have only the fields that a search uses, because unpacking
-    10,000 summaries takes longer than a search.
+    In a `brief` snapshot, summaries of indexed sessions have only the fields that a search uses, because loading 10,000
+    complete summaries takes longer than a search.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
@@ -60,7 +60,7 @@ def take_snapshot(
 
 
 def snapshot_of(listing: Listing, sessions: list[Listed], generation: int, *, brief: bool = False) -> Snapshot:
-    """Return some sessions of a listing for a search; `generation` is that of the index before they were listed."""
+    """Return a snapshot of some sessions of a listing; `generation` is the index's generation before the listing."""
     rows = _rows(sessions)
     if not brief or listing.index is None:
         return Snapshot(unpack(listing, sessions), rows, generation)
@@ -69,7 +69,7 @@ def snapshot_of(listing: Listing, sessions: list[Listed], generation: int, *, br
 
 
 def indexed_snapshot(scope: Scope, index: Index) -> Snapshot:
-    """Return the sessions of a scope that are in the index, without reading the disk; none if the index is damaged.
+    """Return a snapshot of a scope's sessions from the index alone, without a scan; empty if the index is damaged.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
@@ -81,7 +81,7 @@ def indexed_snapshot(scope: Scope, index: Index) -> Snapshot:
             row for row in index.rows() if row.path.startswith(roots) and (scope.hidden or not row.hidden)
         ]
     except sqlite3.Error:
-        # The next gathering notices and reports the damage.
+        # The next call of `gather` finds the damage too, and reports it to the user.
         return Snapshot([])
     listing = Listing(scope, rows, {}, index)
     return Snapshot(unpack(listing, listing.sessions), _rows(listing.sessions), generation)
@@ -95,7 +95,7 @@ def _first_messages(listing: Listing) -> Mapping[str, str]:
     try:
         return listing.index.first_messages() if listing.index is not None else {}
     except sqlite3.Error:
-        # Files whose summary is damaged are read.
+        # The index is damaged: `unpack` reads the session files instead.
         return {summary.path: summary.first_message or "" for summary in unpack(listing, listing.sessions)}
 
 

@@ -1,4 +1,4 @@
-"""Say whose lines stand in a file without a header, which an agent begins at a path that a session has left."""
+"""Explain files without a header: after a session was moved, a running agent may append lines at its old path."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _FIRST_BYTES = 1024 * 1024
 
 
 def explained(summaries: Sequence[Summary], around: Surroundings) -> list[Summary]:
-    """Complete the problems of files without a header: name the session to which their lines belong."""
+    """Return the summaries; for a file without header, `problem` also names the session to which its lines belong."""
     return [_explained(one, around) if one.id is None and one.problem and one.bytes else one for one in summaries]
 
 
 def _explained(summary: Summary, around: Surroundings) -> Summary:
-    # Nearly no list has such a file, and a list starts faster without these modules.
+    # Imported here for a faster start, because hardly any list has a file without a header.
     from sessionbrowse.store.read.session_file import open_session
     from sessionbrowse.store.write.journal import Journal
     from sessionbrowse.store.write.whereabouts import left_for
@@ -44,7 +44,7 @@ def _explained(summary: Summary, around: Surroundings) -> Summary:
 
 
 def _first_parent(path: str) -> str | None:
-    """Return the parent id of a file's first entry."""
+    """Return the parent id of the first entry in a file, None if there is none."""
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | NONBLOCK)) as file:
         first = file.read(_FIRST_BYTES).partition(b"\n")[0]
     try:

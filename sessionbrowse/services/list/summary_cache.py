@@ -1,4 +1,4 @@
-"""Summaries of session files in memory: taken from the index, and read again when a file has changed."""
+"""Cache summaries of session files in memory: load them from the index, and read changed files again."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from sessionbrowse.store.read.summarise import summaries_of
 
 AT_ONCE_FILES = 50
 AT_ONCE_BYTES = 16 * 1024 * 1024
-"""Maximum size of the changed files that are read into the index at once; larger sets only go to the browser first."""
+"""Maximum bytes of changed files that are indexed immediately; larger sets are only read for the browser at first."""
 
 
 class _Cached(Struct, frozen=True, gc=False):
-    """A summary, and the size and time of the file that it was read from.
+    """A cached summary; `stamp` holds the size and time of the session file from which the summary was read.
 
-    Until the file on disk is looked at, `stamp` is the file's row in the index (a `FileRow`).
+    Until the file on disk has been checked, `stamp` is the file's row in the index (a `FileRow`).
     """
 
     stamp: FileStamp
@@ -42,7 +42,7 @@ class SummaryCache:
         self._cached: dict[str, _Cached] = {}
         self._index: Index | None = open_index(cache, note, create=True)
         self.unindexed: list[FoundFile] = []
-        """Files that were read for the browser, but not into the index yet."""
+        """Files that were read for the browser, but have not been indexed yet."""
 
     @property
     def has_index(self) -> bool:
@@ -64,11 +64,14 @@ class SummaryCache:
             return []
 
     def summaries(self, rows: Sequence[ListRow]) -> list[Summary]:
-        """Return the summaries of some files from the index."""
+        """Return the summaries that the index stores for the given rows."""
         return [summary for summary, _ in self._index.summaries(rows).values()] if self._index is not None else []
 
     def load(self, is_listed: Callable[[str], bool]) -> list[Summary]:
-        """Cache and return the index's summaries whose path `is_listed` accepts, without checking if files changed."""
+        """Load the summaries whose path `is_listed` accepts from the index; return all cached summaries.
+
+        Whether the files changed is not checked.
+        """
         rows = self.rows(is_listed)
         found = self._index.summaries(rows) if self._index is not None else {}
         self._cached.update({row.path: _Cached(row, found[row.path][0]) for row in rows if row.path in found})
@@ -88,7 +91,7 @@ class SummaryCache:
         return placed(cached.summary, file)
 
     def read(self, files: Sequence[FoundFile]) -> Iterator[tuple[FoundFile, Summary | None]]:
-        """Read files and yield each file with its summary (None if it vanished), roughly in the given order."""
+        """Read files, and yield each with its summary (None if the file vanished), roughly in the given order."""
         left = list(files)
         if self._index is not None and left:
             if len(left) <= AT_ONCE_FILES and sum(self._unread_bytes(file) for file in left) <= AT_ONCE_BYTES:
@@ -119,7 +122,7 @@ class SummaryCache:
         return unread_bytes(cached.stamp if cached is not None else None, file)
 
     def _through_index(self, files: Sequence[FoundFile]) -> list[FoundFile]:
-        """Read files into the index and return the files that are in it afterwards."""
+        """Index the given files, cache their summaries, and return the files that the index then contains."""
         assert self._index is not None
         try:
             self._index.update(files)

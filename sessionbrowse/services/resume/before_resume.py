@@ -1,4 +1,4 @@
-"""Warnings before a session is resumed: another program may have it open, or it resumes without its newest messages."""
+"""Warnings before resuming: another program may have the session open, or the newest messages would be left out."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sessionbrowse.text import clean
 
 
 class LeftBehind(Struct, frozen=True):
-    """The messages of the newest branch, if the program would resume on another branch; `messages` is their number.
+    """The messages that the agent would not see, because it would resume on another branch; `messages` is their number.
 
-    `entry_id` is the entry to check out to resume on the newest branch; None if no entry can be checked out. `text` is
-    that entry's text in the tree.
+    `entry_id` is the entry to check out to resume on the newest branch, None if no entry can be checked out. `text` is
+    the text of that entry in the tree.
     """
 
     newest_id: str | None
@@ -29,13 +29,13 @@ class LeftBehind(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The warning as a sentence."""
+        """The warning that messages are not on the resumed branch, as a sentence."""
         count = "1 message is" if self.messages == 1 else f"{self.messages} messages are"
         return f"{count} not on the branch where the session resumes, including the newest message."
 
 
 class BeforeResume(Struct, frozen=True):
-    """Reasons to ask before resuming: signs that a program is writing, and messages that would be left behind."""
+    """Reasons to ask the user before resuming: signs that a program is writing, and messages that would be left out."""
 
     used: FileUsage
     left_behind: LeftBehind | None
@@ -50,7 +50,7 @@ class BeforeResume(Struct, frozen=True):
 
 
 def before_resume(path: str, agent: str, context: ChangeContext | None = None) -> BeforeResume:
-    """Check a session before it is resumed; the whole file is read.
+    """Check a session file before it is resumed; reads the whole file.
 
     Raises:
         NotASession: the file cannot be read, or is not a session.
@@ -62,7 +62,7 @@ def before_resume(path: str, agent: str, context: ChangeContext | None = None) -
 
 
 def left_behind_of(session: Session, home: str = "") -> LeftBehind | None:
-    """Return the messages that a resuming program would leave behind; None if it resumes at the newest message."""
+    """Return the messages that the agent would not see when it resumes; None if it resumes at the newest message."""
     newest = left_behind(session)
     if newest is None:
         return None

@@ -1,4 +1,4 @@
-"""Run the user's own commands; placeholders are filled in safely, so that no text of a session runs as a command."""
+"""Run the commands in the user's settings; placeholders are quoted, so that no text of a session runs as a command."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _PLACEHOLDER = re.compile(r"\{(" + "|".join(PLACEHOLDERS) + r")\}")
 
 
 def placeholders_of(command: CustomCommand) -> frozenset[str]:
-    """Return the placeholders that a command contains."""
+    """Return the names of the placeholders that a command contains."""
     words = [command.run] if isinstance(command.run, str) else command.run
     return frozenset([name for word in words for name in _PLACEHOLDER.findall(word)])
 
 
 def unknown_placeholders(command: CustomCommand) -> list[str]:
-    """Return the words in braces that look like placeholders and are none."""
+    """Return the names in braces that look like placeholders but are unknown."""
     words = [command.run] if isinstance(command.run, str) else command.run
-    # `${name}` is a variable of the shell.
+    # `${name}` is a variable of the shell, not a placeholder.
     found = [name for word in words for name in re.findall(r"(?<!\$)\{([a-z_]+)\}", word)]
     return [name for name in dict.fromkeys(found) if name not in PLACEHOLDERS]
 
@@ -44,8 +44,8 @@ def words_of(command: CustomCommand, values: Mapping[str, str]) -> tuple[str, ..
     for name in sorted(placeholders_of(command)):
         if not _can_be_given(values.get(name, "")):
             raise CommandFailed(
-                f"{clean(command.name)} cannot be run: the session's {{{name}}} holds a character that no program can "
-                "be given."
+                f"{clean(command.name)} cannot be run: the session's {{{name}}} contains a character that cannot be "
+                "passed to a program."
             )
     if isinstance(command.run, str):
         return ("sh", "-c", _PLACEHOLDER.sub(lambda found: f'"${{{_variable(found[1])}}}"', command.run))
@@ -58,7 +58,7 @@ def paused(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def variables_of(values: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables that hold the values for a command."""
+    """Return the environment variables that contain the values of a command's placeholders."""
     return {_variable(name): values.get(name, "") for name in PLACEHOLDERS if _can_be_given(values.get(name, ""))}
 
 
@@ -90,12 +90,12 @@ def run_quietly(command: CustomCommand, values: Mapping[str, str], directory: st
 
 
 def directory_for(cwd: str, home: str) -> str:
-    """Return the directory for a command: the session's, or the home directory if that is gone."""
+    """Return the directory to run a command in: the session's own, or the home directory if that does not exist."""
     return cwd if cwd and os.path.isdir(cwd) else home
 
 
 def _can_be_given(value: str) -> bool:
-    """Tell whether a value can be passed to a program: it has no NUL and no half of a surrogate pair."""
+    """Return True if a value can be passed to a program: it has no NUL and can be encoded as bytes."""
     try:
         return b"\0" not in os.fsencode(value)
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Start an agent beside the browser: in a window or split of tmux, or by a command of the user's choice."""
+"""Start an agent outside the browser's terminal: in a window or split of tmux, or with the user's own command."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from sessionbrowse.text import clean, clean_lines, shell_quote
 
 TMUX_SECONDS = 10.0
 FAILS_WITHIN_SECONDS = 1.5
-"""Time in seconds for which the user's command is watched for a failure."""
+"""Number of seconds for which the user's command is watched, so that an early failure is reported."""
 
-# The window waits after a failure, so that the error can be read. The directory is not passed with tmux's `-c`, which
-# would expand `#(…)` in its name.
+# After a failure the tmux window waits for Enter, so that the error can be read. The script changes the directory
+# itself, because tmux's option `-c` would expand `#(…)` in the directory's name.
 _IN_ITS_DIRECTORY = (
     'cd -- "$1" || exit; shift; "$@"; status=$?; '
     '[ $status -eq 0 ] || { printf "\\n%s ended with status %s. Enter closes. " "$1" $status; read _; }'
@@ -45,10 +45,10 @@ def why_no_command(template: Sequence[str]) -> str | None:
 
 
 def tmux_argv(command: ResumeCommand, environ: Mapping[str, str], *, split: bool) -> tuple[str, ...]:
-    """Return the argument list by which tmux opens a new window, or splits this one, to run the agent.
+    """Return the tmux command that runs the agent in a new window, or in a split of the current one.
 
-    tmux starts programs with its own environment, so the variables by which the agent finds its sessions are passed as
-    arguments; secrets are not, because every user of the machine can read a program's arguments.
+    tmux starts programs with its own environment. So the variables by which the agent finds its sessions are passed as
+    arguments. Secrets are not passed, because every user of the machine can read a program's arguments.
 
     Raises:
         CannotResume: the browser does not run in tmux.
@@ -68,10 +68,10 @@ def tmux_argv(command: ResumeCommand, environ: Mapping[str, str], *, split: bool
 
 
 def command_argv(command: ResumeCommand, template: Sequence[str]) -> tuple[str, ...]:
-    """Return the argument list of the user's own command, with the agent's command in its placeholders.
+    """Return the user's own command (`resume.command`) with the agent's command in place of its placeholders.
 
     Raises:
-        CannotResume: the settings name no command with such placeholders.
+        CannotResume: the settings contain no command, or one without `{argv}` and `{line}`.
     """
     reason = why_no_command(template)
     if reason is not None:
@@ -91,7 +91,7 @@ def command_argv(command: ResumeCommand, template: Sequence[str]) -> tuple[str, 
 
 
 def replaced(text: str, values: Mapping[str, str]) -> str:
-    """Return a text with its placeholders replaced once; placeholders inside the values stay as they are."""
+    """Return a text with each placeholder replaced by its value; placeholders inside the values stay as they are."""
     pieces: list[str] = []
     while True:
         found = [(at, name) for name in values if (at := text.find(name)) >= 0]
@@ -103,10 +103,10 @@ def replaced(text: str, values: Mapping[str, str]) -> str:
 
 
 def open_in_tmux(command: ResumeCommand, environ: Mapping[str, str], *, split: bool) -> None:
-    """Open a tmux window or split that runs the agent; to be called in a background thread.
+    """Open a tmux window or split that runs the agent; call this in a background thread, because it waits for tmux.
 
     Raises:
-        CannotResume: tmux failed.
+        CannotResume: tmux cannot be run, or returned an error.
     """
     argv = tmux_argv(command, environ, split=split)
     try:
@@ -120,7 +120,7 @@ def open_in_tmux(command: ResumeCommand, environ: Mapping[str, str], *, split: b
 
 
 def start_command(command: ResumeCommand, template: Sequence[str], environ: Mapping[str, str]) -> None:
-    """Start the user's own command without waiting for its end; to be called in a background thread.
+    """Start the user's own command, and wait only for an early failure; call this in a background thread.
 
     Raises:
         CannotResume: the command could not be started, or failed at once.
@@ -149,7 +149,7 @@ def start_command(command: ResumeCommand, template: Sequence[str], environ: Mapp
 
 
 def _variables(command: ResumeCommand, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables of our environment that the agent needs to find programs and sessions."""
+    """Return the environment variables, without secrets, that the agent needs to find programs and its sessions."""
     ours = {
         name: value
         for name, value in environ.items()
@@ -160,4 +160,4 @@ def _variables(command: ResumeCommand, environ: Mapping[str, str]) -> dict[str, 
 
 def _last_words(said: bytes) -> str:
     lines = [line.strip() for line in clean_lines(said.decode(errors="replace")) if line.strip()]
-    return lines[-1] if lines else "it did not say why."
+    return lines[-1] if lines else "it printed no error message."

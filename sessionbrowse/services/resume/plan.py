@@ -1,7 +1,7 @@
-"""Plan how to resume a session in its own program: the command, its directory, and checks against data loss.
+"""Plan how to resume a session in its agent: the command, its directory, and checks against data loss.
 
-Nothing is started here. `plan` checks the file as late as possible, because three of the programs make a new session if
-the file is gone, and one overwrites a file that it cannot read.
+This module starts no program. `plan` checks the file as late as possible, because three of the agents create a new
+session if the file is gone, and one overwrites a file that it cannot read.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _WHAT_HAPPENS_ELSEWHERE = {
 
 
 class ResumeCommand(Struct, frozen=True):
-    """A command that resumes a session: its arguments, its directory, and the variables added to the environment.
+    """A command that resumes a session: its arguments, its directory, and the variables to add to the environment.
 
-    `notes` are sentences for the user.
+    `notes` are sentences for the user about effects of the command.
     """
 
     agent: str
@@ -52,14 +52,15 @@ class ResumeCommand(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     def shell_line(self) -> str:
-        """Return a line with `cd` for any shell; control characters stay in it."""
+        """Return a shell line that runs the command in its directory; control characters stay in the line."""
         return f"cd {shell_quote(self.cwd)} && {self.bare_line()}"
 
     def line_to_copy(self) -> str:
         """Return the shell line for the clipboard.
 
         Raises:
-            CannotResume: it has control characters: whoever pastes it would type them, cleaned it would be another.
+            CannotResume: the line has control characters. Pasted, they would act like keys; removed, they would change
+            the command.
         """
         line = self.shell_line()
         if clean(line) != line:
@@ -67,19 +68,19 @@ class ResumeCommand(Struct, frozen=True):
         return line
 
     def bare_line(self) -> str:
-        """Return the command as one shell line without `cd`."""
+        """Return the command as one shell line, without the change of directory."""
         variables = [f"{name}={shell_quote(value)}" for name, value in self.env.items()]
         return " ".join([*variables, *map(shell_quote, self.argv)])
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment for the command."""
+        """Return the environment variables `environ` with those of the command added."""
         return {**environ, **self.env}
 
 
 def if_shown(before: str, line: str) -> str:
-    """Return a shell line after the words `before`, but "" if it has control characters.
+    """Return `before` and the shell line, or "" if the line has control characters.
 
-    Such a line is never cleaned and shown: a quote might then end at another place.
+    Removing the characters is no solution, because a quoted text might then end at another place.
     """
     return before + line if clean(line) == line else ""
 
@@ -91,11 +92,11 @@ def resume_command(
     place: Place | None = None,
     settings_command: Sequence[str] | str | None = None,
 ) -> ResumeCommand:
-    """Return the command for a session file, without any check.
+    """Return the command that resumes a session file, without checking the file.
 
     Args:
-        path: absolute path of the file. The agents also accept ids, but look for them in one project only.
-        place: the store in which the file was found; the agent may need a variable or profile to use that store.
+        path: absolute path of the file. The agents also accept ids, but search for them in one project only.
+        place: the directory of sessions that contains the file; the agent may need a variable or profile to use it.
         settings_command: the user's own command in place of the program's name (words, or a shell-quoted line).
     """
     words = shlex.split(settings_command) if isinstance(settings_command, str) else settings_command
@@ -118,7 +119,7 @@ def plan(
     must_start: bool = True,
     timeout_s: float = TIMEOUT_S,
 ) -> ResumeCommand:
-    """Return the command that resumes a session, after checking the file again.
+    """Return the command that resumes a session, after checking the session file.
 
     Args:
         directory: the directory to run the command in, instead of the session's own directory. must_start: also check
@@ -143,7 +144,7 @@ def plan(
 
 
 def _check_file(path: str, agent: Agent) -> tuple[str, list[str]]:
-    """Return the header's directory ("" if there is none), and notes on changes that opening the file causes."""
+    """Return the header's directory ("" if there is none), and notes on changes that the agent makes to the file."""
     shown = clean(path)
     if path.endswith(".gz"):
         raise CannotResume(f"{shown} is packed away: {agent.name} cannot open it before it is unpacked.")
@@ -163,7 +164,7 @@ def _check_file(path: str, agent: Agent) -> tuple[str, list[str]]:
         reader = _read_start(descriptor, agent)
         if reader.is_transcript or path.endswith(".ndjson"):
             raise CannotResume(
-                f"{shown} is a transcript of the newer indusagi, which opens none by path: run `indus -r` "
+                f"{shown} is a transcript of the newer indusagi, which cannot open it by path: run `indus -r` "
                 "(or `pindus -r`) in the project's directory and choose it there."
             )
         refusal = reader.refusal
@@ -175,12 +176,12 @@ def _check_file(path: str, agent: Agent) -> tuple[str, list[str]]:
     if reader.generation < 3 and agent.name != "omp":
         notes.append(f"{agent.name} rewrites this file when it opens it, from format version {reader.generation} to 3.")
     if agent.name == "indusagi":
-        notes.append("Only indusagi up to 0.12.15 opens such a file; the rewritten program does not.")
+        notes.append("Only indusagi up to 0.12.15 opens this file; later versions, which were rewritten, do not.")
     return reader.header.cwd or "", notes
 
 
 def _read_start(descriptor: int, agent: Agent) -> Reader:
-    """Read a file up to its header, or up to the line that proves that the file has no header."""
+    """Read a session file up to its header, or up to the line that proves that the file has no header."""
     reader = Reader(agent.rules)
     for block in line_blocks(file_blocks(descriptor)):
         for _ in reader.read(block):
@@ -196,12 +197,12 @@ def _has_null_line(descriptor: int) -> bool:
 
 
 def _overlapping(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield overlapping pieces of a file: each begins with the end of the previous one; the last ends in a newline."""
+    """Yield overlapping pieces of a file: each begins with the end of the one before; the last ends with a newline."""
     rest = b""
     for piece in pieces:
         joined = rest + piece
         yield joined
-        # The dot keeps the copied bytes, which begin inside a line, from being taken for the start of a line.
+        # The copied bytes begin inside a line. The dot prevents a pattern from matching them as the start of a line.
         rest = b"." + joined[-_OVERLAP:]
     yield rest + b"\n"
 
@@ -209,10 +210,11 @@ def _overlapping(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _blobs_of_copy(
     path: str, agent: str, place: Place | None, around: Surroundings
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the variables by which omp finds the images of a copied store, and a note on their side effect.
+    """Return the environment variables with which omp finds the images of a copied session directory, and a note.
 
-    With these variables omp also takes its settings and login from the copied store. So they are returned only if the
-    session refers to an image that the copied store has and omp's own store does not have.
+    With these variables omp also uses the settings and login of the copied directory; the note tells this to the user.
+    So the variables are returned only if the session refers to an image that the copied directory has and omp's own
+    does not.
     """
     if agent != "omp" or place is None or place.source != ROOT_SOURCE or place.env:
         return {}, []
@@ -225,7 +227,7 @@ def _blobs_of_copy(
     if around.environ.get("OMP_PROFILE") or around.environ.get("PI_PROFILE"):
         env["OMP_PROFILE"] = ""
     where = clean(place.agent_dir)
-    return env, [f"The session's images lie in {where}, so omp takes its settings and login from there too."]
+    return env, [f"The session's images are in {where}, so omp takes its settings and login from there too."]
 
 
 def _blob_names(path: str) -> set[str]:

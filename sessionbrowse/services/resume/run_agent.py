@@ -1,4 +1,4 @@
-"""Run an agent in our terminal, and restore the terminal's modes afterwards."""
+"""Run an agent in the browser's terminal, and restore the terminal's modes afterwards."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ _KEYBOARD_SIGNALS = (signal.SIGINT, *([signal.SIGQUIT] if hasattr(signal, "SIGQU
 
 
 def run_agent(command: ResumeCommand, environ: Mapping[str, str], output: int | None = None) -> int:
-    """Run the command in this terminal, wait for it, and return its status as a shell counts it (128 + signal).
+    """Run the agent in this terminal, wait for its end, and return its status as a shell does (128 + signal).
 
-    `output` is the descriptor that the agent gets as standard output. Call it from the main thread: until the agent
-    ends, this process ignores the keyboard's signals (Ctrl+C); their handlers are restored afterwards.
+    `output` is the file descriptor for the agent's standard output. Call this function in the main thread: until the
+    agent ends, this process ignores the keyboard's signals (such as Ctrl+C). Afterwards the previous handlers are
+    restored.
 
     Raises:
         OSError: the program cannot be started.
@@ -52,7 +53,7 @@ def _keyboard_is_the_agents() -> Iterator[None]:
 
 @contextmanager
 def _terminal_kept() -> Iterator[None]:
-    """Restore the terminal's modes at the end: an agent that was killed leaves the terminal in raw mode."""
+    """Restore the terminal's modes afterwards, because an agent that was killed leaves the terminal in raw mode."""
     try:
         import termios
     except ImportError:  # Windows has no terminal modes to restore.
@@ -68,6 +69,6 @@ def _terminal_kept() -> Iterator[None]:
     try:
         yield
     finally:
-        # TCSADRAIN keeps keys that were typed ahead. An error means that the terminal is gone.
+        # With TCSADRAIN, keys that the user has typed ahead are kept. An error means that the terminal is closed.
         with suppress(termios.error):
             termios.tcsetattr(descriptor, termios.TCSADRAIN, modes)

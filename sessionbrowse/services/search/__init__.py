@@ -1,1 +1,1 @@
-"""Search all sessions."""
+"""Search the entries, names and labels of all sessions, and rank the sessions found."""

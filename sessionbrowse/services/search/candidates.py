@@ -1,6 +1,6 @@
-"""Find entries that may match a query, by the words in the index.
+"""Find entries that may match a query, by searching the full-text tables (FTS5) of the index for words.
 
-Full-text tables return row ids; each row belongs to a file and contains the text of some of its entries.
+A row of a text table belongs to one session file, and contains the text of some entries of this file.
 """
 
 from __future__ import annotations
@@ -19,23 +19,26 @@ from sessionbrowse.store.index.text_rows import check_words, read_row_entries, r
 
 
 class WordIndex:
-    """Looks up words in an open index; the map from rows to files is cached."""
+    """Looks up words in the text tables of an open index; the map from rows to session files is cached."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
         self.damage: sqlite3.DatabaseError | None = None
-        """Damage that was found; the index should be begun anew."""
+        """The error by which damage of the index was found, None without damage; a damaged index should be rebuilt."""
         self._rows: dict[tuple[sqlite3.Connection, str], RowMap] = {}
         self._vocabularies: dict[tuple[sqlite3.Connection, str], tuple[object, Vocabulary]] = {}
 
     def candidates(self, query: SearchQuery, tools: bool) -> Candidates | None:
-        """Return the entries that contain every word of the query; None if the index cannot find them."""
+        """Return the entries that may contain every word of the query.
+
+        Return None if the query has no words, or the index cannot be read.
+        """
         tokens = query.tokens()
         if not tokens:
             return None
         terms = ['"' + word + '"' + ("*" if is_open else "") for word, is_open in tokens]
-        # If tool calls are searched too, each word is looked up alone: one word may be in the text of an entry, and
-        # another in the arguments of its tool call, which are in another row.
+        # With tool calls, each word is looked up separately: an entry may contain one word in its text and another word
+        # in the arguments of a tool call, which the index stores in a row of another table.
         asked = terms if tools else [" AND ".join(terms)]
         found: list[list[_RowsWithTerm]] = []
         try:
@@ -44,7 +47,7 @@ class WordIndex:
                 for _, connection in self._index.databases():
                     for table in TEXT_TABLES if tools else TEXT_TABLES[:1]:
                         ask = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid"
-                        # Also where no row is found: damaged words would hide them.
+                        # `rows_of` checks the table's words even if no row is found, since damage would hide rows.
                         rows_of = self.rows_of(connection, table)
                         rows = [row[0] for row in connection.execute(ask, (term,))]
                         if rows:
@@ -54,12 +57,12 @@ class WordIndex:
         return Candidates(found)
 
     def databases(self) -> list[tuple[int, sqlite3.Connection]]:
-        """Return the databases that hold texts, with their numbers."""
+        """Return the databases of the index that contain texts: pairs of number and connection."""
         return self._index.databases()
 
     def vocabulary(self, connection: sqlite3.Connection, table: str) -> Vocabulary:
-        """Return the words of a text table; they are read once."""
-        # A growing table gets new words, so they are valid for one version of it only.
+        """Return all words in a text table, from a cache until the table changes."""
+        # The words are valid for one version of the database only, because a growing table gets new words.
         version = connection.execute("PRAGMA data_version").fetchone()[0], connection.total_changes
         known = self._vocabularies.get((connection, table))
         if known is None or known[0] != version:
@@ -67,7 +70,7 @@ class WordIndex:
         return known[1]
 
     def rows_of(self, connection: sqlite3.Connection, table: str) -> RowMap:
-        """Return the map from the rows of a text table to files and entries; the words are checked with it.
+        """Return the map from the rows of a text table to files and entries; the first call checks the table's words.
 
         Raises:
             sqlite3.DatabaseError: the index is damaged.
@@ -85,13 +88,13 @@ class WordIndex:
 
 
 class Candidates:
-    """The entries that contain every term of a query; `found` has the rows for each term."""
+    """The entries that contain every term of a query; `found` has for each term the rows that contain the term."""
 
     def __init__(self, found: list[list[_RowsWithTerm]]) -> None:
         self._found = found
         by_term = [set(chain.from_iterable(held.files_of(rows) for held, rows in each)) for each in found]
         self.files = by_term[0].intersection(*by_term[1:])
-        """The ids of all files that may contain an entry with every term."""
+        """The index's ids of all session files that may contain an entry with every term."""
 
     def entries_of(self, file: int) -> list[int]:
         """Return the candidate entries of a file.
@@ -104,7 +107,7 @@ class Candidates:
 
 
 class RowMap:
-    """The files and entries of the rows of one text table; the rows of a file are runs of consecutive ids."""
+    """Maps rows of one text table to session files and entries; the rows of a file are runs of consecutive row ids."""
 
     def __init__(self, connection: sqlite3.Connection, table: str) -> None:
         self._connection = connection
@@ -113,7 +116,7 @@ class RowMap:
         self._last_read: tuple[int, list[Sequence[int]]] = (-1, [])
 
     def files_of(self, rows: Sequence[int]) -> Iterator[int]:
-        """Yield the ids of the files to which some sorted rows belong."""
+        """Yield the ids of the session files to which the given rows (sorted) belong."""
         at = 0
         while at < len(rows):
             run = bisect_right(self._bases, rows[at])
@@ -122,12 +125,12 @@ class RowMap:
             at = bisect_left(rows, self._bases[run], at) if run < len(self._bases) else len(rows)
 
     def file_of(self, row: int) -> int | None:
-        """Return the id of the file to which a row belongs."""
+        """Return the id of the session file to which a row belongs; None if the row belongs to no file."""
         run = bisect_right(self._bases, row) - 1
         return self._files[run] if run >= 0 and row < self._bases[run] + self._counts[run] else None
 
     def entries_of(self, file: int, rows: Sequence[int]) -> Iterator[int]:
-        """Yield the entries of a file that some sorted rows contain.
+        """Yield the indexes of the entries of one file whose text is in the given rows (sorted).
 
         Raises:
             ValueError, sqlite3.Error: the index is damaged.
@@ -137,13 +140,13 @@ class RowMap:
             low, high = bisect_left(rows, base), bisect_left(rows, base + count)
             if low < high:
                 if self._last_read[0] != base:
-                    # The rows of one file are asked for one after another.
+                    # One run is cached, because callers query the rows of the same file one after another.
                     self._last_read = base, read_row_entries(self._connection, self._table, (base, file, count))
                 for row in rows[low:high]:
                     yield from self._last_read[1][row - base]
 
     def runs_of(self, file: int) -> list[tuple[int, int]]:
-        """Return the first row and the number of rows of each run of a file."""
+        """Return (first row, number of rows) for each run of consecutive rows that belongs to a session file."""
         return [(self._bases[run], self._counts[run]) for run in self._runs_of(file)]
 
     def _runs_of(self, file: int) -> Sequence[int]:
@@ -156,7 +159,7 @@ class RowMap:
 
     @cached_property
     def _earlier_runs(self) -> dict[int, list[int]]:
-        """For the few files whose texts were indexed in several steps: their blocks of rows before the last one."""
+        """The runs of rows before the last run, for the few files that were indexed in several steps as they grew."""
         found: dict[int, list[int]] = {}
         last = self._last_runs
         for run in [run for run, file in enumerate(self._files) if last[file] != run]:

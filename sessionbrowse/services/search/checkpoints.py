@@ -1,4 +1,4 @@
-"""Checkpoints: the labels of all sessions, with the details of the labelled entries that a list shows."""
+"""Read the checkpoints (labels) of sessions, with those details of the labelled entries that a list shows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sessionbrowse.services.search.session_trees import LabelledEntry, SessionTr
 
 
 class CheckpointCache:
-    """Reads the checkpoints of sessions, and caches them until the session changes."""
+    """Reads the checkpoints of sessions, and caches the checkpoints of each session until the session changes."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[object, list[Checkpoint]]] = {}

@@ -12,16 +12,16 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.read.content import BLOCK_BYTES, closing, file_blocks, open_content
 
 _GAP_BYTES = 4 * 1024
-"""Largest gap between two lines that are read at once."""
+"""Maximum number of bytes between two lines that are read together in one block."""
 
 
 def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tuple[int, bytes]]:
-    """Yield the index and the line of entries; `places` are their indexes, offsets and sizes in bytes.
+    """Yield (entry index, line) for some entries of a file; `places` are their (index, offset, size in bytes).
 
-    Very long lines are shortened in the same way as for the index.
+    Very long lines are shortened as in the index. Nothing more is yielded if the file cannot be read.
 
     Raises:
-        IndexError: the file was shortened meanwhile.
+        IndexError: the file has become shorter since the offsets were determined.
     """
     try:
         descriptor = open_content(path)
@@ -43,7 +43,7 @@ def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tupl
 
 
 def _end_of_block(places: Sequence[tuple[int, int, int]], number: int) -> int:
-    """Return where to end reading from one place on, so that neighbours in the file are read at once."""
+    """Return the end offset for a read that begins at the entry `places[number]` and covers adjacent entries too."""
     _, begin, size = places[number]
     end = begin + size
     while (number := number + 1) < len(places):
@@ -55,8 +55,8 @@ def _end_of_block(places: Sequence[tuple[int, int, int]], number: int) -> int:
 
 
 def streamed_lines(summary: Summary) -> Iterator[tuple[int, bytes]]:
-    """Yield the index and the line of every entry of a session file."""
-    # As a rule all files are in the index, and a search starts faster without these modules.
+    """Yield (entry index, line) for every entry of a session file, read from beginning to end."""
+    # Imported here for a faster start: usually all files are in the index, so that none is read like this.
     from sessionbrowse.model.session.records import Reader
     from sessionbrowse.model.session.rules import RULES
 

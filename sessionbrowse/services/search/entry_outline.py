@@ -1,4 +1,4 @@
-"""Read the ids and states of a session's entries from the index alone, which takes less time than its tree."""
+"""Read the ids and states of a session's entries from the index alone, which is faster than building the tree."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from sessionbrowse.store.index.rows import ORDINARY, FileRow
 from sessionbrowse.store.read.content import SHORT_HEAD_BYTES, read_at
 
 _LEAST_VERSION = 2
-"""The first version of the format whose entries have ids of their own in the file."""
+"""The first version of the session format in which the file stores entry ids."""
 
 
 class EntryOutline(Struct, frozen=True):
-    """The ids of entries, and the entries on the active branch; none of them is compacted."""
+    """The ids of a session's entries, and the indexes of the entries on the active branch; no entry is compacted."""
 
     ids: list[str | None]
     active: frozenset[int]
 
     def state(self, index: int) -> str:
-        """Return the state of an entry: `active` or `abandoned`."""
+        """Return the state of an entry: `active` if it is on the active branch, else `abandoned`."""
         return "active" if index in self.active else "abandoned"
 
     def entry_id(self, index: int) -> str | None:
@@ -35,7 +35,7 @@ class EntryOutline(Struct, frozen=True):
 
 
 def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
-    """Return the ids and states of a session's entries; None if only the session's tree can tell them."""
+    """Return the ids and states of a session's entries; None if the index alone is not enough (as with compactions)."""
     if row.kind != ORDINARY:
         return None
     try:
@@ -47,7 +47,7 @@ def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
         return None
     if links is None or not links.ids or not links.ids[-1] or not links.types.isdisjoint(BOUNDARIES):
         return None
-    # Behind the last entry, there may be another that is not in the index.
+    # If the last indexed entry does not end the file, the file may contain another entry that is not in the index.
     if places.offsets[-1] + places.sizes[-1] + 1 != row.size or not _has_own_ids(row.path, places.offsets[0]):
         return None
     active: set[int] = set()
@@ -59,7 +59,7 @@ def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
 
 
 def _has_own_ids(path: str, size: int) -> bool:
-    """Tell by the header, in the first `size` bytes, whether entries keep the ids that are in the file."""
+    """Return True if the session's format version, from the header in the first `size` bytes, has ids in entries."""
     if size > SHORT_HEAD_BYTES:
         return False
     try:

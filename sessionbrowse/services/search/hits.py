@@ -1,4 +1,4 @@
-"""The results of a search: hits and checkpoints, and the JSON form of a hit."""
+"""Data classes for search results (hits) and checkpoints, and the JSON document of a hit."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from sessionbrowse.model.search.patterns import MatchSpan
 from sessionbrowse.model.search.query import snippet
 
 MATCHES = ("exact", "forms", "session", "some", "typo")
-"""Ways of matching, the best first: all terms as typed in one entry, in other forms, in several entries of a session,
-not all terms, and a misspelt word."""
+"""The match classes of search results, best first.
+
+exact: one entry contains all terms as typed. forms: one entry contains all terms, some in another word form. session:
+the terms are in several entries of a session. some: not all terms were found. typo: a misspelt word was corrected.
+"""
 NAME_SCORE, LABEL_SCORE, TEXT_SCORE, NEAR_SCORE = 3.0, 2.0, 1.0, 0.0
 _SCORE_SPAN_MS = 1e13
 """Divisor of a time in milliseconds since 1970, so that recency adds less than one to a score."""
@@ -19,8 +22,9 @@ _SCORE_SPAN_MS = 1e13
 class Hit(Struct, frozen=True):
     """A search result: an entry, or a session found by its name (`entry_index` is None).
 
-    `state` is active, abandoned or compacted. `marks` are the spans of the matches in `snippet`. `time_ms` is the time
-    of the entry, None if it has none. `match` is one of MATCHES; `copies` counts other files with the same entry.
+    `state` is active, abandoned or compacted. `marks` are the positions (begin, end) of the matches in `snippet`.
+    `time_ms` is the entry's time in milliseconds, None if unknown. `match` is one of MATCHES. `copies` counts other
+    session files with the same entry.
     """
 
     path: str
@@ -41,7 +45,10 @@ class Hit(Struct, frozen=True):
 
 
 class Checkpoint(Struct, frozen=True):
-    """A label and its entry; `time_ms` is when the label was set, `preview` is the entry's text in the tree."""
+    """A label with its session and entry.
+
+    `time_ms` is the time in milliseconds at which the label was set. `preview` is the text of the entry's tree row.
+    """
 
     path: str
     id: str | None
@@ -57,7 +64,7 @@ class Checkpoint(Struct, frozen=True):
 
 
 def session_hit(summary: Summary, title: str, spans: list[MatchSpan], score: float, match: str = "exact") -> Hit:
-    """Return the hit for a session that was found by its title."""
+    """Return the search result for a session that was found by its title (name or first message)."""
     return entry_hit(summary, None, None, "name", "active", title, spans, score, summary.modified, match)
 
 
@@ -73,7 +80,7 @@ def entry_hit(
     time_ms: float | None,
     match: str = "exact",
 ) -> Hit:
-    """Return the hit for an entry, with a snippet of its text around the first match."""
+    """Return the search result for an entry, with a snippet of the entry's text around the first match."""
     line, marks = snippet(text, spans)
     return Hit(
         path=summary.path,
@@ -94,11 +101,11 @@ def entry_hit(
 
 
 def hit_document(hit: Hit) -> dict[str, object]:
-    """Return a hit as a JSON document."""
+    """Return a search result as a JSON document with the keys `HIT_FIELDS`."""
     document = {key: getattr(hit, key) for key in _SHOWN}
     return document | {"marks": [list(mark) for mark in hit.marks]}
 
 
 _SHOWN = ("path", "id", "agent", "cwd", "entry_id", "role", "state", "snippet", "score", "match", "copies")
 HIT_FIELDS = (*_SHOWN, "marks")
-"""Keys of a hit as a JSON document."""
+"""The keys of a search result's JSON document."""

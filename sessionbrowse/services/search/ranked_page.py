@@ -1,4 +1,4 @@
-"""Pages of ranked sessions: the shown entries of each, with snippets, and copies of an entry counted once."""
+"""Build a page of search results from ranked sessions: the best entries of each, with snippets, without copies."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from sessionbrowse.services.search.word_rows import TermRow, Weights
 from sessionbrowse.store.index.rows import FileRow
 
 PER_SESSION = 3
-"""Number of entries of a session that are shown."""
+"""Maximum number of entries shown for one session in the results, by default."""
 _FULL_SESSIONS, _LEAST_OF_BEST = 5, 0.5
 _ABANDONED_FACTOR = 0.9
 LOOKED_AT = 3
-"""Sessions that are read for a page, and among which copies are looked for, as a multiple of those on the page."""
+"""Factor from the number of sessions on a page to the number of sessions read for it and searched for copies."""
 
 EXACT, FORMS, SESSION, SOME, TYPO = range(len(MATCHES))
 
 
 class Found(Struct):
-    """An entry with terms of the query."""
+    """An entry that contains terms of the query, with its score, state and number of copies in other files."""
 
     index: int
     facts: EntryFacts
@@ -40,7 +40,10 @@ class Found(Struct):
 
 
 class RankedSession(Struct):
-    """A session of the results: its best entries, how it matches, and the query's words that it lacks."""
+    """A session in the search results: its best hits, its match class, its score, and the query's words it lacks.
+
+    `more` counts further hits that are not in `hits`.
+    """
 
     summary: Summary
     hits: list[Hit]
@@ -51,10 +54,11 @@ class RankedSession(Struct):
 
 
 class Ranking(Struct):
-    """The sessions found, best first.
+    """The sessions that a ranked search found, best first.
 
-    `instead` maps misspelt words to the words that were searched; `unread` counts the sessions that have words of the
-    query and were not read, because there were too many. `is_cut` tells that more sessions match than were asked for.
+    `instead` maps misspelt words of the query to the words searched instead. `unread` counts sessions that contain
+    words of the query, but were not read because there were too many. `is_cut` is True if more sessions match than
+    requested.
     """
 
     sessions: list[RankedSession]
@@ -70,9 +74,9 @@ class MatchingSession(Struct):
     named: Weights
     found: list[Found]
     expected: tuple[Weights, ...] = ()
-    """The different weights in the name and in the rows, which count until the entries are read."""
+    """The weights of terms in the session's name and in its index rows, used until its entries have been read."""
     elsewhere: Weights = ()
-    """The weights of terms in all rows of the session, of which only the best are read."""
+    """The weights of terms in all index rows of the session; only the entries of the best rows are read."""
     guess: float = 0.0
     likely: int = SOME
     match: int = SOME
@@ -89,14 +93,14 @@ class MatchingSession(Struct):
 
 
 def corrected(text: str, instead: Mapping[str, tuple[str, ...]]) -> str:
-    """Return a query with its misspelt words replaced by the words that were searched, to mark them in entries."""
+    """Return a query's text with misspelt words replaced by the words searched instead, for highlighting in entries."""
     words = [" ".join(instead.get(word.lower(), (word,))) for word in text.split()]
     return " ".join(words) if instead else text
 
 
 @lru_cache(maxsize=4096)
 def combined(groups: tuple[Weights, ...]) -> Weights:
-    """Return the best weight of each term."""
+    """Return the highest weight of each term in several tuples of weights."""
     return tuple([max(column) for column in zip(*groups, strict=True)])
 
 
@@ -108,9 +112,10 @@ def grouped(
     *,
     best: bool = False,
 ) -> Ranking:
-    """Return hits that come in another order as sessions, in the order of each one's first hit.
+    """Group hits by session, at most `per_session` for each; sessions are in the order of their first hit.
 
-    With `best` all hits are taken, and they and their sessions come in the order of MATCHES.
+    With `best`, all hits are read before the first `sessions` sessions are chosen, and hits and sessions are sorted by
+    match class (`MATCHES`). `summary_of` returns the summary of a path.
     """
     by_path: dict[str, list[Hit]] = {}
     is_cut = False
@@ -140,9 +145,10 @@ def _match_order(hit: Hit) -> int:
 def newest_first(
     hits: Iterable[Hit], summary_of: Callable[[str], Summary | None], per_session: int
 ) -> Iterator[RankedSession]:
-    """Yield the sessions of hits, newest first, each again for every hit that it gets, up to `per_session`.
+    """Group hits by session as they arrive: yield sessions, newest first, and yield a session again for each new hit.
 
-    The hits come as `Searcher.find` yields them: names and labels, then texts, newest session first.
+    The hits are in the order of `Searcher.find`: hits in names and labels, then in texts, newest session first. A
+    session gets at most `per_session` hits.
     """
     named: dict[str, RankedSession] = {}
     current: RankedSession | None = None
@@ -167,7 +173,7 @@ def newest_first(
 
 
 def _newer(named: dict[str, RankedSession], than: RankedSession) -> list[RankedSession]:
-    """Remove and return the sessions that are newer than one."""
+    """Remove the sessions newer than the session `than` from `named`, and return them, newest first."""
     newer = sorted([each for each in named.values() if _newest(each) < _newest(than)], key=_newest)
     for each in newer:
         del named[each.summary.path]
@@ -179,19 +185,22 @@ def _newest(session: RankedSession) -> tuple[float, str]:
 
 
 class Page:
-    """Makes a page of sessions out of those that a query found."""
+    """Builds a page of search results from the sessions that match a query."""
 
     def __init__(self, searcher: Searcher, terms: Sequence[Term], rarities: Sequence[float]) -> None:
         self._searcher = searcher
         self._terms = terms
         self._rarities = rarities
-        # A phrase that is required need not stand in the name.
+        # In a session's name, quoted phrases are optional, because an entry may contain them.
         self._optional = [replace(term, is_required=False) for term in terms]
 
     def sessions(
         self, ranked: Sequence[MatchingSession], sessions: int, per_session: int | None, *, copies: bool
     ) -> list[RankedSession]:
-        """Return the first sessions; an entry that several files have stands in one of them, unless with `copies`."""
+        """Return the best sessions with their hits, at most `sessions` of them.
+
+        An entry that several files contain is shown only in the best session with it, unless `copies` is True.
+        """
         page: list[RankedSession] = []
         owners = {} if copies else self._owners(ranked[: LOOKED_AT * sessions])
         for candidate in _by_own_entries(ranked, owners) if owners else ranked:
@@ -223,16 +232,16 @@ class Page:
     def _hits(
         self, candidate: MatchingSession, entries: list[Found], names: list[Hit], room: int, *, all_fitting: bool
     ) -> list[Hit]:
-        """Return up to `room` hits of a session; entries far worse than its best only if `all_fitting`."""
+        """Return up to `room` hits of a session; with `all_fitting`, also entries far worse than the best entry."""
         self._place(candidate)
         entries.sort(key=_order)
         if not all_fitting:
             entries = [each for each in entries if each.score >= _LEAST_OF_BEST * entries[0].score]
-        # A name that only nearly fits comes after the entries that fit.
+        # Sorting by match class puts a name that matches only partly after entries that match better.
         return sorted(names + [self._hit(candidate, each) for each in entries[:room]], key=_match_order)[:room]
 
     def _owners(self, ranked: Sequence[MatchingSession]) -> dict[object, MatchingSession]:
-        """Return the session that shows an entry which several have: the first of them."""
+        """Map each entry that several sessions contain to the session that shows the entry: the best-ranked one."""
         having: dict[object, dict[str, tuple[MatchingSession, Found]]] = {}
         for candidate in ranked:
             for each in candidate.found:
@@ -246,7 +255,7 @@ class Page:
         return owners
 
     def _place(self, candidate: MatchingSession) -> None:
-        """Set the states and ids of the found entries of a session."""
+        """Fill in the states and ids of the entries found in a session."""
         if candidate.is_placed or not candidate.found:
             return
         candidate.is_placed = True
@@ -268,7 +277,7 @@ class Page:
         best = max([each for each in judged if each[0] is not None], key=self._worth_of, default=None)
         match = EXACT if min(candidate.named) == 1.0 else FORMS if min(candidate.named) else candidate.match
         kind = MATCHES[TYPO if candidate.match == TYPO else match]
-        # A session found by its id is shown by its name or directory.
+        # A session that was found by its id has no matching text, so the hit shows its name or directory.
         _, role, title = best or (None, "id", summary.name or summary.cwd)
         hit = session_hit(summary, title, [], 0.0)
         if best is not None and best[0] is not None:
@@ -303,25 +312,25 @@ class Page:
 
 
 def class_of(found: Found) -> int:
-    """Return the class of an entry by itself."""
+    """Return the match class (`EXACT`, `FORMS`, `SESSION`) of a single entry."""
     return likely(found.evidence.weights)
 
 
 def likely(weights: Sequence[float]) -> int:
-    """Return the class of a text, or the best class of its entries, by the weights of the terms in it."""
+    """Return the match class of a text from the weights of the query's terms in it (for a row: the best possible)."""
     least = min(weights)
     return EXACT if least == EXACT_FORM else FORMS if least > 0 else SESSION
 
 
 def worth(rarities: Sequence[float], weights: Sequence[float]) -> float:
-    """Return the sum of the rarities of the terms found, each by the weight of its form."""
+    """Return the sum of the terms' rarities, each multiplied by the weight with which the term was found."""
     return sum([rarity * weight for rarity, weight in zip(rarities, weights, strict=True)])
 
 
 def _by_own_entries(
     ranked: Sequence[MatchingSession], owners: Mapping[object, MatchingSession]
 ) -> list[MatchingSession]:
-    """Return the sessions in the order of the entries that each shows."""
+    """Sort sessions again, judging each only by the entries that it shows itself and not by copies shown elsewhere."""
     for candidate in ranked:
         own = _own_entries(candidate, owners)
         if len(own) < len(candidate.found) and candidate.match in (EXACT, FORMS):
@@ -339,7 +348,7 @@ def _order(found: Found) -> tuple[int, float, int]:
 
 
 def _identity(candidate: MatchingSession, found: Found) -> object:
-    """Return a value that the copies of an entry in other files share; one without a time is taken for no copy."""
+    """Return a key that is equal for copies of an entry in several files; an entry without time counts as no copy."""
     facts = found.facts
     if facts.time_ms is None:
         return candidate.summary.path, found.index

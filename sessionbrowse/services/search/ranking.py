@@ -1,7 +1,7 @@
-"""Rank sessions by relevance: words that stand in several entries of a session count together.
+"""Rank sessions by their relevance for a query; words in different entries of a session count together.
 
-The rows of the index say which sessions have which words. The best of them are read, at most READ_ENTRIES entries, and
-ordered by their text. Files that are not indexed are read whole, and ranked in the same way.
+The index returns which sessions contain which words. The most promising sessions are read, usually at most READ_ENTRIES
+entries in total, and ranked by the text of these entries. Files that are not indexed are read completely.
 """
 
 from __future__ import annotations
@@ -50,27 +50,27 @@ from sessionbrowse.store.index.rows import FileRow
 from sessionbrowse.store.index.schema import is_damage
 
 READ_ENTRIES = 200
-"""Number of entries with a term that are read for a page of results."""
+"""Usual maximum number of entries read from session files for a page of results."""
 HALF_LIFE_DAYS = 30.0
 READ_OF_ONE = 12
-"""Number of entries of one session that are read, if no more are asked for."""
+"""Number of entries read from one session, unless the caller requests more hits per session."""
 _MOST_OF_ONE = 8
-"""Entries of a session that are read at most, as a multiple of the usual number."""
+"""Maximum number of entries read from one session, as a multiple of the usual number (`READ_OF_ONE`)."""
 _SESSION_SHARE, _SECOND_SHARE, _NAME_SHARE, _LABEL_SHARE, _PLACE_SHARE = 0.4, 0.15, 0.5, 0.4, 0.25
 _AGE_SHARE = 0.12
 _LEAST_SHARE = 0.2
-"""Sessions that have less than this share of the query's worth are left out."""
+"""Minimum share of the query's terms, weighted by rarity, that a session must contain to be a result."""
 _LEAST_ID = 4
 _DAY_MS = 86_400_000
 
 
 def can_rank(query: SearchQuery) -> bool:
-    """Tell whether a query has words to rank by, and no pattern."""
+    """Return True if sessions can be ranked for a query: it has words or phrases, and no regular expression."""
     return query.pattern is None and bool(query.tokens())
 
 
 class Ranker:
-    """Ranks the sessions of one searcher for one query."""
+    """Ranks the sessions that a `Searcher` covers by their relevance for one query."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Ranker:
         self._searcher = searcher
         self._query = query
         self._tools = tools or bool(query.tools)
-        # Rows do not tell which of their entries fit such filters.
+        # With filters on entries, weights from index rows cannot be used: a row may contain other entries as well.
         self._is_filtered = query.is_about_entries or query.after_ms is not None or query.before_ms is not None
         self._now = time.time() * 1000 if now_ms is None else now_ms
         self._half_life = half_life_days
@@ -102,16 +102,16 @@ class Ranker:
         self._line_keys = [key.encode("utf-8", "surrogatepass") for key in self._keys]
         self._ids = tuple([term.text for term in terms if len(term.text) >= _LEAST_ID])
         self._rows: TermRows | None = None
-        # A phrase that is required need not stand in the name.
+        # In a session's name, quoted phrases are optional, because an entry may contain them.
         self._optional = [replace(term, is_required=False) for term in terms]
         self._nothing: Weights = (0.0,) * len(terms)
 
     def rank(self, sessions: int, per_session: int | None = None, *, copies: bool = False) -> Ranking:
-        """Return the best sessions, each with its best entries: at most `per_session`.
+        """Return the best sessions, each with at most `per_session` of its best entries.
 
-        None shows up to PER_SESSION entries, only one of sessions that come late, and none far worse than the first.
-        With 0, the sessions alone, no tree is read.
-        With `copies`, sessions that only have copies of entries in better ones are kept. A second call reads more.
+        By default a session has up to PER_SESSION entries, later sessions only one, and none far worse than its best
+        entry. If `per_session` is 0, the sessions have no entries, which is faster. With `copies`, sessions are kept
+        that only contain copies of entries in better sessions. A later call for more sessions reuses what was read.
         """
         if self._known is None:
             self._known = self._by_guess()
@@ -127,19 +127,22 @@ class Ranker:
         return Ranking(shown, self._instead, unread, is_cut)
 
     def more_in(self, summary: Summary, entries: int) -> RankedSession | None:
-        """Return a session with up to `entries` entries, after `rank`; None if it does not match any more."""
+        """Return one session of the results with up to `entries` entries; None if it no longer matches.
+
+        Call `rank` first.
+        """
         rows = self._rows
         candidates = self._candidates([summary])
         for candidate in candidates:
             self._read_one(candidate, entries)
-        # A later page is about all sessions again.
+        # The rows of all sessions are restored for later calls of `rank`.
         self._rows = rows
         ranked = [candidate for candidate in candidates if self._judge(candidate)]
         page = Page(self._searcher, self._terms, self._rarities)
         return next(iter(page.sessions(ranked, 1, entries, copies=True)), None)
 
     def _by_guess(self) -> list[MatchingSession]:
-        """Return the sessions with words of the query, in the order in which they are read."""
+        """Return the sessions that contain terms of the query, most promising first, which is the order of reading."""
         query, fitting = self._query, self._searcher.summaries
         if query.agents or query.projects or query.labels or query.names:
             fitting = [each for each in fitting if fits_session(query, each)]
@@ -153,7 +156,8 @@ class Ranker:
             if guess is None:
                 guess = known[candidate.expected] = self._guess(candidate.expected)
             candidate.guess, candidate.likely = guess
-        # The rows tell the best class that a session can have: such sessions are read first, lest one is not seen.
+        # Sessions are sorted by the best match class that their index rows allow, so that none of the best class is
+        # among the sessions that remain unread.
         candidates.sort(key=lambda each: (each.likely, -each.guess, -(each.summary.modified or 0), each.summary.path))
         return candidates
 
@@ -200,7 +204,10 @@ class Ranker:
         return found
 
     def _take_misspelt(self, candidates: Sequence[MatchingSession]) -> bool:
-        """Replace the words that are found nowhere by words that differ by one letter; tell if there were any."""
+        """Correct the words of the query that no session contains: search similar words, one letter different, instead.
+
+        Return True if a word was corrected.
+        """
         found = [any(column) for column in zip(*(each.weights() for each in candidates), strict=True)]
         found = found or [False] * len(self._terms)
         terms = list(self._terms)
@@ -222,7 +229,7 @@ class Ranker:
             if searcher.words is not None:
                 found.update(misspelt(searcher.words, word, self._tools))
         except sqlite3.Error:
-            # The index is damaged: its files are read too.
+            # The index is damaged, so words are taken from all session files instead.
             rows = {}
         for summary in searcher.summaries:
             texts = [summary.name or "", *summary.labels, summary.cwd]
@@ -233,7 +240,7 @@ class Ranker:
         return tuple(sorted(found))
 
     def _named(self, summary: Summary) -> Weights:
-        """Return how well each term fits the name, the labels, the directory and the id of a session."""
+        """Return the weight of each term in the name, labels, directory and id of a session."""
         own = (summary.id or "").lower()
         by_id = own.startswith(self._ids)
         query = self._query
@@ -244,25 +251,25 @@ class Ranker:
         weights = list(evidence.weights) if evidence is not None else [0.0] * len(self._terms)
         if by_id:
             for number, term in enumerate(self._terms):
-                # An id is several words for a query.
+                # A query splits an id at its hyphens into several words, so each part is compared.
                 if own.startswith(term.text) or f"-{term.text}" in own:
                     weights[number] = EXACT_FORM
         return tuple(weights) if any(weights) else self._nothing
 
     def _rarities_in(self, candidates: Sequence[MatchingSession], sessions: int) -> list[float]:
-        # A term that is nowhere says nothing about a session.
+        # A term that no session contains gets the rarity 0, because it cannot distinguish sessions.
         counts = [0] * len(self._terms)
         for candidate in candidates:
             for number, weight in enumerate(candidate.weights()):
                 counts[number] += weight > 0
         for number, is_frequent in enumerate(self._rows.is_frequent if self._rows is not None else ()):
             if is_frequent:
-                # It was not counted in all sessions.
+                # Frequent terms were not searched in all sessions, so their number of sessions is estimated.
                 counts[number] = max(counts[number], sessions // 3)
         return [math.log(1 + (sessions - count + 0.5) / (count + 0.5)) if count else 0.0 for count in counts]
 
     def _guess(self, expected: tuple[Weights, ...]) -> tuple[float, int]:
-        """Return the relevance of a session and its best class, as far as its name and its rows in the index tell."""
+        """Estimate the relevance and the best match class of a session from the weights in its name and index rows."""
         named, *rows = expected
         weights = combined(expected)
         best = max(map(self._worth, rows), default=0.0)
@@ -283,10 +290,13 @@ class Ranker:
     # ---- reading -------------------------------------------------------------------------------------------
 
     def _read(self, candidates: Sequence[MatchingSession], sessions: int, per_session: int | None) -> int:
-        """Read the best candidates, until others cannot be on the page; return the number of those that might be."""
+        """Read the most promising sessions, until no other session can belong on the page, or the limit is reached.
+
+        Return the number of unread sessions that might belong on the page.
+        """
         room = max(READ_ENTRIES, sessions * (per_session or 1))
         read_of_one = max(READ_OF_ONE, per_session or 0)
-        # Classes are strict: behind enough sessions of a better class, no other comes on the page.
+        # Results are sorted by match class first, so with enough sessions of a better class, reading can stop.
         enough, by_class = LOOKED_AT * sessions, [0] * len(MATCHES)
         for number, candidate in enumerate(candidates):
             if self._cancelled() or sum(by_class[: min(candidate.likely, SESSION)]) >= enough:
@@ -319,7 +329,7 @@ class Ranker:
             )
             best = SOME
             for each in ordered:
-                # Rows in which a better match may stand are read on, but not without end.
+                # After `limit` entries, only rows that may contain a better match are read, up to a maximum.
                 if len(found) >= limit and (likely(each.weights) >= best or len(found) >= limit * _MOST_OF_ONE):
                     break
                 chosen = [entry for entry in each.rows.entries_of(row.row, [each.row]) if entry not in found]
@@ -328,7 +338,7 @@ class Ranker:
                     found[judged.index] = judged
                     best = min(best, class_of(judged))
         except (ValueError, IndexError, sqlite3.Error):
-            # The index is damaged, or the file changed meanwhile.
+            # The index is damaged or the file has changed, so the whole file is read.
             return list(self._in_states(candidate, self._judged(streamed_lines(candidate.summary))))
         return list(found.values())
 
@@ -349,7 +359,7 @@ class Ranker:
     # ---- the order of answers ------------------------------------------------------------------------------
 
     def _judge(self, candidate: MatchingSession) -> bool:
-        """Set class and score of a session that was read; tell whether it is an answer at all."""
+        """Set the match class and the score of a session that was read; return False if it is no result."""
         weights = candidate.weights()
         if not any(weights) or (self._query.is_about_entries and not candidate.found):
             return False
@@ -375,7 +385,7 @@ class Ranker:
         return True
 
     def _in_states(self, candidate: MatchingSession, found: Iterable[Found]) -> Iterable[Found]:
-        """Return the entries whose state and labels fit the query."""
+        """Return the found entries whose state and labels fit the filters of the query."""
         query = self._query
         if not (query.labels or query.states):
             return found
@@ -394,6 +404,9 @@ class Ranker:
 
 
 def _with_corrections(ranked: list[MatchingSession]) -> list[MatchingSession]:
-    """Return the answers to a query with a corrected word: those with that word, and those that fit better without."""
+    """Return the results of a query with corrected words.
+
+    These are the sessions with a corrected word, and other sessions only if their score is higher.
+    """
     best = max((each.score for each in ranked if each.match == TYPO), default=0.0)
     return [each for each in ranked if each.match == TYPO or each.score > best]

@@ -1,6 +1,6 @@
-"""Keep the texts of the newest sessions in memory, to search them without the index.
+"""Keep the texts of the newest sessions in memory, to search these sessions without the index.
 
-For a common word the index returns very many entries; the texts in memory give the first hits within 50 ms.
+For a common word, the index returns very many entries; a search in memory finds the first hits within 50 ms.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sessionbrowse.store.index.rows import FileRow
 
 
 class RecentText(Struct, frozen=True):
-    """An entry in memory; `folded` is its text without case and diacritics."""
+    """The text and facts of an entry, kept in memory; `folded` is the text in lower case without diacritics."""
 
     index: int
     facts: EntryFacts
@@ -28,7 +28,7 @@ class RecentText(Struct, frozen=True):
 
 
 class RecentTexts:
-    """The texts of some sessions; each session's texts are valid for one version of its index row."""
+    """The texts of some sessions in memory; a session's texts are only used while its index row is unchanged."""
 
     def __init__(self) -> None:
         self._texts: dict[str, tuple[FileRow, list[RecentText]]] = {}
@@ -49,17 +49,17 @@ class RecentTexts:
                         RecentText(index, facts, literal(facts.text), tree.entry_id(index), tree.state(index))
                     )
         except IndexError:
-            # The file was shortened meanwhile.
+            # The file has become shorter since it was indexed, so its texts are not kept.
             return
         self._texts[path] = (row, entries)
 
     def characters(self, path: str) -> int:
-        """Return the number of characters of a session in memory."""
+        """Return the number of characters in memory for a session, 0 if the session is not in memory."""
         texts = self._texts.get(path)
         return sum([len(entry.folded) for entry in texts[1]]) if texts is not None else 0
 
     def keep_only(self, paths: Collection[str]) -> None:
-        """Remove the texts of all other sessions from memory."""
+        """Remove the texts of all sessions from memory except the sessions with the given paths."""
         for path in [path for path in self._texts if path not in paths]:
             del self._texts[path]
 

@@ -1,7 +1,7 @@
-"""Search the entries of all sessions: newest sessions first, names and labels before text.
+"""Search the names, labels and texts of all sessions; hits in names and labels come first, then newest sessions first.
 
-For an indexed file, the index finds candidate entries by the words of the query, and only their lines are read. A file
-that is not indexed, or has changed since, is read whole. Both ways find the same entries.
+In an indexed file, the index finds candidate entries by the words of the query, and only the lines of these entries are
+read. A file that is not indexed, or has changed since, is read completely. Both ways find the same entries.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.rows import FileRow
 
 PATTERN_TEXTS, PATTERN_CHARACTERS = 100, 200_000
-"""Size of a batch of texts for the pattern process; each batch costs a round trip of 0.1 ms."""
+"""Maximum texts and characters in a batch sent to the process that matches regular expressions (0.1 ms per batch)."""
 
 Cancelled = Callable[[], bool]
 T = TypeVar("T")
 WordMatches = Iterable[tuple[T, str, list[MatchSpan]]]
-"""Items that contain the words and phrases of a query: each item, its text, and the words' spans in the text."""
+"""Matches of the words and phrases of a query: (item, its text, positions of the words in the text)."""
 
 
 class Searcher:
-    """Answers queries about a fixed set of sessions; without an index it reads every file.
+    """Searches a fixed set of sessions (a `Snapshot`); without an index, every search reads all files.
 
-    Caches are kept between queries, and copied from `before`, the searcher of an earlier set. `find_first` searches
-    texts for the pattern of a query.
+    Caches are kept between searches, and are taken over from `before`, the searcher of an earlier snapshot.
+    `find_first` matches the regular expression of a query.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Searcher:
         return is_outdated(self.index, self._generation)
 
     def summary(self, path: str) -> Summary | None:
-        """Return the summary of a session file."""
+        """Return the summary of the session with a given path, None if the searcher does not cover it."""
         if self._by_path is None:
             self._by_path = {summary.path: summary for summary in self.summaries}
         return self._by_path.get(path)
@@ -97,10 +97,10 @@ class Searcher:
         wait_for_labels: bool = True,
         looked_at: Callable[[int], object] = lambda count: None,
     ) -> Iterator[Hit]:
-        """Yield hits, best first, until `cancelled` returns True.
+        """Yield hits in names and labels, then in texts of the newest sessions first, until `cancelled` returns True.
 
-        `tools` searches tool calls and results too; so does a `tool:` filter. If `wait_for_labels` is False, only
-        cached labels are searched. `looked_at` is called with the number of sessions searched so far.
+        With `tools` or a `tool:` filter, tool calls and results are searched too. If `wait_for_labels` is False, only
+        labels in the cache are searched. `looked_at` is called with the number of sessions searched so far.
         """
         if query.is_empty:
             return
@@ -132,15 +132,15 @@ class Searcher:
                 if candidates is None or row.row in candidates.files:
                     yield from self._by_index(query, summary, row, candidates, tools, cancelled)
         if by_title:
-            # Titles that match only with a misspelt word come last.
+            # Sessions whose title matches only with typing mistakes are yielded last.
             for summary in self.titles.near(query, cancelled):
                 if fits_session(query, summary) and is_in_time(query, summary.modified):
                     yield session_hit(summary, self.titles.title(summary), [], NEAR_SCORE, "typo")
 
     def paths_of(self, query: SearchQuery) -> list[str]:
-        """Return the paths of the sessions with a hit, then of those whose directory or id matches.
+        """Return the paths of the sessions with a hit, then of sessions whose directory or id matches the query.
 
-        Names with a typing mistake are no match.
+        Matches with typing mistakes do not count.
         """
         found = [hit.path for hit in self.find(query) if hit.match != "typo"]
         if query.has_text and not query.is_about_entries:
@@ -157,7 +157,7 @@ class Searcher:
     def _matching(
         self, query: SearchQuery, matches: WordMatches[T], cancelled: Cancelled
     ) -> Iterator[tuple[T, list[MatchSpan]]]:
-        """Yield the items whose text also matches the query's pattern, with the spans of words and pattern."""
+        """Yield those items whose text also matches the query's regular expression, with the positions of matches."""
         if query.pattern is None:
             yield from ((value, spans) for value, _, spans in matches)
             return
@@ -180,7 +180,7 @@ class Searcher:
     def _labels(self, query: SearchQuery, summary: Summary, cancelled: Cancelled) -> Iterator[Hit]:
         texts = [text for text in summary.labels if has_words(query, text)]
         if not any(True for _ in self._matching(query, [(text, text, []) for text in texts], cancelled)):
-            # The entry of a label can only be read from the session file.
+            # No label of this session matches, so its file need not be read for the labelled entries.
             return
         labels = [
             (label, label.text, spans)
@@ -220,7 +220,7 @@ class Searcher:
         return self._recent.characters(summary.path)
 
     def forget_recent(self, kept: Collection[str]) -> None:
-        """Remove the texts of all other sessions from memory."""
+        """Remove the texts of all sessions from memory except the sessions with the paths `kept`."""
         self._recent.keep_only(kept)
 
     def _in_recent(self, query: SearchQuery, summary: Summary, cancelled: Cancelled) -> Iterator[Hit]:
@@ -258,7 +258,7 @@ class Searcher:
                 given.add(hit.entry_index)
                 yield hit
         except (ValueError, IndexError, sqlite3.Error):
-            # The index is damaged, or the file changed meanwhile.
+            # The index is damaged or the file has changed, so the whole file is read.
             for hit in self._streamed(query, summary, tools, cancelled):
                 if hit.entry_index not in given:
                     yield hit
@@ -294,7 +294,7 @@ class Searcher:
         entry_id: str | None,
         state: str,
     ) -> Hit | None:
-        """Return the hit for a match, None if its label or state does not match the query."""
+        """Return the hit for a matching entry, None if the entry's labels or state do not fit the query's filters."""
         if query.labels:
             marks = [literal(label.text) for label in self.trees.labels(summary) if label.index == index]
             if not any(wanted in mark for mark in marks for wanted in query.labels):
@@ -318,7 +318,7 @@ class Searcher:
 def _lines_with_words(
     query: SearchQuery, lines: Iterable[tuple[int, bytes]], tools: bool, cancelled: Cancelled
 ) -> WordMatches[tuple[int, EntryFacts]]:
-    """Yield the entries among some lines that match the filters and contain the words of a query."""
+    """Yield the entries in some lines that fit the filters and contain all words and phrases of a query."""
     for index, raw in lines:
         if cancelled():
             return
@@ -335,7 +335,7 @@ def _match(query: SearchQuery, text: str) -> str:
 
 
 def _batches(matches: WordMatches[T]) -> Iterator[list[tuple[T, str, list[MatchSpan]]]]:
-    """Yield matches in batches of limited size."""
+    """Yield matches in batches of at most `PATTERN_TEXTS` texts or about `PATTERN_CHARACTERS` characters."""
     batch: list[tuple[T, str, list[MatchSpan]]] = []
     characters = 0
     for each in matches:
@@ -357,7 +357,7 @@ def is_outdated(index: Index | None, generation: int) -> bool:
 
 
 def fits_session(query: SearchQuery, summary: Summary) -> bool:
-    """Tell whether a session fits the filters that apply to sessions."""
+    """Return True if a session fits the query's filters for sessions: agent, project, label, name."""
     if query.agents and summary.agent not in query.agents:
         return False
     if query.projects and not any(wanted in literal(summary.cwd) for wanted in query.projects):

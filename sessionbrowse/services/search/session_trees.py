@@ -1,4 +1,4 @@
-"""Read and cache the trees and labels of sessions that have hits."""
+"""Read and cache the trees and labels of sessions in which a search has found hits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ KEPT_TREES = 4
 
 
 class LabelledEntry(Struct, frozen=True):
-    """A labelled entry: its index and id, the label, when the label was set, and when the entry was written."""
+    """A labelled entry: its index and id, its label, and two times in milliseconds.
+
+    `time_ms` is the time at which the label was set, `entry_ms` the time at which the entry was written.
+    """
 
     index: int
     entry_id: str | None
@@ -47,7 +50,7 @@ class SessionTree:
         return self._states.of(index)
 
     def entry_id(self, index: int) -> str | None:
-        """Return the id of an entry, None if it has none."""
+        """Return the id of an entry, None if it has none or was written after the session was read."""
         ids = self.session.ids
         return ids[index] if index < len(ids) else None
 
@@ -76,9 +79,9 @@ class SessionTree:
 
 
 class SessionTreeCache:
-    """Reads trees from the index, or from session files that are not in it.
+    """Reads session trees from the index, or from the session file if the index does not contain it, and caches them.
 
-    Labels stay cached until their session changes; those in `before`, the cache of an earlier search, are reused.
+    Labels stay cached until their session changes. The labels cached in `before`, an earlier cache, are reused.
     """
 
     def __init__(self, index: Index | None, before: SessionTreeCache | None = None) -> None:
@@ -87,16 +90,16 @@ class SessionTreeCache:
         self._labels: dict[str, tuple[object, list[LabelledEntry]]] = before._labels if before else {}
 
     def tree(self, summary: Summary) -> SessionTree | None:
-        """Return the tree of a session, None if it cannot be read."""
+        """Return the tree of a session, None if the session cannot be read."""
         tree = self._trees.get(summary.path)
         if tree is None:
-            # Most searches need no tree, and the program starts faster if it does not import this module.
+            # Imported here for a faster start, because most searches need no tree.
             from sessionbrowse.store.index.indexed_session import session_from_index
 
             try:
                 session = session_from_index(self._index, summary.path, summary.agent) if self._index else None
                 if session is None:
-                    # The index has most sessions, so most searches need not import this.
+                    # Imported here for a faster start, because the index contains most sessions.
                     from sessionbrowse.store.read.session_file import open_session
 
                     session = open_session(summary.path, summary.agent)
@@ -109,7 +112,7 @@ class SessionTreeCache:
         return tree
 
     def outline(self, summary: Summary, row: FileRow | None) -> EntryOutline | SessionTree | None:
-        """Return the ids and states of entries: from a session's row in the index if that tells them, else its tree."""
+        """Return the ids and states of a session's entries, from the index row if it is enough, else from the tree."""
         if summary.path in self._trees or row is None or self._index is None:
             return self.tree(summary)
         return outline_of(self._index, row) or self.tree(summary)

@@ -1,4 +1,4 @@
-"""The words in a table of texts, and the rows that contain them."""
+"""Search the list of all words in a full-text table of the index, and find the rows that contain words."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from sessionbrowse.store.index.rows import damaged
 from sessionbrowse.store.index.text_rows import read_words
 
 MAX_FORMS = 200
-"""Maximum number of words that one word of a query stands for."""
+"""Maximum number of other words (forms) that are searched for one word of a query."""
 
 
 class Vocabulary:
-    """The words of one text table of one database."""
+    """All words in one full-text table of one database of the index."""
 
     def __init__(self, connection: sqlite3.Connection, table: str) -> None:
         self._connection = connection
         self._table = table
 
     def forms(self, wanted: str) -> dict[str, float]:
-        """Return the words that fit `wanted`, without the word itself, with their weights."""
+        """Return other words in the table that match `wanted` (same stem, same beginning, …), with their weights."""
         if len(wanted) < 2:
             return {}
         key = key_of(wanted)
         if len(key) >= LEAST_INSIDE:
-            # The key is a part of `wanted`: a search for the key finds all words that contain `wanted`, too.
+            # The key is contained in `wanted`, so words that contain the key include all words that contain `wanted`.
             found = set(self._with(key))
         else:
             pieces = [wanted] if len(wanted) >= LEAST_INSIDE else [f"_{wanted}_", f"_{wanted}\n"]
@@ -38,26 +38,26 @@ class Vocabulary:
         return {word: weights[word] for word in best}
 
     def misspelt(self, wanted: str) -> list[str]:
-        """Return the words that differ from `wanted` by one letter."""
+        """Return the words in the table that differ from `wanted` by one letter."""
         if len(wanted) < LEAST_MISSPELT:
             return []
-        # One mistake leaves the first or the second half of the word as it is.
+        # One typing mistake leaves the first or the second half of a word unchanged, so both halves are searched.
         half = len(wanted) // 2
         near = {*self._with("\n" + wanted[: half - 1]), *self._with(wanted[half + 1 :] + "\n")}
         return sorted(word for word in near if is_misspelt(wanted, word))
 
     def rows(self, expression: str, most: int = -1) -> list[int]:
-        """Return the ids of at most `most` rows that match an expression of FTS5, in order."""
+        """Return the ids of the first `most` rows that match an FTS5 expression, sorted (-1: all rows)."""
         ask = f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ? ORDER BY rowid LIMIT ?"
         return [row[0] for row in self._connection.execute(ask, (expression, most))]
 
     def rows_between(self, expression: str, first: int, count: int) -> list[int]:
-        """Return the ids of those of `count` rows from `first` on that match an expression of FTS5, in order."""
+        """Return the sorted ids of the matching rows for an FTS5 expression, among `count` row ids from `first` on."""
         ask = f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid"
         return [row[0] for row in self._connection.execute(ask, (expression, first, first + count - 1))]
 
     def _with(self, piece: str) -> Iterator[str]:
-        """Yield the words around each place of a piece of the list of words, where they end with a newline."""
+        """Yield the words that contain `piece`; a newline in `piece` stands for the beginning or end of a word."""
         text, wanted = self._all, piece.encode("utf-8", "surrogatepass")
         at = text.find(wanted)
         while at >= 0:
@@ -71,4 +71,4 @@ class Vocabulary:
         try:
             return read_words(self._connection, self._table)
         except ValueError as error:
-            raise damaged("a list of words is wrong") from error
+            raise damaged("the index's list of words is damaged") from error

@@ -1,4 +1,4 @@
-"""Rows of the text index that contain the terms of a query, by session file."""
+"""Find the rows of the index's full-text tables that contain the terms of a query, grouped by session file."""
 
 from __future__ import annotations
 
@@ -18,26 +18,29 @@ if TYPE_CHECKING:
     from sessionbrowse.services.search.candidates import RowMap, WordIndex
 
 FREQUENT_ROWS = 4000
-"""Number of rows of a table above which those of a term are not all read: it is looked up where rarer terms are."""
+"""Number of rows above which a term is frequent: it is only searched in rows that also contain a rarer term."""
 NEWEST_FILES = 100
-"""Number of files that are searched where all terms are frequent, the newest first."""
+"""Number of newest session files that are searched if all terms of the query are frequent."""
 _GAP_ROWS = 1000
 _FORMS_STEP = 0.25
 
 Expressions = dict[float, str]
-"""The expressions of FTS5 that find a term, by the weight of its forms; the least weight comes first."""
+"""The FTS5 expressions that find a term: maps the weight of word forms to the expression for these forms.
+
+The lowest weight comes first.
+"""
 
 
 Weights = tuple[float, ...]
-"""The best weight of each term of a query somewhere."""
+"""The best weight of each term of a query in some text, one number per term; 0 means that the term is missing."""
 
 
 Newest = Callable[[], Iterable[int]]
-"""A callback that returns the ids of files, the newest first."""
+"""A callback that returns the index's ids of session files, newest first."""
 
 
 class TermRow(Struct):
-    """A row of a text table, and the best weight of each term in it."""
+    """A row of a full-text table, and the best weight of each term of the query in this row."""
 
     rows: RowMap
     row: int
@@ -45,9 +48,9 @@ class TermRow(Struct):
 
 
 class TermRows:
-    """Finds the rows that contain terms of a query.
+    """Finds the full-text rows that contain terms of a query, grouped by session file in `by_file`.
 
-    `newest` returns the ids of the files in question. Once `cancelled` returns True, terms are missing.
+    `newest` returns the ids of the searched files, newest first. The result is incomplete if `cancelled` returns True.
 
     Raises:
         sqlite3.Error: the index is damaged.
@@ -58,7 +61,7 @@ class TermRows:
     ) -> None:
         self._count = len(terms)
         self._cancelled = cancelled
-        # A term without words, such as an emoji, may be in every row.
+        # The index has only words, so a term without words, such as an emoji, counts as contained in every row.
         self._known = [0.0 if term.tokens() else EXACT for term in terms]
         self.is_frequent = [False] * len(terms)
         self._frequent: list[tuple[RowMap, Vocabulary, dict[int, Expressions]]] = []
@@ -68,7 +71,7 @@ class TermRows:
             self._find(rows, vocabulary, expressions, newest)
 
     def weights_in(self, file: int) -> Weights:
-        """Return the weights of the frequent terms anywhere in a file; those of other terms are 0."""
+        """Return the best weights of the frequent terms in all rows of a session file; other terms get the weight 0."""
         weights = [0.0] * self._count
         for rows, vocabulary, expressions in self._frequent:
             for base, count in rows.runs_of(file):
@@ -134,7 +137,7 @@ class TermRows:
 
 
 def _joined(runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join runs with few rows between them: asking for such rows takes less time than asking once more."""
+    """Join runs of rows with small gaps, because reading the rows in a gap is faster than another query."""
     joined: list[tuple[int, int]] = []
     for base, count in sorted(runs):
         if joined and base <= sum(joined[-1]) + _GAP_ROWS:
@@ -145,7 +148,7 @@ def _joined(runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def misspelt(index: WordIndex, word: str, tools: bool) -> tuple[str, ...]:
-    """Return the indexed words that differ from a word by one letter.
+    """Return all words in the index that differ from a given word by one letter.
 
     Raises:
         sqlite3.Error: the index is damaged.

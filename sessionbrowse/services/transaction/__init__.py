@@ -1,1 +1,1 @@
-"""The parts that all changes share: the lock, the journal, recovery after a crash, changes of many sessions."""
+"""Code that all changes of sessions share: the lock, the journal, recovery after a crash, changes of many sessions."""

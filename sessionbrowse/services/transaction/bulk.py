@@ -18,7 +18,7 @@ C = TypeVar("C", bound=ChangeResult)
 ReportProgress = Callable[[int, int], object]
 """Callback with the number of finished items and the total: first (0, total), then once after each item."""
 Cancelled = Callable[[], bool]
-"""Callback before each item; True stops the bulk change."""
+"""Callback that is called before each item; if it returns True, the bulk change stops."""
 
 
 class FailedItem(Struct, Generic[T], frozen=True):
@@ -29,9 +29,9 @@ class FailedItem(Struct, Generic[T], frozen=True):
 
 
 class Bulk(Struct, Generic[T, C], frozen=True, kw_only=True):
-    """The result for all items: changed, failed, or left out because the user stopped.
+    """The result of a bulk change: the changes made (`done`), failed items, and items left after a cancellation.
 
-    `undo_id` takes all changes back at once; None if nothing can be undone.
+    `undo_id` undoes all changes at once; None if nothing can be undone.
     """
 
     done: tuple[C, ...]
@@ -54,7 +54,7 @@ def in_bulk(
     cancelled: Cancelled = lambda: False,
     group: str | None = None,
 ) -> Bulk[T, C]:
-    """Change items one after another; a failed item does not stop the others and raises no error.
+    """Change items one after another; an item whose change fails neither stops the others nor raises an error.
 
     `group` adds the changes to the group of an earlier change, so that one undo takes all of them back.
 

@@ -57,7 +57,7 @@ class ChangeResult(Struct, frozen=True, kw_only=True):
 
 
 class Origin(Struct, frozen=True, kw_only=True):
-    """The origin of a change: its verb, its group for a common undo, and the change that it undoes."""
+    """The origin of a change: the command (`verb`), the group that one undo takes back, the id of an undone change."""
 
     verb: str
     group: str | None = None
@@ -65,10 +65,10 @@ class Origin(Struct, frozen=True, kw_only=True):
 
 
 def target_of(located: Located, reference: str) -> Target:
-    """Return the session file to change, and the directory that it must be in unless the user typed its path."""
+    """Return the session file to change, and the directory in which it must be (no directory for a typed path)."""
     if looks_like_path(reference) or located.place is None:
         return Target(located.path, located.agent)
-    if located.place.kind == "registry":  # omp's register names single files: changes stay in that folder
+    if located.place.kind == "registry":  # omp's register lists single files, so only the file's folder is allowed.
         return Target(located.path, located.agent, (os.path.dirname(located.path),))
     return Target(located.path, located.agent, (located.place.root,))
 
@@ -85,7 +85,7 @@ def changing(context: ChangeContext) -> Iterator[None]:
         try:
             yield
         except OSError as error:
-            # The next change recovers this one from the journal.
+            # The journal still has this change as pending, so the next change recovers it.
             name = f" at {clean(os.fsdecode(error.filename))}" if error.filename else ""
             raise WriteFailed(
                 f"The disk failed{name} ({error.strerror or error}); check the disk before you go on."
@@ -93,7 +93,7 @@ def changing(context: ChangeContext) -> Iterator[None]:
 
 
 def finish_notes(context: ChangeContext) -> list[Change]:
-    """Recover interrupted changes and return them as they are now; none if another sessionbrowse holds the lock."""
+    """Recover interrupted changes and return them in their new state; [] if another process holds the lock."""
     ids = [change.id for change in context.journal.pending()]
     if ids or context.journal.kept():
         with suppress(SessionBrowseError), changing(context):
@@ -136,12 +136,12 @@ def _usage(path: str, agent: str, cwd: str, context: ChangeContext, found: Finge
 
 
 def is_taken(used: FileUsage, agent: str) -> bool:
-    """Tell whether a whole file may not be moved: its program may have it open, or omp changed it lately."""
+    """Return True if a session file must not be moved: its agent may have it open, or a file of omp changed lately."""
     return used.in_use or (used.state == "recent" and not AGENTS[agent].bears_appends)
 
 
 def refuse_taken(path: str, agent: str, used: FileUsage, *, force: bool) -> None:
-    """Raise `InUse` for a session file that may not be moved now, unless it is forced."""
+    """Raise `InUse` for a session file that must not be moved now, unless `force` is True."""
     if not is_taken(used, agent) or force:
         return
     wait = "" if AGENTS[agent].bears_appends else ", and wait ten minutes"
@@ -165,7 +165,7 @@ def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: boo
     """Check that an entry may be appended to a file that may be in use, and return notes for the user.
 
     omp loses data when another program appends to its open file, so the change is refused at any sign of a writer. The
-    other programs continue to save; with `asks`, a change that a running program would ignore is refused too.
+    other agents continue to save; with `asks`, the change is refused if a running agent would ignore it.
 
     Raises:
         InUse: a program may be writing, and `force` is False.
@@ -183,8 +183,8 @@ def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: boo
         return (f"Note that {reasons}.",) if asks and used.state == "recent" else ()
     if asks and not force:
         raise InUse(
-            f"{file.name} may be in use: {reasons}. {agent.name} would go on from where it stands, and {what} would be "
-            f"without effect. Quit {agent.name} first."
+            f"{file.name} may be in use: {reasons}. {agent.name} would continue from its current entry and ignore "
+            f"{what}. Quit {agent.name} first."
         )
     return (f"The session seems to be open: {reasons}. {agent.name} shows {what} when it opens the session again.",)
 
@@ -201,11 +201,11 @@ def append(
     before: dict[str, Json],
     after: dict[str, Json],
 ) -> tuple[Change, writer.Appended]:
-    """Append an entry. The journal records the change first, and then its result: `after` with the entry's id.
+    """Append an entry; the journal records the change before it is made, and then the result: `after` with the id.
 
     Raises:
-        RefusedWrite: nothing was changed.
-        WriteFailed: an I/O error occurred; the journal records if the entry is in the file.
+        RefusedWrite: the entry must not be appended; nothing was changed.
+        WriteFailed: an I/O error occurred; the journal records whether the entry is in the file.
     """
     agent = AGENTS[file.session.agent]
     entry_id = writer.unused_id(file.tail.ids, context.new_id)
@@ -270,8 +270,8 @@ def noted(
 ) -> tuple[str, ...]:
     """Record in the journal that a change was made; return a note for the user if that record fails.
 
-    First let go of the old versions of moved files, and record those that have to stay for now.
+    Before that, remove the old versions of moved files (`moves`), and record those that a program may still have open.
     """
     if let_old_go(context, moves) and context.journal.done(change, after, left):
         return ()
-    return ("The change is made, but the journal could not record that; the next change finds it out by itself.",)
+    return ("The change is made, but the journal could not record that; the next change will complete the record.",)

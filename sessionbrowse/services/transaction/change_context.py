@@ -1,4 +1,4 @@
-"""The environment in which changes are made, as one value, so that tests can replace it."""
+"""The environment in which changes are made (directories, clock, journal), as one value that tests can replace."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from sessionbrowse.store.write.journal import Journal
 
 
 class ChangeContext(Struct, frozen=True, kw_only=True):
-    """The environment of a change: stores, state directory with the journal, clock in ms, id generator, `/proc`."""
+    """The environment of a change: `around` (home and environment variables), state directory, journal, clock in ms.
+
+    `new_id` generates ids of changes and entries; `proc` is the directory `/proc`.
+    """
 
     around: Surroundings
     state: str
@@ -41,6 +44,6 @@ class ChangeContext(Struct, frozen=True, kw_only=True):
         new_id: Callable[[], str] = lambda: secrets.token_hex(4),
         proc: str = PROC,
     ) -> ChangeContext:
-        """Return a context whose journal lies in the directory `state`."""
+        """Return a context whose journal is in the directory `state`."""
         journal = Journal(state, now_ms, new_id)
         return cls(around=around, state=state, journal=journal, now_ms=now_ms, new_id=new_id, proc=proc)

@@ -1,4 +1,4 @@
-"""Move a session together with the files that belong to it: all of them or none."""
+"""Move a session file together with the files that belong to it: all of these files or none."""
 
 from __future__ import annotations
 
@@ -14,11 +14,13 @@ Move = tuple[str, str]
 
 
 def move_all(pairs: list[Move], moves: Moves) -> None:
-    """Move all files or none of them; the session file is moved last, and `moves` gets the originals of copies.
+    """Move all files or none of them, in the given order, the session file last.
+
+    The originals of files that were copied to another disk are added to `moves`, to be removed later.
 
     Raises:
         RefusedWrite: a target file exists, or an owner cannot be kept; nothing was moved.
-        WriteFailed: an I/O error occurred; nothing was moved, or the error names the files that were.
+        WriteFailed: an I/O error occurred; nothing was moved, or the message names the files that were moved.
     """
     for _, target in pairs:
         if os.path.lexists(target):
@@ -39,7 +41,7 @@ def move_all(pairs: list[Move], moves: Moves) -> None:
 
 
 def bring_back(pairs: list[Move], moves: Moves) -> list[str]:
-    """Undo moves in reverse order; return a sentence for each file that could not be moved back."""
+    """Undo moves in reverse order; return an error sentence for each file that could not be moved back."""
     sentences = []
     for source, target in reversed(pairs):
         try:

@@ -1,6 +1,6 @@
-"""Check what a journal record may touch: session files, what lies beside them, and the trash.
+"""Check that a journal record names only session files, files that belong to them, and files in a trash.
 
-The journal is a file that anybody may have edited or damaged, and recovery and undo move and remove what it names.
+The journal may have been edited or damaged, and recovery and undo move and remove the files that it names.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sessionbrowse.store.write.trash import Trashed
 Json = Any
 
 SHAPE_ERRORS = (msgspec.ValidationError, KeyError, TypeError, ValueError, AttributeError, IndexError)
-"""Errors of reading a record that has another shape than the one that was written."""
+"""Exceptions raised by code that reads a journal record with missing fields or wrong types."""
 
 _NEW_SESSION = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_.+\.jsonl")
 _HIDDEN = (".tmp", ".new", ".old", ".gone")
@@ -28,9 +28,9 @@ _TRASHED_IN = ("files", ".Trash")
 
 
 def is_damaged(change: Change, deleted: Change | None = None) -> bool:
-    """Tell whether a record has another shape, or names a path that its kind of change may not touch.
+    """Return True if a journal record is malformed, or names a path that its kind of change may not touch.
 
-    `deleted` is the deletion that a restoring change undoes.
+    `deleted` is the deletion that a restore undoes; its paths are checked too.
     """
     check = _CHECKS.get(str(change.plan.get("kind")))
     try:
@@ -53,14 +53,14 @@ def _stem(path: str) -> str:
 
 
 def _is_hidden_beside(path: str, session: str) -> bool:
-    """Tell whether a path is a hidden temporary file of a session."""
+    """Return True if a path has the form of a hidden temporary file in a session's folder."""
     folder, name = os.path.split(path)
     is_ours = name.startswith(".") and name.endswith(_HIDDEN)
     return _is_path(path) and is_ours and folder == os.path.dirname(session)
 
 
 def _is_companion(path: str, session: str) -> bool:
-    """Tell whether a path lies beside a session and has its name: a folder of artifacts, a backup, a report."""
+    """Return True if a path is in a session's folder and begins with its name, such as an artifacts folder."""
     folder, name = os.path.split(path)
     is_named = name.lstrip(".").startswith(os.path.basename(_stem(session)))
     return _is_path(path) and is_named and folder == os.path.dirname(session)
@@ -153,7 +153,7 @@ def _may_relocate(change: Change) -> bool:
 
 
 def _trashed(change: Change) -> Iterable[bool]:
-    """Tell for each item that a record says is in a trash whether it may be there."""
+    """Return for each item that a journal record places in a trash True if the item's paths are valid."""
     items = items_of(change)
     return [_is_trashed(item, items[-1].original) for item in items]
 

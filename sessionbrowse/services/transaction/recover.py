@@ -1,4 +1,4 @@
-"""Recover the journal after a crash: check whether each pending change reached its file; record the answer."""
+"""Recover the journal after a crash: check whether each pending change reached its file, and record the result."""
 
 from __future__ import annotations
 
@@ -32,10 +32,12 @@ DAMAGED_RECORD = "its record in the journal is damaged"
 
 
 def recover_all(context: ChangeContext) -> None:
-    """Complete or take back the changes that were interrupted, and let go of old versions; hold the lock.
+    """Complete or roll back interrupted changes, and remove old versions of files that no program has open.
+
+    The caller must hold the lock for changes.
 
     Raises:
-        RefusedWrite: records are damaged; they are set aside, and the next change goes on without them.
+        RefusedWrite: journal records are damaged; they are marked as failed, and the next change ignores them.
     """
     pending = context.journal.pending()
     for change in pending:
@@ -49,12 +51,13 @@ def recover_all(context: ChangeContext) -> None:
     if odd:
         raise RefusedWrite(
             f"The journal {clean(context.journal.path)} has a damaged record of an interrupted {clean(odd[0].verb)} "
-            f"({clean(odd[0].path)}). It is set aside, and nothing was changed; check that file, then try again."
+            f"({clean(odd[0].path)}). The record is ignored now, and nothing was changed; check that file, then try "
+            "again."
         )
 
 
 def let_old_go(context: ChangeContext, moves: Moves | None) -> bool:
-    """Let go of the old versions of moved files; return False if those that stay could not be recorded."""
+    """Remove the old versions of moved files; return False if the journal could not record those that must stay."""
     recorded = [context.journal.keep(old) for old in moves.let_go()] if moves is not None else []
     return all(recorded)
 
@@ -62,10 +65,10 @@ def let_old_go(context: ChangeContext, moves: Moves | None) -> bool:
 def recover_change(
     context: ChangeContext, change: Change, reason: str = "it was interrupted before it reached the file"
 ) -> None:
-    """Check if a pending change reached its file, and record the answer in the journal.
+    """Check whether a pending change reached its file, and record the result in the journal.
 
-    If the file cannot be read now, or the disk refuses to take the change back, the change stays pending. A damaged
-    record is recorded as one of a failed change.
+    If the file cannot be read now, or an I/O error prevents the rollback, the change stays pending. A change whose
+    record is damaged is recorded as failed.
     """
     look = LOOKS.get(str(change.plan.get("kind")))
     if look is None:
@@ -100,7 +103,8 @@ def _append_reached(context: ChangeContext, change: Change, _: Moves) -> bool:
     plan = msgspec.convert(change.plan["line"], AppendLine)
     is_last = index == len(session.ids) - 1
     if is_last and plan.parent_id is UNSET and session.parents[index] != index - 1 and session.agent != "omp":
-        # Another program appended just before us; our entry must hang below its messages to keep them on the branch.
+        # Another program appended just before our entry, which must be appended again below that program's entries:
+        # otherwise they would not be on the active branch.
         plan = msgspec.structs.replace(plan, parent_id=session.ids[index - 1])
         with writer.opened(Target(change.path, change.agent)) as file:
             made = writer.unused_id(file.tail.ids, context.new_id)
@@ -115,7 +119,7 @@ def _slot_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
     if first in (old, new):
         return bool(first == new)
     if any(first == new[:at] + old[at:] for at in range(SLOT_BYTES)):
-        # With a half-written slot no program could open the file.
+        # No program could open a file with a title slot that was written only in part.
         writer.mend_slot(change.path, first, old)
     return False
 
@@ -126,7 +130,8 @@ def _insert_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
     old, temporary = int(change.plan["size"]), change.plan["temporary"]
     new = old + int(change.plan.get("grows", SLOT_BYTES))
     for hidden in (temporary, second_name(temporary)):
-        # After the exchange the temporary name is the old version, to which another program may have added lines.
+        # After the two names were exchanged, the old version has the temporary name; another program may have added
+        # lines to it.
         if not drop_second_name(change.path, hidden) and os.path.lexists(hidden):
             sizes = (old, new) if reached else (new, old)
             moves.old_versions.append(OldVersion(hidden, change.path, *sizes))
@@ -136,11 +141,12 @@ def _insert_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
 def _replace_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
     plan, path = change.plan, change.path
     old, new = int(plan["size"]), int(plan["new_size"])
-    # A copy without the last entries has the bytes with which its original begins, but it is another file.
+    # If a copy only lacks the last entries, its original begins with the same bytes, so the inode is compared too.
     reached = os.lstat(path).st_ino != plan["inode"] and _begins_with(path, new, str(plan["digest"]))
     temporary = str(plan["temporary"])
     for hidden in (temporary, second_name(temporary)):
-        # After the exchange the temporary name is the old version; before it, a new one that may be incomplete.
+        # The temporary name belongs to the old version if the two names were exchanged, else to the new version, which
+        # may be incomplete.
         if not drop_second_name(path, hidden) and os.path.lexists(hidden):
             moves.old_versions.append(OldVersion(hidden, path, *((old, new) if reached else (new, old))))
     if "gone" in plan:
@@ -175,4 +181,4 @@ LOOKS: dict[str, Look] = {
     "replace": _replace_reached,
     **FILE_LOOKS,
 }
-"""For each `kind` of plan, the function that checks whether the change reached its file."""
+"""For each `kind` of a change's plan, the function that returns True if the change reached its file."""

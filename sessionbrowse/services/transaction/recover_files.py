@@ -1,4 +1,4 @@
-"""Recover interrupted changes of whole files: check whether each file was made, moved or trashed."""
+"""Recover interrupted changes that create, move, trash or restore files: check whether each file got its new path."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _COMPARED_BYTES = 4096
 
 
 def create_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
-    """Tell whether a new file got its final name, which means that it is complete; else remove its new folder."""
+    """Return True if a new file has its final name, and so is complete; else remove the folders made for it."""
     reached = os.path.lexists(change.path)
     if change.plan.get("temporary"):
         with suppress(OSError):
             os.unlink(change.plan["temporary"])
     if not reached and change.plan.get("folder"):
-        # The folder's name holds the new session's id, so it is ours.
+        # This change made the artifacts folder, because its name contains the new session's id.
         shutil.rmtree(change.plan["folder"], ignore_errors=True)
     if not reached and change.plan.get("made"):
         with suppress(OSError):
@@ -41,7 +41,7 @@ def create_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
 
 
 def trash_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
-    """Tell whether a session was moved to a trash; if not, move the files that belong to it back."""
+    """Return True if a session was moved to a trash; if not, move the other files that belong to the session back."""
     gone = []
     for item in change.plan["items"]:
         wanted = trash.Trashed(**item, item=None, info=None)
@@ -55,12 +55,12 @@ def trash_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
         try:
             trash.take_back(one, moves)
         except (RefusedWrite, WriteFailed):
-            continue  # the file stays in the trash, where the user can find it by its name
+            continue  # The file stays in the trash, where the user can find it by its name.
     return False
 
 
 def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Moves) -> Trashed | None:
-    """Return an item with its place in a trash; None if it is still where it was, and an unfinished copy is removed."""
+    """Return an item with its path in a trash; None if it is at its old path, after unfinished copies are removed."""
     original, second = wanted.original, moves.aside(wanted.original)
     name = own_name(change, original)
     own = (own_trash(context), homes(context)[0])
@@ -74,7 +74,7 @@ def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Mov
         for directory in own:
             moves.move_back(original, os.path.join(directory, "files", name))
         if found is not None and found.item is not None:
-            # The original of a folder may be half removed already, so what it misses comes from the copy.
+            # A folder at its old path may be partly removed already; its missing files are taken from the copy.
             if os.path.lexists(found.item) and not trash.drop_second_name(original, found.item):
                 moves.old_versions.append(OldVersion(found.item, original))
             trash.forget(found)
@@ -86,19 +86,19 @@ def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Mov
                 trash.keep_access_of(second, found.item)
             moves.old_versions.append(OldVersion(second, found.item))
     elif found is None and os.path.lexists(second):
-        os.unlink(second)  # the item has another name, which its trash did not tell
+        os.unlink(second)  # The item is in a trash, but under a name that the trash did not report.
     trash.forget_stray(original, homes(context))
     return found or wanted
 
 
 def remove_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
-    """Tell whether a session was deleted permanently."""
+    """Return True if a session was deleted permanently."""
     change.plan["after"] = {"into": "nowhere", "items": []}
     return not os.path.lexists(change.path)
 
 
 def restore_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
-    """Tell whether a session was restored; if not, put the files that belong to it into the trash again."""
+    """Return True if a session was restored; if not, move the files that belong to it to the trash again."""
     deleted = context.journal.changes().get(change.undoes or "")
     if deleted is None:
         return False
@@ -118,10 +118,10 @@ def restore_reached(context: ChangeContext, change: Change, moves: Moves) -> boo
 
 
 def _is_moved(source: str, target: str, moves: Moves, inode: int | None) -> bool:
-    """Tell whether a file has its new name, if its old one may still be there too.
+    """Return True if a file was moved to its new path, even if there is a file at its old path too.
 
-    A file at the old path that is no copy was begun there by an agent, if the moved one lies aside, or if the new path
-    has the inode that was moved.
+    A different file at the old path is one that an agent created there after the move. This is assumed if the original
+    still has its hidden name, or if the file at the new path has the inode of the original.
     """
     if not os.path.lexists(target):
         return False
@@ -141,10 +141,10 @@ def _move_back(item: Trashed, moves: Moves) -> None:
 
 
 def _bring_back(pairs: list[Move], moves: Moves) -> None:
-    """Move files back where nothing is in the way.
+    """Move files back to their old paths, except files whose old path is taken.
 
     Raises:
-        OSError: the disk refused one of them; the next change tries again.
+        OSError: a file could not be moved back; the next change tries again.
     """
     refused: OSError | None = None
     for source, target in reversed(pairs):
@@ -160,7 +160,7 @@ def _bring_back(pairs: list[Move], moves: Moves) -> None:
 
 
 def moves_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
-    """Tell whether a session was moved; if not, move the files that belong to it back."""
+    """Return True if a session was moved; if not, move the other files that belong to the session back."""
     pairs = _pairs(change)
     (source, target), inode = pairs[-1], change.plan.get("inode")
     is_left = inode is not None and os.path.lexists(target) and not trash.is_where_it_was(source, inode)
@@ -174,7 +174,7 @@ def moves_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
 
 
 def unpack_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
-    """Tell whether a session was unpacked; if not, move the files that belong to it back beside the packed file."""
+    """Return True if a session was unpacked; if not, move the files that belong to it back to the packed file."""
     wanted = trash.Trashed(**change.plan["packed"], item=None, info=None)
     reached = os.path.lexists(change.path) and not _is_begun_beside(wanted.original, change.path)
     if os.path.lexists(change.plan["temporary"]):
@@ -189,13 +189,13 @@ def unpack_reached(context: ChangeContext, change: Change, moves: Moves) -> bool
         try:
             packed = put_aside(wanted.original, change, context, moves)
         except (RefusedWrite, WriteFailed):
-            packed = None  # the packed file stays beside the unpacked one
+            packed = None  # The packed file stays at its path, because no trash accepts it.
     change.plan["after"] = {"path": change.path, "packed": msgspec.to_builtins(packed)}
     return True
 
 
 def _is_begun_beside(packed: str, path: str) -> bool:
-    """Tell whether a file is no copy of a packed session: a program began it at the path from which that was packed."""
+    """Return True if the file at `path` is not the unpacked session, but was created there by another program."""
     if not os.path.lexists(packed):
         return False
     try:
@@ -209,7 +209,7 @@ def _is_begun_beside(packed: str, path: str) -> bool:
 
 
 def pack_again_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
-    """Tell whether an unpacking was undone; if not, move every file back to where it was before the undo."""
+    """Return True if an unpacking was undone; if not, move every file back to its path before the undo."""
     packed = msgspec.convert(change.plan["packed"], trash.Trashed | None)
     wanted = trash.Trashed(**change.plan["unpacked"], item=None, info=None)
     unpacked = _trashed(wanted, context, change, moves)
@@ -228,7 +228,7 @@ def pack_again_reached(context: ChangeContext, change: Change, moves: Moves) -> 
 
 
 def relocate_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
-    """Tell whether every session of a relocated project is in its new place; if not, put all of them back."""
+    """Return True if every session of a relocated project has its new path; if not, move all sessions back."""
     replacements = replace_many.replacements_of(change.plan)
     folders = [(str(source), str(target)) for source, target in change.plan["folders"]]
     replace_many.adopt(replacements, moves)
@@ -253,4 +253,4 @@ FILE_LOOKS = {
     "pack again": pack_again_reached,
     "relocate": relocate_reached,
 }
-"""For each `kind` of plan, the function that checks whether the change was made."""
+"""For each `kind` of a change's plan, the function that returns True if it was made, and else undoes what was made."""

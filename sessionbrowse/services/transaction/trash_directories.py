@@ -1,4 +1,4 @@
-"""The trash directories of the system, and sessionbrowse's own trash."""
+"""The paths of the system's trash directories and of sessionbrowse's own trash, and moves to them."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def items_of(change: Change) -> list[Trashed]:
 
 
 def own_trash(context: ChangeContext) -> str:
-    """Return sessionbrowse's own trash folder, which has the same layout as the system's."""
+    """Return the path of sessionbrowse's own trash, a folder with the layout of a freedesktop.org trash."""
     return str(data_dir(context.around.environ, Path(context.around.home)) / "trash")
 
 
 def own_name(change: Change, path: str) -> str:
-    """Return the name of a deleted item in sessionbrowse's own trash folder; of a long one only the end is kept."""
+    """Return the name of a deleted item in sessionbrowse's own trash folder; a long name is cut at its beginning."""
     most = _LONGEST_NAME - len(INFO_SUFFIX) - len(change.id) - 1
     return f"{change.id}-{os.fsdecode(os.fsencode(os.path.basename(path))[-most:])}"
 
@@ -47,8 +47,8 @@ def put_aside(path: str, change: Change, context: ChangeContext, moves: Moves) -
     """Move a file that can be recreated to the system's trash, or else to sessionbrowse's own trash.
 
     Raises:
-        RefusedWrite: neither trash can take it; nothing was changed.
-        WriteFailed: the disk failed; the message says where each file is.
+        RefusedWrite: neither trash accepts the file; nothing was changed.
+        WriteFailed: an I/O error occurred; the message says where each file is.
     """
     try:
         return put_in_systems(path, change, context, moves, trash.system_trash)
@@ -62,8 +62,8 @@ def put_in_systems(
 ) -> Trashed:
     """Move a file or folder to the system's trash.
 
-    `send2trash` would copy to a home trash on another disk, and remove an original that another program may have
-    replaced meanwhile; so such an item is moved there as to our own trash, which has the same form.
+    If the home trash is on another disk, `send2trash` would copy the item and then remove the original, which another
+    program may have replaced meanwhile. So such an item is moved by the safer `put_in_own`.
 
     Raises:
         NoTrash: no trash accepts the item; nothing was changed.
@@ -81,7 +81,7 @@ def put_in_systems(
 
 
 def _is_for_home_trash(path: str) -> bool:
-    """Tell whether the specification wants the home trash for an item: it is on the disk of the home directory."""
+    """Return True if an item is on the disk of the home directory, so that freedesktop.org requires the home trash."""
     try:
         return os.lstat(path).st_dev == os.stat(os.path.expanduser("~")).st_dev
     except OSError:

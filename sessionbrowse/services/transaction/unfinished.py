@@ -1,4 +1,4 @@
-"""Name the changes that were cut off, for commands that only read; nothing is repaired here."""
+"""Find and describe interrupted changes, for commands that only read; nothing is recovered by this module."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NOUNS = {"unpack": "unarchive"}
 
 
 def unfinished(context: ChangeContext, roots: Iterable[str]) -> list[Change]:
-    """Return the changes below some directories that were cut off; none while a change is being made."""
+    """Return the interrupted changes of files below the given directories; [] while another change is being made."""
     pending = context.journal.pending()
     if not pending or is_held(context.state):
         return []
@@ -24,7 +24,7 @@ def unfinished(context: ChangeContext, roots: Iterable[str]) -> list[Change]:
 
 
 def sentence_of(change: Change) -> str:
-    """Return the sentence that names a change that was cut off, or was until it was recovered."""
+    """Return a sentence about an interrupted change: that it was completed, rolled back, or is still pending."""
     verb = _NOUNS.get(change.verb, change.verb)
     what = f"The {verb} of {clean(str(change.before.get('path') or change.path))}"
     match change.state:

@@ -1,8 +1,8 @@
-"""Undo a change by making a new change of the same kind; no session file is ever shortened.
+"""Undo a change by making a new change of the same kind; no appended entry is ever removed.
 
 To undo a rename or a label, an entry with the older text is appended; to undo a check out, an entry that makes the
-program resume at the older leaf. omp's title slot gets exactly its older bytes back, `updatedAt` included; an inserted
-slot is removed.
+agent resume at the older leaf. omp's title slot gets exactly its older bytes back, `updatedAt` included; a title slot
+that the rename inserted is removed.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ _GOES_ON = "The next undo will undo an earlier change instead."
 class Undone(ChangeResult, frozen=True, kw_only=True):
     """The result of an undo: the verb, and the files of all undone changes of the group.
 
-    `undo_id` is the id of the undone change. `failed` has a sentence for each change that could not be undone. If the
-    user stopped the undo, `left` has the files of the changes that are not undone yet.
+    `undo_id` is the id of the undone change or group. `failed` has an error sentence for each change that could not be
+    undone. If the user stopped the undo, `left` has the files of the changes that are not undone yet.
     """
 
     verb: str
@@ -58,7 +58,7 @@ class Undone(ChangeResult, frozen=True, kw_only=True):
 class Undoable(Struct, frozen=True, kw_only=True):
     """One row of the list of changes that can be undone; times are ISO 8601.
 
-    All `count` changes of one command share one row, which describes the last of them; `undo_id` undoes all.
+    All `count` changes of one command share one row, which describes the last change; `undo_id` undoes all changes.
     """
 
     undo_id: str
@@ -81,11 +81,11 @@ def undo(
 ) -> Undone:
     """Undo a change and its whole group: the change with the given id, or the last one that can be undone.
 
-    The changes of a group are undone one after another, the newest first; `cancelled` is asked before each.
+    The changes of a group are undone one after another, the newest first; `cancelled` is called before each change.
 
     Raises:
-        CannotUndo: there is no such change, or it cannot be undone any more; the error says what can be done instead,
-            and has the id of the change before it.
+        CannotUndo: there is no such change, or it cannot be undone any more; the message says what can be done instead,
+            and the error has the id of the next older change.
         InUse: the file may be in use, and `force` is not set.
         WriteFailed: an I/O error occurred; the message says what the file contains now.
     """
@@ -100,7 +100,7 @@ def undo(
         except (InUse, ChangedMeanwhile, WriteFailed):
             raise
         except SessionBrowseError as error:
-            # The change stays the last one, so a user who is not told how to go past it is refused for ever.
+            # The change stays the last one, so the error names the next older change, which the user can undo instead.
             raise CannotUndo(error.sentence, _earlier_id(chosen[0], context)) from error
         return _undone(chosen, chosen, taken.notes)
     bulk = in_bulk(
@@ -148,7 +148,7 @@ def _undone(
 
 
 def _sentences(failed: Sequence[FailedItem[Change]]) -> tuple[str, ...]:
-    """Return sentences for the changes that could not be undone, with one sentence for each common reason."""
+    """Return error sentences for the changes that could not be undone; changes with the same reason share one."""
     lost = Counter(one.error.of_several for one in failed if isinstance(one.error, LostForGood))
     said: dict[str, None] = {}
     for one in failed:
@@ -159,7 +159,7 @@ def _sentences(failed: Sequence[FailedItem[Change]]) -> tuple[str, ...]:
 
 
 def undoable(context: ChangeContext | None = None) -> list[Undoable]:
-    """Return the changes that can be undone, newest first; interrupted ones are left out and not recovered."""
+    """Return the changes that can be undone, newest first, without interrupted changes, which are not recovered."""
     context = context or ChangeContext.real()
     rows: dict[str, list[Change]] = {}
     for change in reversed(context.journal.changes().values()):
@@ -191,7 +191,8 @@ def _choose(context: ChangeContext, change_id: str | None) -> list[Change]:
     changes = context.journal.changes()
     open_changes = [change for change in changes.values() if change.can_be_tried and change.verb in UNDOERS]
     if change_id is None:
-        # A lost change is retried only if the user gives its id: the disk with its trash may be mounted again.
+        # A change recorded as lost (not undoable) is retried only if the user gives its id: the disk with the trash may
+        # be mounted again.
         open_changes = [change for change in open_changes if change.lost is None]
         if not open_changes:
             raise CannotUndo("There is nothing to undo.")
@@ -228,8 +229,8 @@ def _take_back(change: Change, context: ChangeContext, force: bool) -> ChangeRes
             except SHAPE_ERRORS as error:
                 raise LostForGood(*_damaged(change)) from error
         except LostForGood as error:
-            # A change that is not recorded as lost would stay the last one for ever, and block the undo of earlier
-            # changes.
+            # A change that cannot be undone is recorded as lost; else it would stay the last one and block the undo of
+            # earlier changes.
             context.journal.lost(change, error.sentence)
             raise
 
@@ -244,8 +245,8 @@ def _undo_rename(change: Change, context: ChangeContext, force: bool) -> ChangeR
     with opened(Target(change.path, change.agent)) as file:
         if file.session.name != newer:
             raise CannotUndo(
-                f"{file.name} was named again since; its name is {_quoted(file.session.name)} now. The one before was "
-                f"{_quoted(older)}; rename it if you want that back."
+                f"{file.name} was renamed since; its name is {_quoted(file.session.name)} now. The earlier name was "
+                f"{_quoted(older)}; rename it if you want that name back."
             )
         origin = Origin(verb="undo", undoes=change.id)
         if "slot" not in change.after:
@@ -253,7 +254,7 @@ def _undo_rename(change: Change, context: ChangeContext, force: bool) -> ChangeR
                 raise CannotUndo("The session had no name before, and indusagi cannot clear one. Give it another name.")
             return write_name(file, older or "", context, origin, force=force)
         if file.first_bytes() != change.after["slot"].encode("latin-1"):
-            raise CannotUndo(f"omp wrote the title of {file.name} since. To have the older name back, rename it.")
+            raise CannotUndo(f"omp changed the title of {file.name} since. To get the older name back, rename it.")
         slot = change.before.get("slot")
         if slot is None:
             return remove_slot(file, older, context, origin, force=force)
@@ -268,8 +269,8 @@ def _undo_label(change: Change, context: ChangeContext, force: bool) -> ChangeRe
         current = label_of(file, entry_id)
         if current != change.after.get("label"):
             raise CannotUndo(
-                f"The entry {entry_id} was labelled again since; its label is {_quoted(current)} now. The one before "
-                f"was {_quoted(older)}; label it if you want that back."
+                f"The entry {entry_id} was labelled again since; its label is {_quoted(current)} now. The earlier "
+                f"label was {_quoted(older)}; label it if you want that label back."
             )
         return write_label(file, entry_id, older, context, Origin(verb="undo", undoes=change.id), force=force)
 
@@ -292,7 +293,7 @@ def _undo_checkout(change: Change, context: ChangeContext, force: bool) -> Chang
 
 
 def _stands_on(session: Session, entry_id: str) -> bool:
-    """Return True if no message was added below an entry: only labels, names and the like."""
+    """Return True if the active path has no message or summary after an entry; labels and names may follow it."""
     index = ROOT if session.leaf is None else session.leaf
     while index != ROOT and session.ids[index] != entry_id and session.kind(index).type not in _SAID:
         index = session.parents[index]
@@ -304,7 +305,7 @@ def _quoted(name: str | None) -> str:
 
 
 class Undoer(Struct, frozen=True):
-    """The functions for one verb: undo a change, and describe it in the list of changes."""
+    """The functions for the changes of one command: undo a change, and describe a change in the list of changes."""
 
     take_back: TakeBack
     summary: Callable[[Change], str]
@@ -321,7 +322,7 @@ UNDOERS: dict[str, Undoer] = {
     ),
     **{verb: Undoer(take_back, summary) for verb, (take_back, summary) in FILE_UNDOERS.items()},
 }
-"""Every verb that can be undone."""
+"""For each command whose changes can be undone, the functions that undo and describe a change."""
 
 
 def _from(change: Change, key: str) -> str:

@@ -1,4 +1,4 @@
-"""Undo changes of whole files: move a fork to the trash, restore deleted sessions, move sessions back."""
+"""Undo changes that create, move or replace files: trash a fork, restore deleted sessions, move sessions back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean
 
 TakeBack = Callable[[Change, ChangeContext, bool], ChangeResult]
-"""A function that undoes a change; True as its last argument undoes it even while the session may be in use."""
+"""A function that undoes a change; if its last argument is True, even while a program may be using the session."""
 
 
 def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
@@ -52,7 +52,7 @@ def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
 
 
 def _with(take_back: Callable[[Change, ChangeContext], ChangeResult]) -> TakeBack:
-    """Return an undo function that ignores the `force` argument."""
+    """Return an undo function that ignores its last argument, `force`, and calls `take_back` with the others."""
     return lambda change, context, _: take_back(change, context)
 
 
@@ -69,4 +69,4 @@ FILE_UNDOERS: dict[str, tuple[TakeBack, Callable[[Change], str]]] = {
     "relocate": (relocate.take_back, _from),
     **dict.fromkeys(("prune", "shrink", "repair"), (replace_file.take_back, lambda change: "in place")),
 }
-"""For each verb, the functions that undo a change and describe it in the list of changes."""
+"""For each command, the functions that undo one of its changes and describe the change in the list of changes."""

@@ -1,1 +1,1 @@
-"""The cost of sessions: requests counted once over all files, in rows and as documents."""
+"""The cost of sessions: model requests counted once over all files, as rows and as JSON documents."""

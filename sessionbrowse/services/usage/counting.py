@@ -1,4 +1,4 @@
-"""Count the requests of all files of a scope; the results are kept in the index for the same files."""
+"""Count the model requests of all files in a scope; the index stores the results until a file changes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,17 @@ from sessionbrowse.store.index.settled import write_settled
 _NAME_CHARACTERS = 200
 _DECISIONS = "decisions"
 _OTHERS = "\0"
-"""The key of requests that are not asked for; no file can hold a provider or a path with this character."""
+"""The row key of requests that a filter excludes; no provider and no path can contain a NUL character."""
 _encode = msgspec.msgpack.Encoder().encode
 _decode_decided = msgspec.msgpack.Decoder(dict[str, list[Decision]]).decode
 
 
 class Counting:
-    """The counted requests of all files of a scope; of `paths` alone if the decisions on all requests are stored."""
+    """The counted model requests of all files in a scope, or only of the files in `paths`.
+
+    Deciding which copy of a request counts needs all files. So `paths` has an effect only if the index already has the
+    decisions.
+    """
 
     def __init__(self, found: UsageListing, paths: Collection[str] | None = None) -> None:
         self._found = found
@@ -40,7 +44,7 @@ class Counting:
         self._by_path = {summary.path: summary for summary in self._summaries}
         self.decided: Mapping[str, Sequence[Decision]] = decide(self.files) if known is None else known
         self._is_new = known is None
-        # The time zone may be another one now.
+        # The time zone may have changed since the last count.
         _period.cache_clear()
 
     def rows(
@@ -50,9 +54,9 @@ class Counting:
         paths: Collection[str] | None = None,
         only: tuple[str, GroupKey] | None = None,
     ) -> list[UsageRow]:
-        """Return the rows of one kind, in no order.
+        """Return the cost in unsorted rows, one for each value of `by`, such as each project or each day.
 
-        `paths` limits them to the requests that these files own, `only` to those of one provider or model.
+        `paths` limits the rows to requests that count in these files, and `only` to requests of one provider or model.
         """
         rows: dict[GroupKey, UsageRow] = {}
         sums: dict[GroupKey, Totals] = {}
@@ -69,7 +73,7 @@ class Counting:
             last = file.sums.last
             found: Mapping[GroupKey, Totals | None]
             if key_of is not None and decided is None and usage is None and is_within(file, span):
-                # Most files: their sums go straight into those of the rows.
+                # Most files share no requests with others, so their sums can be added to the sums of the rows directly.
                 found = dict.fromkeys(add_sums(file, key_of, sums))
             elif key_of is not None and not (is_chain and only is None):
                 found = totals_by(file, decided, span, key_of, usage=usage)
@@ -102,7 +106,7 @@ class Counting:
     def store(self, rows: Mapping[str, Sequence[UsageRow]]) -> None:
         """Store each kind of rows in the index under its name, if the index can be written now.
 
-        The decisions about copies are stored with them if they are new.
+        New decisions about which copy of a request counts are stored too.
         """
         versions, index, is_new = self._found.versions, self._found.listing.index, self._is_new
         if versions is None or index is None or not (rows or is_new):
@@ -111,18 +115,18 @@ class Counting:
         if is_new:
             answers += [(_DECISIONS, _encode(self.decided)), (VERSIONS, versions)]
             self._is_new = False
-        # An index that is full, read only or being written is used as it is.
+        # If the index is full, read-only or being written by another process, the results are not stored.
         with suppress(IndexUnavailable, sqlite3.Error, OverflowError, OSError), locked(index.directory):
             write_settled(index.connection, answers, instead=is_new)
 
     def family_of(self, path: str) -> tuple[str, ...]:
-        """Return the paths of a file's family, its own path included; none if it is alone."""
+        """Return the paths of all files in the same family as `path`, including `path`; () if it has no family."""
         head = self._families.get(path)
         return () if head is None else tuple([member for member, other in self._families.items() if other == head])
 
     @cached_property
     def _families(self) -> dict[str, str]:
-        """The path of the oldest member of each file's family, by the file's path."""
+        """Map the path of each file that has a family to the path of the oldest file in that family."""
         numbers = families(self._summaries)
         oldest: dict[int, tuple[float, str]] = {}
         for summary in self._summaries:
@@ -141,7 +145,7 @@ def _decode_decisions(found: UsageListing) -> dict[str, list[Decision]] | None:
 
 
 def _fixed_key(by: str, summary: Summary, family_of: Mapping[str, str]) -> GroupKey:
-    """Return the key that all requests of a file have."""
+    """Return the row key that is the same for all requests of a file: its project, agent, family or path."""
     if by == "project":
         return summary.cwd
     if by == "agent":
@@ -152,7 +156,7 @@ def _fixed_key(by: str, summary: Summary, family_of: Mapping[str, str]) -> Group
 def _limited(
     key_of: Callable[[Place], GroupKey] | None, fixed: GroupKey, kind: str, wanted: GroupKey
 ) -> Callable[[Place], GroupKey]:
-    """Return a function that gives requests of other providers or models the key `_OTHERS`."""
+    """Return a function that returns a request's row key, or `_OTHERS` for requests of other providers or models."""
     source_of = _KEYS[kind]
 
     def key(place: Place) -> GroupKey:
@@ -170,7 +174,7 @@ def _model_of(place: Place) -> str | None:
 
 @cache
 def _period(quarter: int | None, by: str) -> str | None:
-    """Return the name of the day, ISO week or month, in local time, in which a quarter of an hour lies."""
+    """Return the name of the local day, ISO week or month of a time, given in quarters of an hour since 1970."""
     if quarter is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The browser's questions about cost, and their answers."""
+"""The browser's questions about the cost of sessions, and the answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class UsageScope(Struct, frozen=True, tag=True):
-    """The sessions that a question is about, as the browser was started."""
+    """The directories and agents that the browser was started with; all questions are about their sessions."""
 
     cache: str
     home: str
@@ -33,14 +33,15 @@ class UsageScope(Struct, frozen=True, tag=True):
 
 
 class UsageQuestion(Struct, frozen=True, tag=True):
-    """A question: rows `by` one kind, and a chart by `period`.
+    """A question about cost: a table with rows by `by`, such as project, and a chart by `period`, such as day.
 
-    It is about all sessions, or those of the directories `cwds`, of the files `paths`, of one `agent`; and about all
-    requests, or those from `since` to `until` (milliseconds), or `only` those of one provider or model, as a pair of
-    "provider" or "model" and the key of its row.
+    The question is about all sessions, or only those with a working directory in `cwds`, with a path in `paths`, or of
+    one `agent`. `since` and `until` limit the time of the requests, in milliseconds. `only` limits the requests to one
+    provider or model: it is the pair of "provider" or "model" and the key of that row.
 
-    `family_of`, the path of a session, asks for one row instead: that of the session's family. There is no row if the
-    session is alone, or if files of the scope are neither in the index nor few enough to be added to it at once.
+    With `family_of`, the path of a session, the table has one row: the cost of the session's family (its forks,
+    subagent runs and so on). There is no row if the session has no family, or if too many files are missing in the
+    index to be added at once.
     """
 
     by: str = "project"
@@ -56,7 +57,7 @@ class UsageQuestion(Struct, frozen=True, tag=True):
 
 
 class UsageAnswer(Struct, frozen=True):
-    """The rows that were asked for, and those of the chart, oldest first."""
+    """The answer to a question: the rows of its table, and those of its chart, oldest first."""
 
     question: UsageQuestion
     table: Stats
@@ -64,7 +65,7 @@ class UsageAnswer(Struct, frozen=True):
 
 
 class UsageCounter:
-    """Answers questions about the sessions of one scope; keeps the counted requests until a file changes.
+    """Answers questions about the cost of one scope's sessions; keeps the counted requests until a file changes.
 
     All calls must come from one thread.
     """
@@ -76,13 +77,13 @@ class UsageCounter:
         self._kept: tuple[UsageListing, Callable[[], Counting]] | None = None
 
     def answer(self, question: UsageQuestion) -> UsageAnswer:
-        """Answer a question about the files as they are now.
+        """Return the answer to a question, for the files in their present state.
 
         Raises:
-            NotFound: a root is no directory, or an agent is unknown.
+            NotFound: a `--root` is not a directory, or a `--agent` is unknown.
         """
         if question.family_of is not None:
-            # One row is not worth reading a whole store.
+            # A single row is not worth reading many files that are not in the index.
             found, counting = self._gather(replace(self._scope, most_unread=0))
             members = counting().family_of(question.family_of) if found.versions is not None else ()
             if not members:
@@ -98,7 +99,7 @@ class UsageCounter:
         )
 
     def close(self) -> None:
-        """Close the index."""
+        """Close the index, if it is open."""
         kept, self._kept = self._kept, None
         if kept is not None and kept[0].listing.index is not None:
             kept[0].listing.index.close()
@@ -116,17 +117,17 @@ class UsageCounter:
 
 
 def answer(scope: UsageScope, question: UsageQuestion) -> UsageAnswer:
-    """Answer one question in this thread.
+    """Return the answer to one question, computed in the calling thread.
 
     Raises:
-        NotFound: a root is no directory, or an agent is unknown.
+        NotFound: a `--root` is not a directory, or a `--agent` is unknown.
     """
     with closing(UsageCounter(scope)) as counter:
         return counter.answer(question)
 
 
 def _chosen(question: UsageQuestion) -> Callable[[Any], bool] | None:
-    """Return the function that tells whether a session is asked for; None if all are."""
+    """Return a function that returns True for the sessions that a question is about; None for all sessions."""
     cwds, agent = question.cwds, question.agent
     paths = frozenset(question.paths) if question.paths is not None else None
     if cwds is None and paths is None and agent is None:

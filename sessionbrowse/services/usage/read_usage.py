@@ -1,4 +1,4 @@
-"""Read a file that is not in the index, with its requests."""
+"""Read a session file that is not in the index: its summary and its model requests."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sessionbrowse.store.read.summarise import summarise_file
 
 
 class SummaryWithUsage(Summary, frozen=True, kw_only=True):
-    """The summary of a file that is not in the index, with its requests."""
+    """The summary of a session file that is not in the index, with the file's model requests."""
 
     usage: FileRequests = NO_USAGE
 
 
 def read_with_usage(file: FoundFile) -> Summary | None:
-    """Read a file that is not in the index; without its requests if they cannot be read."""
+    """Return the summary of a file that is not in the index, with its model requests if they can be read."""
     read = read_for_index(file.path, file.agent, lambda *_: None, tools=False, restart=lambda: None)
     if read is None:
         return summarise_file(file)

@@ -1,6 +1,6 @@
-"""The cost of sessions, in rows by session, project, model, day and so on; each request is counted once.
+"""The cost of sessions in rows by session, project, model, day and so on; each model request is counted once.
 
-Rows over all files are kept in the index with the versions of the files; asking again costs little.
+The index stores rows over all files together with the versions of the files, so the same question costs little again.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from sessionbrowse.services.usage.counting import Counting
 
 BY = ("session", "family", "project", "agent", "provider", "model", "branch", "day", "week", "month")
-"""The kinds of rows."""
+"""The ways to group model requests into rows: one row for each session, each project and so on."""
 TIMES = ("day", "week", "month")
 SORTS = ("cost", "tokens", "time", "name")
 ABANDONED_FIRST = "abandoned"
-"""The order by the cost of abandoned branches, dearest first."""
+"""Sort order by the cost of abandoned branches, the most expensive first."""
 
 
 class Stats(Struct, frozen=True):
-    """The rows of one kind, and the totals of all of them, also of rows that a limit cut off."""
+    """Rows of one kind, such as one for each project, and the totals of all rows, including those beyond a limit."""
 
     by: str
     rows: list[UsageRow]
@@ -50,10 +50,12 @@ def stats(
     limit: int | None = None,
     counting: Callable[[], Counting] | None = None,
 ) -> Stats:
-    """Return the rows of one kind; `chosen` tells of a listed session whether its own requests are asked for.
+    """Return the cost in rows of the kind `by`, such as one row for each project.
 
-    `only` limits the rows to one "provider" or "model". `counting` returns the counted requests of these files, so that
-    several kinds of rows need them only once. Days, weeks and months are those of this machine's time zone.
+    `chosen` returns True for the sessions whose requests are counted. `only` limits the requests to one provider or
+    model: it is the pair of "provider" or "model" and the key of that row. `counting` returns requests that are already
+    counted, so that several kinds of rows need only one count. Days, weeks and months are those of this machine's time
+    zone.
     """
     rows = None
     is_all = span.is_all and chosen is None and only is None
@@ -74,7 +76,7 @@ def stats(
 
 
 def counting_of(found: UsageListing, paths: Collection[str] | None = None) -> Counting:
-    """Return the counted requests of all files, or of `paths`."""
+    """Count the model requests of all files, or only of the files in `paths`."""
     from sessionbrowse.services.usage.counting import Counting
 
     return Counting(found, paths)
@@ -95,7 +97,7 @@ def _paths(found: UsageListing, chosen: Callable[[Any], bool] | None) -> Collect
 
 
 def _time_zone() -> str:
-    """Return a text that is different in time zones that are different."""
+    """Return a text that identifies this machine's time zone."""
     return " ".join((os.environ.get("TZ", ""), os.path.realpath("/etc/localtime"), *time.tzname))
 
 

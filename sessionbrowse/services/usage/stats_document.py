@@ -1,4 +1,4 @@
-"""Rows of cost as a JSON document, and amounts of money as exact text."""
+"""Rows of cost as a JSON document, and amounts of money as decimal text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sessionbrowse.text import iso_ms
 
 
 def stats_document(found: Stats, span: Span) -> dict[str, Any]:
-    """Return rows as a JSON document; money is text with all its digits, null where nothing had a price."""
+    """Return rows of cost as a JSON document. Money is text with all its digits, null if no request had a price."""
     return {
         "by": found.by,
         "since": iso_ms(span.since) if span.since is not None else None,
@@ -38,7 +38,7 @@ def stats_document(found: Stats, span: Span) -> dict[str, Any]:
 
 
 def row_document(by: str, row: UsageRow) -> dict[str, Any]:
-    """Return one row as a JSON object."""
+    """Return one row of cost as a JSON object; `by` is the kind of the row."""
     document: dict[str, Any] = {"key": row.key, "name": name_of(by, row), "sessions": row.sessions}
     if by in ("session", "branch", "family"):
         document["path"] = row.path
@@ -52,14 +52,14 @@ def row_document(by: str, row: UsageRow) -> dict[str, Any]:
 
 
 def name_of(by: str, row: UsageRow) -> str | None:
-    """Return a short name for a row: a session's title, the last part of a directory, else the key."""
+    """Return a short name for a row of cost: a session's title, the last part of a directory, else the row's key."""
     if by == "project" and isinstance(row.key, str):
         return os.path.basename(row.key.rstrip("/")) or row.key or None
     return row.name or None if by in ("session", "family", "branch") else row.key if isinstance(row.key, str) else None
 
 
 def money(amount: int | None) -> str | None:
-    """Return 10^-12 dollars as decimal text with at least two decimals, exact; None for None."""
+    """Return an amount in 10^-12 dollars as exact decimal text with at least two decimals; None for None."""
     if amount is None:
         return None
     whole, rest = divmod(amount, PER_DOLLAR)
@@ -68,7 +68,7 @@ def money(amount: int | None) -> str | None:
 
 
 def cents(amounts: Sequence[int]) -> str:
-    """Return a sum of money in dollars and cents; "not priced" if no request had a price."""
+    """Return the cost in `amounts` (sums of requests) as dollars and cents; "not priced" if no request had a price."""
     amount = cost_of(amounts)
     if amount is None:
         return "not priced" if amounts[REQUESTS] else "$0.00"
@@ -77,7 +77,7 @@ def cents(amounts: Sequence[int]) -> str:
 
 
 def plain(dollars: float) -> str:
-    """Return a program's own sum of money as decimal text without an exponent."""
+    """Return an agent's own sum of dollars as decimal text without an exponent."""
     text = f"{dollars:.10f}".rstrip("0")
     return text + "0" * max(0, 2 - len(text.partition(".")[2]))
 

@@ -1,4 +1,4 @@
-"""The session files of a scope with their requests, from the index as far as it has them, else from the files."""
+"""The session files of a scope with their model requests, which come from the index or else from the files."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from sessionbrowse.store.index.usage_tables import read_sums, read_usage
 def usage_files(
     found: UsageListing, summaries: Sequence[Summary], paths: Collection[str] | None = None
 ) -> list[UsageFile]:
-    """Return the files, or those of `paths`, with their sums; `summaries` are of all files, linked with their parents.
+    """Return the files with their sums of model requests, or only the files in `paths`.
 
-    Requests that the index has lost are read from the files.
+    `summaries` are those of all files, linked with their parents. Requests that the index has lost are read from the
+    files.
     """
     by_path = {summary.path: summary for summary in summaries if paths is None or summary.path in paths}
     made: list[UsageFile] = []
@@ -49,7 +50,7 @@ def usage_files(
                     identities, sums = held
                     add(row.path, sums, identities, partial(_requests_of, found, row))
         except sqlite3.Error:
-            # All files that are left are read.
+            # The files that the damaged index did not return are read from disk below.
             pass
     if lost:
         found.heal()
@@ -62,12 +63,12 @@ def usage_files(
 
 
 def summaries_of_all(found: UsageListing) -> list[Summary]:
-    """Return the summaries of all files, linked with their parents."""
+    """Return the summaries of all files in the listing, with the paths of their parent sessions."""
     return unpack(found.listing, found.sessions)
 
 
 def _requests_of(found: UsageListing, row: FileRow) -> FileRequests:
-    """Return the requests that the index has of a file; lost ones are read from the file."""
+    """Return the model requests of a file from the index, or from the file if the index has lost them."""
     index = found.listing.index
     assert index is not None
     try:

@@ -1,6 +1,6 @@
-"""The files of a scope whose requests count, and rows about them that the index keeps.
+"""The files of a scope whose model requests count, and the rows of cost that the index stores.
 
-This module is importable without the modules that count: asking again about the same files needs no counting.
+This module does not import the modules that count, because repeated questions about unchanged files need no counting.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ from sessionbrowse.store.index.rows import ListRow
 from sessionbrowse.store.index.settled import read_settled
 
 VERSIONS = "versions"
-"""The name under which the index keeps the versions of the files that its other answers are about."""
+"""Name under which the index stores the versions of the files to which all its stored answers apply."""
 
 GroupKey = str | int | None
 
 
 class UsageRow(Struct, array_like=True):
-    """The totals of a group of requests; `sessions` counts the files in which they stand.
+    """The totals of a group of model requests; `sessions` is the number of files that contain these requests.
 
-    `name` is a short text for the key. `latest` is the latest time in milliseconds. `path` is the session's of a
-    session, branch or family; `leaf_id` the branch's last entry.
+    `key` identifies the group, and `name` is a short text for the key. `latest` is the time of the latest request in
+    milliseconds. Rows by session, branch or family have the `path` of a session, rows by branch the `leaf_id`, the id
+    of the branch's last entry.
     """
 
     key: GroupKey
@@ -48,9 +49,9 @@ class UsageRow(Struct, array_like=True):
 
 
 class UsageListing(Struct, frozen=True):
-    """The files of a scope, hidden and archived ones too. `versions` identifies their contents.
+    """The files of a scope, including hidden and archived ones. `versions` identifies the contents of all files.
 
-    `heal` begins the index anew if requests in it are damaged; it does so once.
+    `heal` replaces an index in which requests are damaged with an empty one; only the first call does something.
     """
 
     listing: Listing
@@ -59,7 +60,7 @@ class UsageListing(Struct, frozen=True):
 
     @property
     def sessions(self) -> list[Listed]:
-        """The files that count."""
+        """The sessions of the listing; the model requests of their files are counted."""
         return self.listing.sessions
 
 
@@ -67,7 +68,7 @@ class UsageListing(Struct, frozen=True):
 def open_usage(
     scope: Scope, directory: Path, *, skipped: Callable[[Skipped], None], note: Note, processes: bool = False
 ) -> Iterator[UsageListing]:
-    """Gather the files of a scope with the index in `directory`, if it exists; the index stays open meanwhile.
+    """Collect the files of a scope, with the index in `directory` if it exists; it stays open in the `with` block.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
@@ -88,7 +89,7 @@ def gather_usage(
     note: Note = lambda _: None,
     processes: bool = False,
 ) -> UsageListing:
-    """Gather the files of a scope; those that the index does not have are read.
+    """Collect the files of a scope, including hidden and archived ones; files that are not in the index are read.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
@@ -99,12 +100,12 @@ def gather_usage(
 
 
 def stored_answer(found: UsageListing, name: str) -> bytes | None:
-    """Return the answer of this name that the index has for exactly these files, None if there is none."""
+    """Return the answer stored under this name; None if the index has none for exactly these versions of the files."""
     index = found.listing.index
     if found.versions is None or index is None:
         return None
     packed = read_settled(index.connection, name)
-    # All answers are written and dropped together with the versions that they are about.
+    # All answers are stored and deleted together with the versions of the files to which they apply.
     return packed if packed is not None and read_settled(index.connection, VERSIONS) == found.versions else None
 
 
@@ -116,7 +117,7 @@ def _heal(index: Index | None, note: Note) -> None:
 
 
 def _versions(listing: Listing) -> bytes | None:
-    """Return what identifies the versions of all files; None if one of them is not in the index."""
+    """Return bytes that identify the versions of all files; None if a file is not in the index."""
     rows = [session for session in listing.sessions if isinstance(session, ListRow)]
     if listing.index is None or not listing.is_whole or len(rows) < len(listing.sessions):
         return None

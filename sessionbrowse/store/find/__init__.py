@@ -1,1 +1,1 @@
-"""Find session files: roots, places, directory walks, projects."""
+"""Find session files: the directories to scan (places and roots), the scan itself, and moved projects."""

@@ -1,4 +1,4 @@
-"""Tell the agent of a session file by its path alone, for a file that no walk over the places found."""
+"""Determine the agent of a session file from its path, for a file that no scan of session directories found."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sessionbrowse.store.find.discover import TRANSCRIPT_SUFFIX, owner_by_name
 
 
 def agent_of_path(path: str, marks: Marks | None = None, declared: Sequence[str] = ()) -> str:
-    """Return the agent of a session file, judged by the names of its folders and by `marks` found in the file.
+    """Return the agent of a session file, judged by its folders' names and by `marks` (content of only one agent).
 
-    If neither tells, the first of the `declared` agents is returned.
+    If neither determines the agent, the first of the `declared` agents is returned.
     """
     if path.endswith(TRANSCRIPT_SUFFIX) and not (marks and marks.agents):
         return "indusagi"

@@ -1,6 +1,6 @@
-"""Find the session files in places, each once, and tell which of them the agent itself would not list.
+"""Find the session files in places (directories in which agents keep sessions), each file once.
 
-Only directories are read; no session file is opened.
+Files that the agent itself would not list are marked. Only directories are read; no session file is opened.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SUFFIXES = (SUFFIX, TRANSCRIPT_SUFFIX, PACKED_SUFFIX)
 ARCHIVE_FOLDER = "archive"
 """Name of the folder, in a project's folder, for archived sessions; agents do not list the sessions in it."""
 
-# Event logs and tool output that all sessions of a folder share (atomic).
+# atomic writes event logs and tool output of all sessions of a folder to these files and folders.
 NO_SESSION_FOLDERS = frozenset({"subagent-artifacts", "tool-results"})
 NO_SESSION_FILES = frozenset({"run-history.jsonl"})
 _NOT_REGULAR = "it is not a regular file"
@@ -48,7 +48,7 @@ class FileStamp(Struct, frozen=True, gc=False):
     device: int
 
     def has_stamp_of(self, other: FileStamp) -> bool:
-        """Tell whether both stamps are of the same version of the same file."""
+        """Return True if both stamps belong to the same version of the same file."""
         return (
             self.size == other.size
             and self.mtime_ns == other.mtime_ns
@@ -60,17 +60,17 @@ class FileStamp(Struct, frozen=True, gc=False):
 
 
 def stamp_of(path: str, status: os.stat_result) -> FileStamp:
-    """Return the stamp of the file at `path` whose `os.stat` result is given."""
+    """Return the stamp (the version's identity) of the file at `path` from its `os.stat` result."""
     return FileStamp(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
 
 
 class FoundFile(FileStamp, frozen=True, gc=False):
-    """A file found in a place of sessions.
+    """A session file found in a place (a directory in which an agent keeps sessions).
 
     `places` are all places in which the file was found; those of pi come first, then omp, atomic and indusagi. `owner`
     is the agent of the file, unless it contains marks (content that only one agent writes) of another agent. `folder`
-    is its project folder's name, "" in a directory without project folders. `parent_path` is the session in whose
-    folder a nested session was found. `problem` says why the agent itself does not list it.
+    is the name of the file's project folder, "" in a directory without project folders. `parent_path` is the session
+    in whose folder a subagent's session was found. `problem` is the reason why the agent does not list the file.
     """
 
     places: tuple[Place, ...]
@@ -87,7 +87,7 @@ class FoundFile(FileStamp, frozen=True, gc=False):
         return self.parent_path is not None or self.hidden or self.archived or self.problem is not None
 
     def agent(self, marks: Marks | None = None) -> str:
-        """Return the session's agent: the agent whose marks are in the file, else `owner`."""
+        """Return the session's agent: the one named by the file's `marks` (content of only one agent), else `owner`."""
         return (marks.agent() if marks is not None else None) or self.owner
 
     def place_of(self, agent: str) -> Place | None:
@@ -114,7 +114,7 @@ def discover(
     """Yield every session file of the places once, folder by folder.
 
     `include_nested` adds the sessions of subagents, marked as hidden and with their parent; `include_archived` adds
-    the archived sessions. A missing place has no files; a place that cannot be read goes to `skipped`.
+    the archived sessions. A missing place has no files; `skipped` is called for a place that cannot be read.
     """
     walk = _Walk(include_nested, include_archived, cancelled, skipped, timeout_s)
     return chain.from_iterable(walk.places(list(places)))
@@ -128,22 +128,22 @@ def newest_first(files: Iterable[FoundFile]) -> list[FoundFile]:
 
 
 def is_session_name(name: str) -> bool:
-    """Tell by its name whether a file may be a session at all."""
+    """Return True if a file's name has a suffix of session files."""
     return name.endswith(SUFFIXES)
 
 
 def has_own_folder(path: str) -> bool:
-    """Tell whether a session has a folder of its own, in which sessions of its subagents may lie."""
+    """Return True if a session has a folder of its own, which may contain sessions of its subagents."""
     return path.endswith(SUFFIX) and os.path.isdir(path.removesuffix(SUFFIX))
 
 
 def is_packed(path: str) -> bool:
-    """Tell by its name whether a session file was packed by `omp gc --archive`."""
+    """Return True if a file's name is that of a session compressed by `omp gc --archive`."""
     return path.endswith(PACKED_SUFFIX)
 
 
 def owner_by_name(path: str) -> str | None:
-    """Return the agent named by a path, such as by `.omp` anywhere, or by `omp` right above `sessions` or `agent`."""
+    """Return the agent named by a path's folders, such as `.omp`, or `omp` right above `sessions` or `agent`."""
     parts = path.split(os.sep)
     for index in range(len(parts) - 1, -1, -1):
         part, below = parts[index], parts[index + 1] if index + 1 < len(parts) else ""
@@ -154,11 +154,11 @@ def owner_by_name(path: str) -> str | None:
 
 
 _Directory: TypeAlias = tuple[list[FoundFile], list[tuple[str, bool]]]
-"""The session files of a directory, and its folders with whether a session has their name, both sorted by name."""
+"""The session files of a directory, and its folders (name, True if a session has this name), both sorted by name."""
 
 
 class _Walk:
-    """One walk over places, which enters no directory and yields no file twice."""
+    """One scan of places (session directories), which enters no directory and yields no file twice."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class _Walk:
         self._groups: dict[tuple[int, int], list[Place]] = {}
 
     def places(self, places: list[Place]) -> Iterator[list[FoundFile]]:
-        """Yield the files of each folder."""
+        """Yield the session files of all given places, as one list for each folder."""
         answers = exists_many((place.root for place in places), self._timeout_s, fresh=True)
         roots: dict[tuple[int, int], str] = {}
         for place in places:
@@ -202,7 +202,7 @@ class _Walk:
     def below(
         self, directory: str, session: str | None, places: tuple[Place, ...], folder: str
     ) -> Iterator[list[FoundFile]]:
-        """Yield the session files at any depth below a session's own folder; `session` is None if its file is gone."""
+        """Yield the session files at any depth in a session's own folder; `session` is None if its file is missing."""
         waiting = [(directory, session)]
         while waiting and not self._cancelled():
             here, parent = waiting.pop()
@@ -217,7 +217,7 @@ class _Walk:
                     waiting.append((path, path + SUFFIX if has_session else parent))
 
     def _store(self, root: str, places: tuple[Place, ...], flat: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
-        """Yield the files of a root with a folder per project; sessions may also lie in the root itself (`flat`)."""
+        """Yield the sessions in a root with a folder per project, and with `flat` also those directly in the root."""
         if not places:
             return
         problem = None if flat else f"{places[0].agent} does not look here, only in the folders below"
@@ -234,7 +234,7 @@ class _Walk:
                 return
             path = os.path.join(root, name)
             if flat and has_session:
-                # In a directory that is also flat, a session's own folder is not a project.
+                # If sessions may be directly in the root, a folder with a session's name is not a project.
                 if self._include_nested:
                     yield from self.below(path, path + SUFFIX, flat, "")
             elif name not in NO_SESSION_FOLDERS:
@@ -242,9 +242,10 @@ class _Walk:
                 yield from self._files_in(path, _in_order(places + also_flat), name)
 
     def _files_in(self, directory: str, places: tuple[Place, ...], folder: str) -> Iterator[list[FoundFile]]:
-        """Yield the sessions directly in a folder, and on request the nested and archived sessions below it.
+        """Yield the sessions directly in a folder, and if requested, subagents' and archived sessions below it.
 
-        `folder` "" means a flat directory. It may contain anything, so only the folders of its sessions are entered.
+        An empty name `folder` means a directory without project folders. It may contain any other files too, so only
+        folders with a session's name are entered.
         """
         if not places:
             return
@@ -266,7 +267,7 @@ class _Walk:
         return self._read(directory, places, folder, (SUFFIX, PACKED_SUFFIX), hides_dots=True, archived=True)[0]
 
     def _packed(self, root: str, places: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
-        """Yield the sessions that `omp gc --archive` packed."""
+        """Yield the sessions that `omp gc --archive` compressed."""
         for name, _ in self._read(root, places, "", ())[1] if places else ():
             yield self._archived_in(os.path.join(root, name), places, name)
 
@@ -301,10 +302,12 @@ class _Walk:
         archived: bool = False,
         problem: str | None = None,
     ) -> _Directory:
-        """Read a directory that was not read before, under any path; leave out files found before.
+        """Return the session files and folders of a directory, except files found before.
 
-        Names with other `suffixes`, or with `hides_dots` those that begin with a dot, are no sessions. The default is
-        the rule of the places' agents for their own lists.
+        The result is empty for a directory that was read before.
+
+        Only names with one of the `suffixes` are sessions; `hides_dots` leaves out names that begin with a dot. By
+        default both follow the rules of the agents of the `places`.
         """
         if suffixes is None:
             suffixes = (SUFFIX, TRANSCRIPT_SUFFIX) if any(map(_takes_transcripts, places)) else (SUFFIX,)
@@ -321,7 +324,7 @@ class _Walk:
             if identity in seen or (hides_dots and name[0] == ".") or name in NO_SESSION_FILES:
                 continue
             seen.add(identity)
-            # Positional arguments: for 10,000 files, keywords would take as long as reading the directories.
+            # The arguments are positional, because for 10,000 files keywords take as long as reading the directories.
             file = FoundFile(
                 prefix + name,
                 status.st_size,
@@ -341,7 +344,7 @@ class _Walk:
         return found, [(name, name + SUFFIX in statuses) for name in sorted(folders)]
 
     def _listing(self, directory: str, suffixes: tuple[str, ...]) -> tuple[dict[str, os.stat_result], list[str]]:
-        """Return the regular files with these suffixes, and the folders, of a directory that was not read before."""
+        """Return a directory's regular files with these suffixes, and its folders; nothing if it was read before."""
         files: dict[str, os.stat_result] = {}
         folders: list[str] = []
         links: list[str] = []

@@ -17,10 +17,10 @@ from sessionbrowse.store.own.state_directory import make_private
 
 FILE = "projects.json"
 GIT_SECONDS = 3.0
-"""Time limit in seconds for git to find a repository's first commit; after it only the remote is recorded."""
+"""Time limit in seconds for git to find a repository's first commit; on timeout only the remote's URL is recorded."""
 MOST_LOOKED_AT = 2000
 _AT_ONCE = 20
-"""Maximum number of directories that are searched for a moved one."""
+"""Number of new repository marks after which they are written to the file."""
 
 # The repository may be another person's, so git must not run or fetch anything that its settings name.
 _QUIETLY = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never")
@@ -28,27 +28,27 @@ _REMOTE = re.compile(r'^\[remote "origin"\]\s*$(?:\n(?!\[).*)*?\n\s*url\s*=\s*(\
 
 
 class Mark(Struct, frozen=True):
-    """The identity of a repository, whatever its path: the URL of its origin, and its first commit."""
+    """The identity of a repository, independent of its path: the URL of its origin, and its first commit (`root`)."""
 
     remote: str | None = None
     root: str | None = None
 
     def fits(self, other: Mark) -> bool:
-        """Tell whether two marks are of the same repository: by the first commit if both have one, else by the URL."""
+        """Return True if two marks have the same first commit, or the same remote URL if a first commit is unknown."""
         if self.root is not None and other.root is not None:
             return self.root == other.root
         return self.remote is not None and self.remote == other.remote
 
 
 class Candidate(Struct, frozen=True):
-    """A directory to which another may have been moved, and what the two have in common."""
+    """A directory to which a project may have been moved, and why: the same repository or the same name."""
 
     path: str
     why: str
 
 
 def mark_of(directory: str, ask_git: Callable[[str], str | None] | None = None) -> Mark | None:
-    """Return a directory's mark, None if it is not the top directory of a repository."""
+    """Return the mark (remote URL, first commit) of a repository; None if the directory is not the top of one."""
     git = os.path.join(directory, ".git")
     if not os.path.exists(git):
         return None
@@ -63,7 +63,7 @@ def mark_of(directory: str, ask_git: Callable[[str], str | None] | None = None) 
 
 
 def noted(state: str) -> dict[str, Mark]:
-    """Return the recorded marks by directory; empty if there are none, or they cannot be read."""
+    """Return the recorded repository marks by directory; empty if no marks are recorded or the file is unreadable."""
     try:
         with open(os.path.join(state, FILE), "rb") as file:
             return msgspec.json.decode(file.read(), type=dict[str, Mark])
@@ -77,10 +77,10 @@ def note(
     cancelled: Callable[[], bool] = lambda: False,
     git_seconds: float = GIT_SECONDS,
 ) -> None:
-    """Record the marks of existing directories that have none yet; marks that cannot be found or written are skipped.
+    """Record the repository marks of directories without a recorded mark; errors are ignored.
 
-    `cancelled` is called before each directory; the marks found until then are recorded. git has `git_seconds` for
-    each directory.
+    `cancelled` is called before each directory; if it returns True, the marks found so far are recorded. `git_seconds`
+    is the time limit for git in each directory.
     """
     known = noted(state)
     found: dict[str, Mark] = {}
@@ -106,9 +106,9 @@ def _keep(found: dict[str, Mark], state: str) -> None:
 
 
 def candidates(old: str, state: str, known: Sequence[str] = ()) -> list[Candidate]:
-    """Return directories to which `old` may have been moved: the same repository, else the same last name.
+    """Return directories to which `old` may have been moved: those with its repository, else those with its last name.
 
-    Candidates are the directories of other sessions (`known`), their neighbours, and those near the old place.
+    The search covers the directories of other sessions (`known`), their neighbours, and directories near the old path.
     """
     wanted = noted(state).get(old)
     places = [path for path in _around(old, known) if path != old]
@@ -121,7 +121,7 @@ def candidates(old: str, state: str, known: Sequence[str] = ()) -> list[Candidat
 
 
 def _around(old: str, known: Sequence[str]) -> Iterator[str]:
-    """Yield existing directories near a missing path and near known projects: each once, and a limited number."""
+    """Yield existing directories near a missing path and near known projects: each once, at most `MOST_LOOKED_AT`."""
     above = os.path.dirname(old.rstrip("/"))
     while above != os.path.dirname(above) and not os.path.isdir(above):
         above = os.path.dirname(above)
@@ -149,7 +149,7 @@ def _folders(directory: str) -> list[str]:
 
 def _first_commit(directory: str, seconds: float = GIT_SECONDS) -> str | None:
     if os.path.exists(os.path.join(directory, ".git", "shallow")):
-        return None  # a shallow clone does not have the first commit
+        return None  # A shallow clone does not contain the first commit.
     command = ["git", "-C", directory, *_QUIETLY, "rev-list", "--max-parents=0", "HEAD"]
     environ = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
     try:

@@ -1,4 +1,4 @@
-"""Facts that follow from the paths of files: hidden and archived sessions, and parent sessions."""
+"""Facts about sessions that follow from their files' paths: hidden, archived, and the path of the parent session."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from sessionbrowse.store.find.discover import FoundFile
 
 
 class Named(Protocol):
-    """A session that others may name as their parent."""
+    """A session that other sessions may name as their parent session."""
 
     @property
     def path(self) -> str:
-        """The session file."""
+        """The path of the session file."""
         ...
 
     @property
@@ -32,7 +32,7 @@ class Named(Protocol):
 
 
 def placed(summary: Summary, file: FoundFile) -> Summary:
-    """Return a summary with the facts that follow from its file's path: parent, hidden, archived, problem."""
+    """Return a session's summary with facts from its file's path added: parent session, hidden, archived, problem."""
     if not file.is_out_of_place:
         return summary
     problem = summary.problem or (file.problem and f"{file.problem[:1].lower()}{file.problem[1:]}") or None
@@ -48,8 +48,8 @@ def placed(summary: Summary, file: FoundFile) -> Summary:
 def link_parents(summaries: Iterable[Summary], among: Iterable[Named] | None = None) -> list[Summary]:
     """Return the summaries whose parent is one of `among` (default: the summaries), with the parent's path added.
 
-    In a header pi, atomic and indusagi name the parent's file, omp its file or its id; a moved file is found by its
-    name.
+    In the header, pi, atomic and indusagi name the parent session's file, and omp its file or its id. A parent file
+    that was moved is found by its file name.
     """
     children = list(summaries)
     by_path: set[str] = set()

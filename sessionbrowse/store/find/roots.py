@@ -1,4 +1,4 @@
-"""The places to scan for sessions: those of the agents, or those in the roots that the user named."""
+"""The places (directories) to scan for sessions: the agents' own places, or places in roots that the user named."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _SAMPLED_FILES = 16
 
 
 class Scope(Struct, frozen=True, kw_only=True):
-    """The sessions that a command covers: `roots` instead of the agents' own places, some `agents`, hidden sessions.
+    """The sessions that a command covers: those in `roots` (default: agents' own places), of `agents` (default: all).
 
-    `extra_roots` (from the settings) are scanned in addition to the agents' own places; a missing one is skipped.
-    Sessions that are `excluded` are left out of every list, and found by no reference. Of the files that are not in the
-    index, at most `most_unread` bytes are read, the newest files first; None reads all.
+    `extra_roots` (from the settings) are scanned in addition to the agents' own places; a missing root is skipped.
+    Sessions that are `excluded` are left out of every list, and cannot be named by id, name or path. Of the files that
+    are not in the index, at most `most_unread` bytes are read, the newest files first; None reads all.
     """
 
     around: Surroundings
@@ -44,7 +44,7 @@ class Scope(Struct, frozen=True, kw_only=True):
 
 
 class MissingRoot(NotFound):
-    """A root cannot be searched; `skipped` names it with the reason."""
+    """Error: a root (a directory named by the user) cannot be searched; `skipped` has its path and the reason."""
 
     def __init__(self, root: str, reason: str) -> None:
         super().__init__(f"--root {root} {reason}.")
@@ -73,11 +73,11 @@ def find_places(
 ) -> list[Place]:
     """Return the places in the given roots, or without roots the places of the given agents (default: of all agents).
 
-    In roots, `agents` count only where neither the path nor the agents' own places tell whose the files are. A root
-    among several that is not a directory goes to `skipped`.
+    In roots, `agents` is used only where neither the path nor the agents' own places determine the agent of the files.
+    If only some roots are not directories, `skipped` is called for these.
 
     Raises:
-        NotFound: no root is a directory, or an agent is none of the four.
+        NotFound: no root is a directory, or an agent's name is unknown.
     """
     for name in agents:
         if name not in AGENTS:
@@ -100,10 +100,10 @@ def find_places(
 
 
 def places_of(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None) -> tuple[Place, ...]:
-    """Return the places of a scope; a root that is not a directory goes to `skipped`.
+    """Return the places (session directories) of a scope; `skipped` is called for a root that is not a directory.
 
     Raises:
-        NotFound: there are roots, but none is a directory; or there is no such agent.
+        NotFound: there are roots, but none is a directory; or an agent's name is unknown.
     """
     places = list(find_places(scope.around, scope.roots, scope.agents, skipped))
     if not scope.roots and scope.extra_roots:
@@ -125,11 +125,11 @@ def scan_passes(
 ) -> Iterator[tuple[tuple[Place, ...], list[FoundFile]]]:
     """Yield the scope's places with their files, then the places named by project settings with further files.
 
-    `sessions` is called between the two passes: it returns the sessions of the first, whose working directories are
-    the projects. A scope with its own roots has only the first pass.
+    `sessions` is called between the two passes: it must return the sessions found in the first pass; their working
+    directories are the projects. A scope with roots has only the first pass.
 
     Raises:
-        NotFound: there are roots, but none is a directory; or there is no such agent.
+        NotFound: there are roots, but none is a directory; or an agent's name is unknown.
     """
 
     def files_of(places: Iterable[Place]) -> list[FoundFile]:
@@ -153,7 +153,7 @@ def scan_passes(
 
 
 def own_places(around: Surroundings, agents: Iterable[str]) -> list[Place]:
-    """Return the places of these agents; the places of pi come first, then omp, atomic and indusagi."""
+    """Return the places (session directories) of the given agents, in the order pi, omp, atomic, indusagi."""
     named = set(agents)
     return [place for name, agent in AGENTS.items() if name in named for place in agent.places(around)]
 
@@ -165,10 +165,10 @@ def more_places(
     agents: Sequence[str] = (),
     timeout_s: float = TIMEOUT_S,
 ) -> list[Place]:
-    """Return the further places that the settings of these projects' directories name.
+    """Return the further session directories that agents' settings files in the given project directories name.
 
-    The directories are the working directories of sessions found so far; directories that are gone, or on a disk that
-    does not answer, are left out.
+    The project directories are the working directories of sessions found so far. Directories that are gone, or on a
+    disk that does not answer, are skipped.
     """
     answers = exists_many((path for path in directories if os.path.isabs(path)), timeout_s)
     projects = tuple(path for path, exists in answers.items() if exists)
@@ -193,11 +193,11 @@ def root_places(
     """Return the places in a directory that the user named.
 
     The directory is an agent's directory, a sessions folder, one project's folder, a flat directory, or the parent of
-    several agents' directories (a home, the demo store). A place that the agents use anyway keeps its owners and its
-    environment.
+    several agents' directories (a home, the demo store). One of the agents' own places (`known`) keeps its agents and
+    their environment variables.
 
     Raises:
-        MissingRoot: it does not exist, is no directory, or does not answer.
+        MissingRoot: the directory does not exist, is a file, cannot be read, or is on a disk that does not answer.
     """
     top = absolute(expand_home(root, around.home), around.cwd)
     exists = exists_many([top], fresh=True)[top]
@@ -231,7 +231,7 @@ def _stores_below(directory: str) -> list[str]:
 
 
 def holders_of(path: str, around: Surroundings) -> frozenset[str]:
-    """Return the agents that keep sessions where a file is, by the names of its folders and by the environment."""
+    """Return the agents that keep sessions in a file's folder, judged by folder names and the agents' own places."""
     real = os.path.realpath(path)
     found = {place.agent for place in own_places(around, AGENTS) if real.startswith(os.path.realpath(place.root) + "/")}
     named = owner_by_name(real)
@@ -256,11 +256,11 @@ def _kinds(directory: str) -> list[str]:
 
 
 def _owned(directory: str, kind: str, known: Sequence[Place], agents: Sequence[str]) -> list[Place]:
-    """Return one place for each agent that may own a directory."""
+    """Return one place for each agent to which the sessions in a directory may belong."""
     same = [place for place in known if _is_same(directory, place, kind)]
     named = owner_by_name(directory)
     told = {place.agent for place in same} or ({named} if named else set())
-    # If the directory tells whose it is, `agents` cannot say otherwise; it only leaves files out, in a later step.
+    # If the directory's agent is known, `agents` cannot change it; the caller later drops files of other agents.
     owners = (told & set(agents)) or told or set(agents) or _agents_of_files(directory, kind)
     places = []
     for owner in sorted(owners, key=OWNER_ORDER.index):
@@ -294,7 +294,7 @@ def _agent_directory(directory: str, kind: str) -> str:
 
 
 def _agents_of_files(directory: str, kind: str) -> set[str]:
-    """Return pi, which leaves no marks and so owns all files without any, and the agents of the first files."""
+    """Return the agents of a directory's first files, and always pi, the agent of files that no agent has marked."""
     probe = Place("pi", directory, kind, ROOT_SOURCE)  # type: ignore[arg-type]
     return {"pi", *(file.agent(_marks(file.path)) for file in islice(discover([probe]), _SAMPLED_FILES))}
 

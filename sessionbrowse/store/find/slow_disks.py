@@ -16,7 +16,7 @@ from sessionbrowse.agents.base import Disk, names_in, read_small_file
 T = TypeVar("T")
 
 TIMEOUT_S = 1.0
-"""Time limit in seconds of one round of questions; questions still open then count as not answered."""
+"""Time limit in seconds for the calls for many paths; a path whose call has not returned by then gets None."""
 
 HUNG_S = 0.5
 TAKEOVER_S = 0.02
@@ -25,7 +25,7 @@ _FIRST_THREADS = 2
 
 
 class Asker(Generic[T]):
-    """Calls one function, the question, for many paths in threads, and keeps the results until the process ends.
+    """Calls one function, the question, for many paths in threads, and caches the results until the process ends.
 
     The function must not raise and must not return None."""
 
@@ -37,7 +37,7 @@ class Asker(Generic[T]):
             os.register_at_fork(after_in_child=self._ask_nothing)
 
     def _ask_nothing(self) -> None:
-        """Begin with a new lock and no questions or threads: a fork copies the parent's locks, but not its threads."""
+        """Reset lock, queue and threads: a forked process has copies of its parent's locks, but not its threads."""
         self._changed = threading.Condition()
         self._asked: set[str] = set()
         self._begun: dict[str, float] = {}
@@ -45,14 +45,14 @@ class Asker(Generic[T]):
         self._threads = 0
 
     def many(self, paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, T | None]:
-        """Return the answer for each path, None if it did not come in time. `fresh` ignores earlier answers."""
+        """Return the function's result for each path, None if there is none in time; `fresh` ignores cached results."""
         wanted = list(dict.fromkeys(paths))
         deadline = monotonic() + timeout_s
         with self._changed:
             if fresh:
                 for path in wanted:
                     self._answers.pop(path, None)
-            # A question that has hung since an earlier round is neither asked again nor waited for.
+            # A call that has hung since an earlier round is neither repeated nor waited for.
             hung = {path for path, begun in self._begun.items() if monotonic() - begun > HUNG_S}
             new = [path for path in wanted if path not in self._answers and path not in self._asked]
             self._queue.extend(_spread(new))
@@ -69,7 +69,7 @@ class Asker(Generic[T]):
             if left <= 0:
                 return
             if len(self._answers) == answered and self._queue:
-                # No new answer came: the threads are stuck, so one more is started.
+                # No call returned since the last check, so the threads may be stuck, and one more is started.
                 self._start_threads(1)
             answered = len(self._answers)
             self._changed.wait(min(left, TAKEOVER_S))
@@ -80,7 +80,7 @@ class Asker(Generic[T]):
             try:
                 threading.Thread(target=self._work, name="sessionbrowse-ask", daemon=True).start()
             except RuntimeError:
-                # The system starts no more threads: without any other, this one answers itself, without a time limit.
+                # The system allows no more threads. If none is running, this thread makes the calls, without a limit.
                 if self._threads > 1:
                     self._threads -= 1
                     return
@@ -100,7 +100,7 @@ class Asker(Generic[T]):
                 del self._begun[path]
                 self._answers[path] = answer
                 if not self._queue:
-                    # Waking the waiting thread for each answer would take longer; it checks every `TAKEOVER_S` anyway.
+                    # Waking the waiting thread for each result would be slower; it checks every `TAKEOVER_S` anyway.
                     self._changed.notify_all()
 
 
@@ -115,12 +115,12 @@ def stat_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, o
 
 
 def read_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, bytes | None]:
-    """Return the content of small files; None for a file that is missing, empty, or did not answer in time."""
+    """Return the content of small files; None for a file that is missing or empty, or was not read in time."""
     return {path: content or None for path, content in _READ.many(paths, timeout_s, fresh=True).items()}
 
 
 def patient_disk() -> Disk:
-    """Return a `Disk` whose functions have a time limit."""
+    """Return a `Disk` (functions that read files and directories) whose functions have a time limit."""
     return Disk(
         read=lambda path: read_many([path])[path],
         is_directory=lambda path: bool(exists_many([path], fresh=True)[path]),
@@ -129,7 +129,7 @@ def patient_disk() -> Disk:
 
 
 def _spread(paths: list[str]) -> list[str]:
-    """Order paths so that those of one directory are far apart: if one of them hangs, the others do too."""
+    """Sort paths so that paths of one directory are far apart, because they are likely to hang together."""
     seen: dict[str, int] = {}
     ranks = []
     for path in paths:

@@ -1,1 +1,1 @@
-"""The index: cached facts of every session file, so that unchanged files are not opened."""
+"""The index: a SQLite cache of facts about every session file, so that unchanged files need not be opened."""

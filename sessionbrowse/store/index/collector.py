@@ -23,20 +23,20 @@ from sessionbrowse.model.usage.request import FileRequests
 from sessionbrowse.model.usage.request_reader import RequestReader
 
 TakeText = Callable[[int, str, str], None]
-"""Takes an entry's number, its message text, and its tool text; each text may be empty."""
+"""Callback for an entry's number, message text and tool text (of tool calls and results); each text may be empty."""
 
 
 class Collector(SummaryBuilder):
-    """A summary builder that also keeps the entries of its file and passes on their texts."""
+    """A summary builder that also collects the file's entries and passes the text of each entry to a callback."""
 
     def __init__(self, reader: Reader, take_text: TakeText, *, tools: bool) -> None:
         super().__init__(reader)
         self.columns = Columns()
-        """The entries that were read; after a `resume` only the new ones."""
+        """The entries that were read; after `resume` only the new ones."""
         self.end = 0
-        """Offset after the last whole line that was read."""
+        """Byte offset of the end of the last complete line (with a newline) that was read."""
         self.resumable: tuple[ReaderProgress, SummaryProgress] | None = None
-        """Progress of reader and summary at `end`; None if reading cannot continue there."""
+        """State of the reader and the summary at `end`, from which reading resumes; None if it cannot resume there."""
         self.decode = decode_with_tools if tools else decode_ordinary
         self.requests = RequestReader()
         self._take_text = take_text
@@ -44,12 +44,12 @@ class Collector(SummaryBuilder):
         self._closed = False
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
-        """Add whole lines."""
+        """Add lines that end with a newline; `offset` is the byte offset of the first one."""
         super().add_lines(lines, offset)
         self.end = self._reader.bytes_read
 
     def add_block(self, block: LineBlock) -> None:
-        """Add lines that must be decoded in full; an incomplete last line counts for the summary only."""
+        """Add lines that must be fully parsed; a last line without a newline only counts for the summary."""
         if block.torn:
             self.close()
         super().add_block(block)
@@ -57,7 +57,7 @@ class Collector(SummaryBuilder):
             self.end = self._reader.bytes_read
 
     def close(self) -> None:
-        """Record the reading progress at the end of the last whole line; an unfinished line may follow."""
+        """Save the reading state at the end of the last complete line; an unfinished line may follow."""
         if self._closed:
             return
         self._closed = True
@@ -66,7 +66,7 @@ class Collector(SummaryBuilder):
             self.resumable = reader.progress(), self.progress()
 
     def add_ordinary(self, block: DecodedLines, offset: int) -> None:
-        """Keep ordinary lines as entries, and pass on their texts."""
+        """Store the messages of a block of ordinary lines as entries, and pass their texts to the callback."""
         index = self.entries_read
         super().add_ordinary(block, offset)
         lines, kinds = block.lines, block.kinds
@@ -74,7 +74,7 @@ class Collector(SummaryBuilder):
         others: dict[int, Envelope] = {}
         for number in of_kind(range(len(kinds)), kinds, OTHER):
             envelope = read_envelope(lines[number])
-            # This kind of line was decoded before without an error, so it is an entry.
+            # The block's decoder has already accepted this line without an error, so the line is an entry.
             assert isinstance(envelope, Envelope)
             others[number] = envelope
         sizes = array("q", [size - 1 for size in map(len, lines)])
@@ -84,7 +84,7 @@ class Collector(SummaryBuilder):
         self._hand_on(block.messages, kinds, index)
 
     def add(self, record: Record) -> None:
-        """Add an entry that was decoded in full, and pass on its texts."""
+        """Store an entry that was fully parsed, and pass its text to the callback."""
         index = self.entries_read
         super().add(record)
         self.requests.add(index, record.envelope, record.raw)
@@ -96,8 +96,8 @@ class Collector(SummaryBuilder):
         try:
             value: Json = loads(record.raw)
         except BadJson:
-            # omp keeps the first of two records on one line, so there is an entry, but its text cannot be decoded from
-            # this line.
+            # A damaged line can contain two entries, of which omp keeps the first. That entry exists, but parsing the
+            # whole line for its text fails.
             return
         said = message_text(value)
         tools = tool_text(value) if self._tools else ""
@@ -105,7 +105,7 @@ class Collector(SummaryBuilder):
             self._take_text(index, said, tools)
 
     def usage(self, leaf: int | None = None) -> FileRequests:
-        """Return the requests of the file; call it after `finish`. `leaf` None means the last entry."""
+        """Return the file's model requests; call this after `finish`. `leaf` None means the last entry."""
         return self.requests.finish(self.tree, leaf)
 
     def _hand_on(self, messages: list[Any], kinds: bytes, index: int) -> None:

@@ -1,4 +1,4 @@
-"""Look for damage in an index, and begin a damaged one anew."""
+"""Check an index for damage, and replace a damaged index with an empty one."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sessionbrowse.store.index.usage_tables import check_requests, read_sums
 
 
 def check_index(index: Index) -> None:
-    """Check all rows and word lists of the database; shards were compared with their digests when it was opened.
+    """Check all rows and word lists of the main database. The shards (extra databases) were checked when opened.
 
     Raises:
-        IndexBusy: another process writes the index now.
-        IndexUnavailable: it cannot be locked.
+        IndexBusy: another process is writing the index now.
+        IndexUnavailable: the lock file cannot be opened.
         sqlite3.Error: the index is damaged.
     """
     with locked(index.directory):
@@ -41,16 +41,19 @@ def check_index(index: Index) -> None:
 
 
 def discard_index(index: Index, error: Exception, note: Note) -> None:
-    """Begin a damaged index anew: delete it and make an empty one, which the next update fills."""
+    """Replace a damaged index with an empty one, which the next update fills; pass a sentence about it to `note`."""
     note(f"The index {index.directory} is damaged ({error}): it was deleted and will be built anew.")
     with suppress(IndexUnavailable, OSError), locked(index.directory):
         begin_anew(index.directory)
 
 
 def discard_if_damaged(index: Index, note: Note) -> None:
-    """Begin the index anew if requests of a file are damaged or missing, unless another process writes it now."""
+    """Replace the index with an empty one if model requests in it are damaged or missing.
+
+    Nothing happens while another process is writing the index.
+    """
     try:
-        # Without the lock, requests that are being replaced would look damaged.
+        # Without the lock, requests that another process is replacing right now would look damaged.
         with locked(index.directory):
             try:
                 _check_usage(index, read_rows(index.connection))

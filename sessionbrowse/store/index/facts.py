@@ -1,4 +1,4 @@
-"""Facts that the index keeps about itself: a flag for searchable tools, its generation, and the ids in use."""
+"""Values in the index's table `facts`: are tool calls indexed, the index's generation number, the next free file id."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from sessionbrowse.store.index.schema import TEXT_TABLES
 
 
 def has_tools(connection: sqlite3.Connection) -> bool:
-    """Tell whether tool calls and results are searchable."""
+    """Return True if the index contains tool calls and results."""
     return _fact(connection, "tools") == "1"
 
 
 def set_tools(connection: sqlite3.Connection, tools: bool) -> None:
-    """Set whether tool calls and results are searchable."""
+    """Store whether the index contains tool calls and results."""
     _set_fact(connection, "tools", int(tools))
 
 
 def generation(connection: sqlite3.Connection) -> int:
-    """Return a number that identifies the index and changes when texts are dropped, which makes older rows invalid."""
+    """Return a number that identifies the index. When texts are deleted, it changes, and older rows are invalid."""
     return _number(connection, "generation", 0)
 
 
 def begin_generation(connection: sqlite3.Connection) -> None:
-    """Change the index's generation, so that rows which any process has read before become invalid."""
+    """Change the generation number of the index, so that rows which any process has read before become invalid."""
     _set_fact(connection, "generation", generation(connection) + 1)
 
 
 def next_id(connection: sqlite3.Connection) -> int:
-    """Return an id that no file has or had; the texts of deleted files still have the ids of their files."""
+    """Return a file id that was never used; the index may still contain texts of deleted files under old ids."""
     highest = connection.execute("SELECT max(id) FROM files").fetchone()[0] or 0
     used = [connection.execute(f"SELECT max(file) FROM {table}_rows").fetchone()[0] for table in TEXT_TABLES]
     return max(_number(connection, "next_id", 1), highest + 1, *[(each or 0) + 1 for each in used])
 
 
 def reserve_ids_below(connection: sqlite3.Connection, limit: int) -> None:
-    """Reserve all ids below this one, so that no file gets one of them."""
+    """Reserve all file ids below `limit`, so that no new file gets one of them."""
     if limit > _number(connection, "next_id", 1):
         _set_fact(connection, "next_id", limit)
 
@@ -45,7 +45,7 @@ def _number(connection: sqlite3.Connection, name: str, otherwise: int) -> int:
     try:
         return int(_fact(connection, name) or otherwise)
     except ValueError as error:
-        raise damaged(f"the fact {name} is no number") from error
+        raise damaged(f"the stored value of {name} is not a number") from error
 
 
 def _fact(connection: sqlite3.Connection, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The index of all session files: a cache of their summaries, entries and words, and its updates."""
+"""The `Index` class: the SQLite cache of all session files' summaries, entries and words, and its updates."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ if TYPE_CHECKING:
     from sessionbrowse.store.index.packed_places import Part, Places
 
 BULK_BYTES = 64 * 1024 * 1024
-"""Number of bytes from which several processes read the files, each writing a shard of its own."""
+"""Minimum number of bytes to read for which an update uses several processes; each one writes its own database."""
 WORN_SHARE, WORN_ROWS = 0.25, 2000
-"""Share of text rows of deleted or rewritten files above which the index is built anew, and the least that matters."""
+"""The index is rebuilt if more than this share of its text rows, and at least this number, belong to removed files."""
 MAX_SHARDS = 8
-"""Maximum number of shards: SQLite can attach ten, and each one slows every search a little."""
+"""Maximum number of shards (extra databases): SQLite can attach ten, and each one slows every search a little."""
 
 _PUT = f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 17)})"
 _FEW = 500
-"""Maximum number of rows that are fetched one by one; for more, the whole table is read."""
+"""Maximum number of rows that are fetched by id; for more, the whole table is read."""
 
 Note = Callable[[str], None]
-"""A callback that shows a sentence to the user."""
+"""A callback that receives a sentence for the user."""
 
 
 class Status(Struct, frozen=True):
-    """The size of an index, and the numbers of its sessions, entries and shards."""
+    """The size of an index in bytes, and the numbers of its sessions, entries and shards (extra databases)."""
 
     path: str
     sessions: int
@@ -70,7 +70,7 @@ class Status(Struct, frozen=True):
 
 
 class UpdateProgress(Struct, frozen=True):
-    """Progress of an update, in files and bytes."""
+    """Progress of an index update: the numbers of files and bytes that are done, and their totals."""
 
     files_done: int
     files: int
@@ -79,7 +79,7 @@ class UpdateProgress(Struct, frozen=True):
 
 
 class Index:
-    """An open index. One process at a time can write; any number of processes can read."""
+    """The open index of session files. One process at a time can write it; any number of processes can read it."""
 
     def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
         self.directory = directory
@@ -87,17 +87,17 @@ class Index:
         self._open_shards: dict[str, sqlite3.Connection] = {}
 
     def close(self) -> None:
-        """Close the database and its shards."""
+        """Close the database and its shards (extra databases)."""
         for shard in self._open_shards.values():
             shard.close()
         self._open_shards.clear()
         self.connection.close()
 
     def rows(self) -> list[ListRow]:
-        """Return a row for every file, in no order.
+        """Return the rows of all indexed files, in no particular order.
 
-        They come from the table `overview`, which holds all rows as one packed value; if it is outdated, it is renewed
-        first, unless another process is writing.
+        The rows come from the table `overview`, which stores all rows packed into one value. If that value is outdated,
+        this method first renews it, unless another process is writing the index.
 
         Raises:
             sqlite3.DatabaseError: the index is damaged.
@@ -113,13 +113,13 @@ class Index:
             raise sqlite3.DatabaseError(f"a row is damaged: {error}") from error
 
     def row_of(self, path: str) -> FileRow | None:
-        """Return the row of one file, None if the index does not have it."""
+        """Return the row of the file at this path; None if the file is not in the index."""
         ask = f"SELECT {CHECKED_COLUMNS} FROM files WHERE path = ?"
         row = self.connection.execute(ask, (os.fsencode(path),)).fetchone()
         return file_row(row) if row is not None else None
 
     def summaries(self, rows: Sequence[FileRow]) -> dict[str, PackedSummary]:
-        """Return the summaries of these rows by path, without those that are damaged or no longer in the index."""
+        """Return the summaries of these files by path; skip damaged ones and files that are no longer in the index."""
         wanted = {row.row: row.path for row in rows}
         ask = "SELECT id, summary FROM files"
         found: dict[str, PackedSummary] = {}
@@ -135,7 +135,7 @@ class Index:
         return found
 
     def first_messages(self) -> dict[str, str]:
-        """Return each session's first message, by path; long messages are cut.
+        """Return the first message of each session by path; long messages are truncated.
 
         Raises:
             sqlite3.Error: the index is damaged.
@@ -143,11 +143,11 @@ class Index:
         return read_first_messages(self.connection)
 
     def entry_parts(self, row: FileRow) -> list[Part]:
-        """Return the packed entries of a file, in order."""
+        """Return the packed entries of a file: one `Part` for each stored run of entries, in order."""
         return [(places, packed) for places, packed in self._parts(row, "places", "packed")]
 
     def places(self, row: FileRow) -> Places:
-        """Return the byte offsets and sizes of a file's entries.
+        """Return the byte offsets and sizes of the lines of a file's entries.
 
         Raises:
             ValueError: the stored positions are damaged.
@@ -164,30 +164,30 @@ class Index:
         return opened_parts(row.row, [(first, count, values) for first, count, *values in parts])
 
     def state(self, row: FileRow) -> bytes | None:
-        """Return the packed state with which reading a grown file continues at its old end; None if there is none."""
+        """Return the packed state from which reading a grown file resumes at its old end; None if there is none."""
         found = self.connection.execute("SELECT state FROM files WHERE id = ?", (row.row,)).fetchone()
         return found[0] if found is not None else None
 
     def shards(self) -> list[tuple[int, str]]:
-        """Return the numbers and names of the shards beside the database."""
+        """Return the number and file name of each shard, a database next to the main database."""
         return self.connection.execute("SELECT number, name FROM shards ORDER BY number").fetchall()
 
     @property
     def has_tools(self) -> bool:
-        """True if tool calls and results are searchable."""
+        """True if the index contains tool calls and results."""
         return facts.has_tools(self.connection)
 
     @property
     def generation(self) -> int:
-        """A number that identifies the index and changes when texts are dropped, which makes older rows invalid."""
+        """A number that identifies the index. It changes when texts are deleted; rows read before that are invalid."""
         return facts.generation(self.connection)
 
     def is_empty(self) -> bool:
-        """Tell whether the index has no file yet."""
+        """Return True if the index contains no files."""
         return self.connection.execute("SELECT 1 FROM files LIMIT 1").fetchone() is None
 
     def status(self) -> Status:
-        """Return the size of the index and the numbers of its sessions, entries and shards."""
+        """Return the size of the index and the numbers of its sessions, entries and shards (extra databases)."""
         sessions = self.connection.execute("SELECT count(*) FROM files").fetchone()[0]
         live = {row[0] for row in self.connection.execute("SELECT id FROM files")}
         entries = 0
@@ -200,15 +200,15 @@ class Index:
         return Status(str(self.directory / INDEX_FILE), sessions, entries, size, self.has_tools, len(self.shards()))
 
     def databases(self) -> list[tuple[int, sqlite3.Connection]]:
-        """Return the databases to search as pairs of number and connection; 0 is the main one, others are shards."""
+        """Return the number and the connection of each database to search: 0 is the main one, the others are shards."""
         return [(0, self.connection), *((number, self.shard(number)) for number, _ in self.shards())]
 
     def databases_of(self, row: FileRow) -> list[sqlite3.Connection]:
-        """Return the databases that may hold parts of a file, the newest parts first."""
+        """Return the databases that may contain entries of a file: the main one, with the newest, then its shard."""
         return [self.connection, *([self.shard(row.shard)] if row.shard else [])]
 
     def shard(self, number: int) -> sqlite3.Connection:
-        """Return the connection of a shard; it stays open.
+        """Return the connection to a shard (an extra database); the connection stays open until `close`.
 
         Raises:
             sqlite3.OperationalError: the shard is gone.
@@ -231,10 +231,10 @@ class Index:
         progress: Callable[[UpdateProgress], None] = lambda _: None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Read those of the given files that changed into the index, and delete the rows of the files in `gone`.
+        """Update the index: read the given files that are new or changed, and delete the rows of the files in `gone`.
 
-        `tools` adds tool calls and results; None adds them if the index has those of other files. Each file is
-        committed as a whole or not at all.
+        With `tools`, tool calls and results are indexed too; None keeps the index's present setting. Each file is
+        committed completely or not at all.
 
         Raises:
             IndexBusy: another process writes the index now.
@@ -280,7 +280,7 @@ class Index:
             if cancelled():
                 return
             run("BEGIN IMMEDIATE")
-            # Each file gets a new `Writer`: after a rollback, the old one's count of rows would be wrong.
+            # Each file gets a new `Writer`, because an old one's count of text rows would be wrong after a rollback.
             writer = Writer(self.connection, 0, tools=tools)
             old = known.get(file.path)
             row = None
@@ -342,7 +342,7 @@ class Index:
         self.connection.execute("COMMIT")
 
     def _drop_empty_shards(self, touched: Iterable[FileRow]) -> None:
-        """Delete those shards of the given files that now contain the texts of no file."""
+        """Delete the shards (extra databases) of the given files that no file in the index uses any more."""
         is_empty = "NOT EXISTS (SELECT 1 FROM files WHERE shard = :number)"
         run = self.connection.execute
         deleted = 0
@@ -356,7 +356,7 @@ class Index:
             self._remove_stray_shards()
 
     def is_worn(self) -> bool:
-        """Tell whether the index should be built anew, because too many text rows belong to files no longer in it."""
+        """Return True if the index should be rebuilt, because too many text rows belong to files no longer in it."""
         live = {row[0] for row in self.connection.execute("SELECT id FROM files")}
         rows = dead = 0
         for _, connection in self.databases():
@@ -367,7 +367,7 @@ class Index:
         return dead >= WORN_ROWS and dead > rows * WORN_SHARE
 
     def empty(self) -> None:
-        """Delete all content of the index; the next update reads the files again. The setting for tools stays.
+        """Delete all content of the index except its setting for tool calls; the next update reads all files again.
 
         Raises:
             IndexBusy: another process writes the index now.
@@ -391,14 +391,14 @@ class Index:
             for table in TEXT_TABLES:
                 run(f"INSERT INTO {table}({table}) VALUES ('delete-all')")
             forget_runs(self.connection)
-            # Another process may still read the old shards: new files must not get the ids of old ones.
+            # Another process may still read the old shards, so new files must not reuse the ids of old files.
             facts.reserve_ids_below(self.connection, next_id)
             facts.begin_generation(self.connection)
             run("COMMIT")
             self._remove_stray_shards()
 
     def _forget(self, row: FileRow) -> None:
-        """Delete a file's row and entries; its text rows stay, unused, until the index is built anew."""
+        """Delete a file's row, entries and requests; the file's text rows stay, unused, until the index is rebuilt."""
         run = self.connection.execute
         facts.reserve_ids_below(self.connection, row.row + 1)
         run("DELETE FROM files WHERE id = ?", (row.row,))
@@ -406,13 +406,13 @@ class Index:
         run("DELETE FROM usage WHERE file = ?", (row.row,))
 
     def _remove_stray_shards(self) -> None:
-        """Delete shard files that the index does not use: emptied shards, and leftovers of a killed process."""
+        """Delete shards (extra databases) that the index does not use: empty ones, or leftovers of a killed process."""
         known = {name for _, name in self.shards()}
         for name in self._open_shards.keys() - known:
             self._open_shards.pop(name).close()
         for name in os.listdir(self.directory):
             if name.startswith(SHARD_PREFIX) and name.removesuffix("-journal") not in known:
-                # Windows does not delete a file that another process has open; the next call does.
+                # Windows does not delete a file that another process has open; a later call deletes the file.
                 with suppress(FileNotFoundError, PermissionError):
                     os.unlink(self.directory / name)
 
@@ -430,13 +430,13 @@ class Index:
 
 
 _SHARD_COLUMN = 11
-"""Position of `shard` among the columns of `files`."""
+"""Position of the column `shard` in the table `files`."""
 
 
 def open_index(directory: Path, note: Note = lambda _: None, *, create: bool = False) -> Index | None:
-    """Open the index of a cache directory; return None if it is missing or cannot be used.
+    """Open the index in a cache directory; return None if it is missing or cannot be used.
 
-    With `create` a missing index is made. `note` receives the reason if there can be no index, or if it is made anew.
+    With `create`, a missing index is created. `note` receives the reason if the index cannot be used or is rebuilt.
     """
     try:
         connection = open_main(directory, create=create, report=note)

@@ -1,4 +1,4 @@
-"""Open a session from the index if its file has not changed: its entries are unpacked instead of read."""
+"""Open a session from the index if its file has not changed: its entries are unpacked instead of parsed."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _decode_state = msgspec.msgpack.Decoder(State).decode
 
 
 def session_from_index(index: Index, path: str, agent: str | None = None) -> Session | None:
-    """Return the session that `open_session` would read; None if the index does not have this version of the file.
+    """Return the session that `open_session` would return; None if the index does not have this version of the file.
 
-    `path` is absolute.
+    `path` must be absolute.
     """
     try:
         row = index.row_of(path)
@@ -39,7 +39,7 @@ def session_from_index(index: Index, path: str, agent: str | None = None) -> Ses
             return None
         state = _decode_state(opened(blob, path))
         if state.end != row.size:
-            # The file ends in an unfinished line, which is not in the index.
+            # The file ends with an unfinished line, which the index does not contain.
             return None
         entries = unpack(index.entry_parts(row))
         if not ends_at(entries, state.last):
@@ -61,7 +61,7 @@ def session_from_index(index: Index, path: str, agent: str | None = None) -> Ses
 
 def _session(descriptor: int, path: str, row: FileRow, state: State, entries: PackedColumns) -> Session | None:
     reader = Reader(RULES[row.agent])
-    # Only the header is needed; as a rule it is the first line.
+    # Only the header is read from the file; it is usually the first line.
     head = min(SHORT_HEAD_BYTES, row.size)
     blocks = chain(file_blocks(descriptor, 0, head), file_blocks(descriptor, head, row.size))
     for block in line_blocks(blocks, max_line=MAX_LISTED_LINE_BYTES):
@@ -77,7 +77,7 @@ def _session(descriptor: int, path: str, row: FileRow, state: State, entries: Pa
     return session_of(
         reader,
         entries,
-        # These numbers (positions among all records) are used only for format versions before 3.
+        # The entries' positions in the file, which the index lacks, are needed only for format versions before 3.
         list(range(1, len(entries) + 1)),
         path,
         lambda offset, size: read_at(path, offset, size),

@@ -1,7 +1,9 @@
-"""Pack the entries of a session into two values: the positions of their lines, and other facts.
+"""Pack the entries of a session into two byte strings: the positions of their lines, and the other facts.
 
-Ids, sizes and kinds take most of the space. Parents, offsets and line numbers are stored only if they do not follow
-from the entry before. Other facts of an ordinary message are not stored, because they can be read from its line."""
+Ids, sizes and kinds take most of the space. Parent ids, offsets and line numbers are stored only if they cannot be
+derived from the previous entry. Other facts of an ordinary message are not stored; its line is read when they are
+needed.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +35,10 @@ from sessionbrowse.store.index.packed_places import (
 
 
 class _PackedFacts(Struct, array_like=True):
-    """The other facts of a run of entries.
+    """The other facts of a run of consecutive entries: ids, parents, kinds and so on.
 
-    `parents` maps a child's position to its parent: a position, an id, or None. It omits children whose parent is the
-    entry before them. `is_sound`: every id is unique, and every parent is in this run, before its child.
+    `parents` maps an entry's position to its parent: a position, an id, or None. Entries whose parent is the previous
+    entry are omitted. `is_sound`: every id is unique, and every parent is in this run, before its child.
     """
 
     ids: bytes | list[str | None]
@@ -55,14 +57,14 @@ _decode_facts = msgspec.msgpack.Decoder(_PackedFacts).decode
 
 
 class PackedColumns(Columns):
-    """Columns from the index; values that take long to unpack are unpacked when they are first used."""
+    """Columns (see `Columns`) of entries from the index; ids and parent ids are unpacked at their first use."""
 
     def __init__(self, parts: Sequence[tuple[PackedPlaces, _PackedFacts]]) -> None:
         super().__init__(parts[0][1].kinds if parts else ())
         self._parts = [facts for _, facts in parts]
         with_calls = [facts for facts in self._parts if facts.has_calls]
         self._has_calls = bool(with_calls)
-        # The ids of tool calls are not stored, so two parts may have calls with the same id.
+        # The ids of tool calls are not stored, so two runs of entries may contain calls with the same id.
         self._calls_repeat = len(with_calls) > 1 or any(facts.calls_repeat for facts in with_calls)
         self.is_sound = len(parts) == 1 and self._parts[0].is_sound
         del self.ids, self.parent_ids
@@ -85,12 +87,12 @@ class PackedColumns(Columns):
 
     @cached_property
     def ids(self) -> list[str | None]:  # type: ignore[override]
-        """The ids of all entries."""
+        """The id of every entry."""
         return list(chain.from_iterable(unpacked_ids(facts.ids) for facts in self._parts))
 
     @cached_property
     def parent_ids(self) -> list[str | None]:  # type: ignore[override]
-        """The ids of all parents."""
+        """The parent id of every entry."""
         found: list[str | None] = []
         first = 0
         for facts in self._parts:
@@ -104,17 +106,17 @@ class PackedColumns(Columns):
         return found
 
     def parents(self) -> list[int] | None:
-        """The positions of all parents; None if they can only be found by ids."""
+        """Return the position of every entry's parent; None if parents must be looked up by their ids."""
         if not self.is_sound:
             return None
         return parents_of(len(self), self._parts[0].parents)
 
 
 def pack(columns: Columns) -> Part:
-    """Pack entries into bytes.
+    """Pack entries into two byte strings: the positions of their lines, and their other facts.
 
     Raises:
-        UnicodeEncodeError: a text has half a surrogate pair, which cannot be encoded.
+        UnicodeEncodeError: a text contains a lone surrogate, which cannot be encoded.
     """
     places = PackedPlaces(
         pack_integers(columns.sizes),
@@ -143,7 +145,7 @@ def pack(columns: Columns) -> Part:
 
 
 def unpack(parts: Iterable[Part]) -> PackedColumns:
-    """Unpack the entries of all parts.
+    """Return all entries from the runs of entries that `pack` has packed.
 
     Raises:
         ValueError: the bytes were not made by `pack`.
@@ -155,7 +157,7 @@ def unpack(parts: Iterable[Part]) -> PackedColumns:
 
 
 def ends_at(entries: Columns, last: int) -> bool:
-    """Tell whether the last entry is at the offset `last`: the last part of a damaged index may be missing."""
+    """Return True if the last entry's line begins at the offset `last`; a damaged index may lack the last entries."""
     return (entries.offsets[-1] if len(entries) else 0) == last
 
 
@@ -173,7 +175,10 @@ def _unpacked_lines(places: PackedPlaces, count: int) -> array[int]:
 
 
 def _jumps(values: array[int], sizes: array[int] | None) -> dict[int, int]:
-    """Return, by position, the first value and every value that is not its predecessor plus the expected step."""
+    """Return, by position, the first value and each value that is not its predecessor plus the expected step.
+
+    The step is the size of the predecessor's line with its newline, or 1 without `sizes`.
+    """
     if not values:
         return {}
     steps = repeat(1) if sizes is None else [size + 1 for size in sizes]
@@ -186,7 +191,7 @@ def _jumps(values: array[int], sizes: array[int] | None) -> dict[int, int]:
 
 
 def _packed_ids(ids: Sequence[str | None]) -> bytes | list[str | None]:
-    """Pack ids; most have eight hex digits, which fit into four bytes."""
+    """Pack ids: into four bytes each if all have eight hex digits, as most do, else into a list."""
     try:
         joined = "".join(ids)  # type: ignore[arg-type]
     except TypeError:
@@ -202,7 +207,10 @@ def _packed_ids(ids: Sequence[str | None]) -> bytes | list[str | None]:
 def _packed_parents(
     ids: Sequence[str | None], parent_ids: Sequence[str | None]
 ) -> tuple[dict[int, int | str | None], bool]:
-    """Return the parents other than the entry before, by the child's position, and True if the run is sound."""
+    """Return the parents that are not the previous entry, by the child's position, and True if the run is sound.
+
+    A run of entries is sound if every id is unique and every parent is in the run, before its child.
+    """
     parents: dict[int, int | str | None] = {}
     if parent_ids[:1] not in ([], [None]):
         parents[0] = parent_ids[0]
@@ -225,12 +233,12 @@ def _packed_parents(
 
 
 def _sibling_times(columns: Columns, parents: dict[int, int | str | None]) -> dict[int, Time]:
-    """Return the timestamps of the entries that may have siblings, by position."""
+    """Return, by position, the timestamps of the entries that may have siblings."""
     places = set(parents) | {parent + 1 for parent in parents.values() if isinstance(parent, int)}
     return {place: time for place, time in columns.known_times() if place in places} if places else {}
 
 
 def _is_stored(envelope: Envelope, size: int) -> bool:
-    """Tell whether an entry's decoded facts must be stored: needed at once, or not readable from its line."""
+    """Return True if the facts of an entry must be stored: they are needed at once, or cannot be read again."""
     about = (envelope.text, envelope.target_id, envelope.problem, envelope.fault, envelope.schema, envelope.id_value)
     return any(each is not None for each in about) or size > MAX_LISTED_LINE_BYTES or envelope.type == "session"

@@ -1,7 +1,7 @@
-"""Unpack what a search needs of packed entries: the positions of their lines, their ids and their parents.
+"""Unpack the facts of entries that a search needs: the positions of their lines, their ids and their parents.
 
-`packed_entries` packs them. It is a module of its own because it needs those that decode entries, which take a tenth
-of the time of a search to import.
+`packed_entries` packs them. This module is separate because importing `packed_entries` and the modules that decode
+entries would take a tenth of the time of a search.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ COMPRESSION = 1
 ID_CHARACTERS = 8
 
 Part = tuple[bytes, bytes]
-"""A run of entries in the index: their positions in the file and their facts, both packed as bytes."""
+"""A run of consecutive entries in the index: the packed positions of their lines, and their packed other facts."""
 
 
 class EntryLinks(Struct, frozen=True):
-    """The ids and the parents' positions of all entries of a session, and the types of its entries."""
+    """The ids of a session's entries, the positions of their parents, and the set of entry types that occur."""
 
     ids: list[str | None]
     parents: list[int]
@@ -34,16 +34,17 @@ class EntryLinks(Struct, frozen=True):
 
 
 class Places(Struct, frozen=True):
-    """The lines of some consecutive entries: the byte offset of each in the file, and its size."""
+    """The positions of consecutive entries in a file: the byte offset and the size of each entry's line."""
 
     offsets: array[int]
     sizes: array[int]
 
 
 class PackedPlaces(Struct, array_like=True):
-    """Packed positions. `offsets` and `lines` map an entry's position to its value; they omit predictable values.
+    """Packed line positions of a run of entries. `offsets` and `lines` omit values that are predictable.
 
-    A predictable offset is the end of the entry before; a predictable line number is the next one.
+    Both map an entry's position in the run to a value. A predictable offset is the end of the previous entry's line; a
+    predictable line number is the next one.
     """
 
     sizes: bytes
@@ -52,7 +53,7 @@ class PackedPlaces(Struct, array_like=True):
 
 
 class _PackedLinks(Struct, array_like=True):
-    """The first values of packed facts, for readers that need no others."""
+    """The first fields of `_PackedFacts` (packed facts of a run of entries), for readers that need no others."""
 
     ids: bytes | list[str | None]
     parents: dict[int, int | str | None]
@@ -67,18 +68,18 @@ _decode_links = msgspec.msgpack.Decoder(_PackedLinks).decode
 
 
 def sealed_part(file: int, first: int, count: int, part: Part) -> Part:
-    """Return a part with checksums, which fail if it is found in another file or at other entries."""
+    """Return a run of entries with checksums, which do not match in another file or at other entry numbers."""
     places, packed = part
     return sealed(places, f"{file} {first} {count}"), sealed(packed, f"{file} {first} {count}")
 
 
 def opened_parts(file: int, parts: Sequence[tuple[int, int, Sequence[bytes]]], begin: int = 0) -> list[list[bytes]]:
-    """Check the parts of a file from entry `begin` on, and return their values in order, without the checksums.
+    """Verify a file's stored runs of entries from entry `begin` on; return their values in order, without checksums.
 
-    Each part is given as its first entry, the number of its entries, and the values.
+    Each run is given as the number of its first entry, the number of its entries, and the stored values.
 
     Raises:
-        sqlite3.DatabaseError: a part is damaged, missing, or another file's.
+        sqlite3.DatabaseError: a run is damaged, missing, or belongs to another file.
     """
     found = []
     expected = begin
@@ -94,7 +95,7 @@ def opened_parts(file: int, parts: Sequence[tuple[int, int, Sequence[bytes]]], b
 
 
 def unpack_places(parts: Iterable[bytes]) -> Places:
-    """Return the places of all entries from their packed positions, which are the first value of each `Part`.
+    """Return the line positions of all entries of a file from the packed positions of each run.
 
     Raises:
         ValueError: the bytes were not made by `pack`.
@@ -111,7 +112,9 @@ def unpack_places(parts: Iterable[bytes]) -> Places:
 
 
 def unpack_links(packed: bytes) -> EntryLinks | None:
-    """Return ids and parents from the packed facts of the only part of a session; None if ids have to be searched.
+    """Return ids and parents of a session stored as one run; None if parents must be looked up by their ids.
+
+    `packed` are the packed facts of the run.
 
     Raises:
         ValueError: the bytes were not made by `pack`.
@@ -127,7 +130,7 @@ def unpack_links(packed: bytes) -> EntryLinks | None:
 
 
 def parents_of(count: int, parents: dict[int, int | str | None]) -> list[int]:
-    """Return the positions of the parents of `count` entries of a sound run."""
+    """Return the position of each entry's parent; `parents` has only parents that are not the previous entry."""
     found = list(range(ROOT, count - 1))
     for place, parent in parents.items():
         found[place] = parent if isinstance(parent, int) else ROOT
@@ -135,15 +138,15 @@ def parents_of(count: int, parents: dict[int, int | str | None]) -> list[int]:
 
 
 def opened_places(packed: bytes) -> PackedPlaces:
-    """Return the positions of a part as they are packed."""
+    """Return the line positions of a run of entries in their packed form, decompressed and decoded."""
     return _decode_places(zlib.decompress(packed))
 
 
 def unpacked_places(places: PackedPlaces) -> tuple[array[int], array[int]]:
-    """Return the sizes and the offsets of a part's lines.
+    """Return the sizes and byte offsets of the lines of a run of entries.
 
     Raises:
-        ValueError: they are damaged.
+        ValueError: the positions are damaged.
     """
     sizes = array("q", unpack_integers(places.sizes))
     offsets = _run_on(places.offsets, sizes)
@@ -161,14 +164,14 @@ def _run_on(jumps: dict[int, int], sizes: array[int]) -> array[int]:
 
 
 def pack_row_entries(entries: Sequence[int], ends: Sequence[int]) -> bytes:
-    """Pack the entry numbers of text rows: `entries` ascending, `ends` the positions where each row's entries end."""
+    """Pack the entry numbers of text rows: `entries` has all numbers, `ends` the end of each row in `entries`."""
     gaps = [entry - before for before, entry in zip([0, *entries], entries, strict=False)]
     counts = [end - before for before, end in zip([0, *ends], ends, strict=False)]
     return zlib.compress(_encode((pack_integers(gaps), pack_integers(counts))), COMPRESSION)
 
 
 def unpack_row_entries(packed: bytes) -> list[Sequence[int]]:
-    """Return the entry numbers of each text row.
+    """Return, for each text row, the numbers of the entries whose texts it contains.
 
     Raises:
         ValueError: the bytes were not made by `pack_row_entries`.
@@ -183,7 +186,7 @@ def unpack_row_entries(packed: bytes) -> list[Sequence[int]]:
 
 
 def pack_integers(numbers: Sequence[int]) -> bytes:
-    """Pack non-negative numbers into bytes: their width, then all lowest bytes, all second bytes, and so on.
+    """Pack non-negative integers into bytes: the width, then the lowest byte of each, then the second byte, and so on.
 
     Similar bytes are then adjacent, which compresses well.
     """
@@ -214,7 +217,7 @@ def unpack_integers(packed: bytes) -> array[int]:
 
 
 def unpacked_ids(packed: bytes | list[str | None]) -> list[str | None]:
-    """Return ids from the form in which they are packed."""
+    """Return ids from their packed form: a list, or four bytes for each id of eight hex digits."""
     if isinstance(packed, list):
         return packed
     digits = packed.hex()

@@ -1,6 +1,6 @@
-"""Read one session file for the index, or only the lines appended since: summary, entries and texts.
+"""Read one session file for the index, or only the lines appended since the last reading.
 
-Nothing here writes: texts go to a callback, the rest is returned as one `IndexedFile`.
+This module writes nothing: it passes the texts to a callback, and returns summary and entries as one `IndexedFile`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ AgentOf = Callable[[Marks], str]
 
 
 class IndexedFile(Struct, frozen=True):
-    """The result of reading a file. `entries` are the entries from number `first` on."""
+    """The result of reading a file for the index. `entries` are the entries from number `first` on."""
 
     status: os.stat_result
     agent: str
@@ -57,9 +57,9 @@ class IndexedFile(Struct, frozen=True):
 def read_for_index(
     path: str, agent_of: AgentOf, take_text: TakeText, *, tools: bool, restart: Callable[[], None]
 ) -> IndexedFile | None:
-    """Read a whole file; return None if it cannot be read.
+    """Read a whole file for the index; return None if the file cannot be read.
 
-    `restart` is called when all texts passed on so far are invalid, because another agent's rules apply.
+    `restart` is called if the file turns out to belong to another agent: all texts passed on so far are then invalid.
     """
     try:
         descriptor = open_content(path)
@@ -95,7 +95,7 @@ def read_for_index(
                         collector.columns,
                         usage=collector.usage(session.leaf),
                     )
-                # Each round finds the mark of one more agent (content that only it writes), so this loop ends.
+                # Each round finds the mark (content that only one agent writes) of one more agent, so this loop ends.
                 marks = Marks(marks.agents | reader.marks)
                 decided = agent_of(marks)
                 if decided == agent:
@@ -118,9 +118,10 @@ def read_growth(
     tools: bool,
     usage: FileRequests = NO_USAGE,
 ) -> IndexedFile | None:
-    """Read the lines after `state.end`; return None if the part before it or the file's agent changed.
+    """Read the lines after `state.end`; return None if the file must be read from its beginning.
 
-    `known` are the entries, and `usage` the requests, before it.
+    It must be if its earlier part or its agent has changed. `known` are the entries before `state.end`, and `usage`
+    their model requests.
     """
     if is_packed(path):
         return None
@@ -175,7 +176,7 @@ def _finished(
     columns, end = collector.columns, collector.end
     state = None
     if collector.resumable is not None:
-        # No entry was appended, so the last line that the index knows is still the last entry's line.
+        # If no entry was appended, the last entry is still the one that the index already had.
         last = columns.offsets[-1] if len(columns) else last_before
         state = State(end, last, *_hashes(descriptor, last, end), *collector.resumable)
     summary = collector.finish(path, status.st_size, status.st_mtime_ns, session_status(descriptor))

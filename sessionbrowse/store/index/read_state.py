@@ -1,4 +1,4 @@
-"""The state after reading a file into the index; reading continues from it when the file has grown."""
+"""The state after reading a file into the index, from which reading resumes when the file has grown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sessionbrowse.model.session.records import ReaderProgress
 
 
 class State(Struct, frozen=True, array_like=True):
-    """The state at `end`, the offset after the last whole line; `last` is the offset at which that line begins."""
+    """State at `end`, the offset after the last complete line; `last` is the offset of the last entry's line."""
 
     end: int
     last: int

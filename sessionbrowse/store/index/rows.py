@@ -1,7 +1,7 @@
-"""Rows of the index as values: `FileRow` identifies the file that was read, `ListRow` adds facts for lists.
+"""Rows of the index as Python values: `FileRow` identifies a version of a file, `ListRow` adds facts for lists.
 
-All list rows are also kept as one packed value, the overview, because fetching 10,000 rows one by one takes longer
-than getting the status of their files. Triggers mark it as outdated; renewing it reads only the rows that changed.
+All list rows are also stored as one packed value, the overview, because fetching 10,000 rows one by one takes longer
+than getting the status of 10,000 files. Triggers mark the overview as outdated; renewing it reads only changed rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.find.discover import FileStamp, FoundFile
 
 ORDINARY, TRANSCRIPT, FOREIGN = 0, 1, 2
-"""The kinds of files: sessions, indusagi's transcripts, and other programs' sessions (only their names are stored)."""
+"""The kinds of indexed files: sessions, indusagi's transcripts, and other formats (only file names are stored)."""
 
 STAMP_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, device"
 FILE_COLUMNS = f"{STAMP_COLUMNS}, id, agent, marks, kind, shard, has_tools"
@@ -37,15 +37,14 @@ CREATE TRIGGER overview_on_delete AFTER DELETE ON files BEGIN DELETE FROM overvi
 """
 
 PackedSummary = tuple[Summary, tuple[int, int] | None]
-"""A summary; if it holds only the beginning of the first message, also that message's offset and size."""
+"""A summary. If its first message is cut, also the byte offset and size of the line with that message, else None."""
 
 
 class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
-    """A row of the index without the summary: the file's size, times and inode when it was read, and its agent.
+    """A row of the table `files` without the summary: the file's size, times and inode when it was read, and its agent.
 
-    `row` is the row's id. `shard` is the number of the shard (a database beside the main one) that holds the file's
-    entries and texts, 0 if the main database holds them; `has_tools` says whether tool calls and results are among the
-    texts.
+    `row` is the row's id. `shard` is the number of the shard (a database next to the main one) that contains the file's
+    entries and texts, 0 for the main database. `has_tools` is 1 if the texts include tool calls and results.
     """
 
     row: int
@@ -56,28 +55,28 @@ class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
     has_tools: int
 
     def is_current(self, file: FoundFile) -> bool:
-        """Tell whether the file is the version that was read, and still belongs to the same agent."""
+        """Return True if the file is the version that was read, and still belongs to the same agent."""
         if not self.has_stamp_of(file):
             return False
-        # Most files have no marks, so most comparisons need no further call.
+        # Most files have no marks (content that only one agent writes), so most comparisons need no further call.
         agent = file.agent(self.found_marks()) if self.marks else file.owner
         return self.agent == agent or self.kind == TRANSCRIPT
 
     def holds(self, file: FoundFile, tools: bool) -> bool:
-        """Tell whether the index has this version of the file, with its tool calls and results if `tools`."""
+        """Return True if the index has this version of the file; with `tools`, also its tool calls and results."""
         return self.is_current(file) and bool(self.has_tools) >= tools
 
     def may_have_grown(self, file: FoundFile) -> bool:
-        """Tell whether the file may be the one that was read, with lines appended."""
+        """Return True if the file may be the indexed one with lines appended: it is larger and has the same inode."""
         return file.size > self.size and (self.inode, self.device) == (file.inode, file.device)
 
     def found_marks(self) -> Marks | None:
-        """Return the marks in the file (content that only one agent writes); None if there are none."""
+        """Return the marks found in the file (content that only one agent writes); None if there are none."""
         return Marks(frozenset(self.marks.split())) if self.marks else None
 
 
 class ListRow(FileRow, frozen=True, array_like=True, gc=False):
-    """A row of the index with the facts by which lists and searches choose and order sessions."""
+    """A row of the index with the facts that lists and searches need to select and sort sessions."""
 
     modified: float | None
     hidden: bool
@@ -91,7 +90,7 @@ RowT = TypeVar("RowT", bound=FileRow)
 
 
 def file_row(values: Sequence[Any]) -> FileRow:
-    """Return a file row from the values of `CHECKED_COLUMNS`.
+    """Return a `FileRow` from the values of `CHECKED_COLUMNS`, after verifying their checksum.
 
     Raises:
         sqlite3.DatabaseError: the row is damaged.
@@ -100,28 +99,28 @@ def file_row(values: Sequence[Any]) -> FileRow:
 
 
 def with_sum(row: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the values of a row of `files`, in the order of its columns, with the checksum that ends it."""
+    """Return the values of a row of the table `files` with their checksum appended."""
     identity, path, *stamp = row[:7]
     return (*row, _sum_of((path, *stamp, identity, *row[7:10], *row[11:13])))
 
 
 def damaged(why: str) -> sqlite3.DatabaseError:
-    """Return the error for damage that SQLite does not see; it has the result code of damage that SQLite sees."""
+    """Return an error for damage that SQLite cannot detect, with the result code of a corrupt database."""
     error = sqlite3.DatabaseError(why)
     error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return error
 
 
 def unread_bytes(known: FileStamp | None, file: FileStamp) -> int:
-    """Estimate the number of bytes to read of a changed file: the new bytes if it has grown, else all."""
+    """Return the number of bytes to read of a changed file: the appended ones if the file has grown, else all."""
     return file.size - known.size if known is not None and file.size > known.size else file.size
 
 
 def read_rows(connection: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[ListRow]:
-    """Return the list rows with these ids, or all, from the table of files.
+    """Return the `ListRow`s with these ids, or all of them, from the table `files`.
 
     Raises:
-        sqlite3.DatabaseError: the index is damaged. ValueError: the index is damaged too.
+        sqlite3.DatabaseError, ValueError: the index is damaged.
     """
     ask = f"SELECT {_LIST_COLUMNS} FROM files"
     if ids is None:
@@ -130,16 +129,16 @@ def read_rows(connection: sqlite3.Connection, ids: Iterable[int] | None = None) 
 
 
 def read_overview(connection: sqlite3.Connection) -> list[ListRow] | None:
-    """Return all list rows from the overview; None if it is outdated or damaged."""
+    """Return all list rows from the overview (one packed value); None if the overview is outdated or damaged."""
     if connection.execute("SELECT 1 FROM overview_is_current").fetchone() is None:
         return None
-    # A SELECT would copy the value twice.
+    # Reading the value as a blob copies it once; a SELECT would copy it twice.
     with connection.blobopen("overview", "packed", 0, readonly=True) as packed:
         return _unpack_overview(packed.read())
 
 
 def renew_overview(connection: sqlite3.Connection) -> None:
-    """Bring the overview up to date; only the process that holds the index's lock may call it.
+    """Update the overview (all list rows as one packed value). The caller must hold the lock of the index.
 
     Raises:
         UnicodeEncodeError: a path is not valid text, so no overview can be written.
@@ -156,7 +155,8 @@ def renew_overview(connection: sqlite3.Connection) -> None:
         else:
             changed.append(identity)
     kept += read_rows(connection, changed)
-    # This is the order in which a scan finds files, so that comparing rows with files reads memory in sequence.
+    # A scan finds files in the order of their paths. With rows in the same order, comparing them reads memory in
+    # sequence.
     kept.sort(key=attrgetter("path"))
     connection.execute("INSERT OR REPLACE INTO overview VALUES (0, ?)", (sealed(msgspec.msgpack.encode(kept)),))
     connection.execute("INSERT OR REPLACE INTO overview_is_current VALUES (0)")
@@ -164,12 +164,12 @@ def renew_overview(connection: sqlite3.Connection) -> None:
 
 
 def pack_summary(summary: Summary, first_at: tuple[int, int] | None) -> bytes:
-    """Pack a summary without its path; a cut first message can be read from its line at `first_at` (offset, size)."""
+    """Pack a summary without its path. `first_at` is the offset and size of a cut first message's line, else None."""
     return sealed(_encode(([getattr(summary, name) for name in _FIELDS], first_at)), summary.path)
 
 
 def unpack_summary(path: str, packed: bytes) -> PackedSummary:
-    """Unpack a summary; if its first message is cut, also the offset and size of that message's line.
+    """Unpack a summary; if its first message is cut, also return the offset and size of that message's line.
 
     Raises:
         ValueError: the bytes are damaged.
@@ -180,7 +180,7 @@ def unpack_summary(path: str, packed: bytes) -> PackedSummary:
 
 
 def read_first_messages(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return the first message of every packed summary by path, "" if there is none.
+    """Return the first message of every indexed file by path; "" for a file without messages.
 
     Raises:
         sqlite3.Error: the index is damaged.
@@ -196,15 +196,15 @@ def read_first_messages(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def sealed(content: bytes, owner: str = "") -> bytes:
-    """Put a checksum before a stored value, so that a changed one, or one of another owner, is not believed.
+    """Return a value with a checksum in front, by which `opened` detects a changed value or one of another owner.
 
-    The owner is the path of a session file, or names another row.
+    `owner` is the path of a session file, or a text that identifies another row.
     """
     return zlib.crc32(content, zlib.crc32(os.fsencode(owner))).to_bytes(_SUM_BYTES, "big") + content
 
 
 def opened(packed: bytes, owner: str = "") -> memoryview:
-    """Return a stored value without its checksum.
+    """Return a stored value without its checksum, after verifying the checksum for this owner.
 
     Raises:
         ValueError: the checksum is wrong.
@@ -216,12 +216,12 @@ def opened(packed: bytes, owner: str = "") -> memoryview:
 
 
 def words_sum(connection: sqlite3.Connection, table: str) -> tuple[str | None, int]:
-    """Return the stored checksum of a table of words, and that of the rows that FTS5 keeps for it.
+    """Return the stored checksum of a full-text table's data, and the checksum of the data that FTS5 has now.
 
     Raises:
         TypeError: a row is damaged.
     """
-    # A single statement reads all: between two, another process may write.
+    # A single statement reads everything, because another process may write between two statements.
     rows = connection.execute(
         f"SELECT NULL, value, NULL FROM facts WHERE name = '{table}_words' "
         f"UNION ALL SELECT id, block, NULL FROM {table}_data UNION ALL SELECT segid, term, pgno FROM {table}_idx"
@@ -237,10 +237,10 @@ def words_sum(connection: sqlite3.Connection, table: str) -> tuple[str | None, i
 
 def _path_of(stored: bytes | None) -> str:
     if stored is None:
-        # If the disk has lost a part of the database, reading it yields empty values.
+        # If the disk has lost a part of the database file, SQLite reads empty values there.
         raise damaged("a row has no path")
     if not isinstance(stored, bytes):
-        raise damaged("a path is no bytes")
+        raise damaged("a path is not stored as bytes")
     return os.fsdecode(stored)
 
 
@@ -256,7 +256,7 @@ def _list_row(values: tuple[Any, ...]) -> ListRow:
 
 
 def _summed(values: Sequence[Any]) -> Sequence[Any]:
-    """Return values without the checksum that ends them, if it is right."""
+    """Return the values of a row without their checksum (the last value), after verifying it."""
     if _sum_of(values[:-1]) != values[-1]:
         raise damaged("the checksum of a row is wrong")
     return values[:-1]
@@ -267,7 +267,7 @@ def _sum_of(values: Sequence[Any]) -> int:
 
 
 def _checked(values: tuple[Any, ...], kind: type[RowT]) -> RowT:
-    """Return a row of values whose types are right; another program may have stored others."""
+    """Return the values as a row of type `kind`, after checking their types: another program may have changed them."""
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:

@@ -1,4 +1,4 @@
-"""Create, check, open, lock and delete the index's files: a SQLite database and shards of text beside it."""
+"""Create, check, open, lock and delete the files of the index: a SQLite database, and extra databases (shards)."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ SCHEMA_VERSION = 14
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 _WAIT_S = 2.0
-"""Seconds to wait for another program that has locked the database."""
+"""Maximum number of seconds to wait for another program that has locked the database."""
 _DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT)
-"""Result codes of a damaged database; the first one means that a table of words cannot be opened."""
+"""SQLite's result codes for a damaged database. SQLITE_ERROR occurs when a full-text table cannot be opened."""
 _POLL_S = 0.02
 HASH_BYTES = {"said": 3 * 1024 * 1024, "tools": 16 * 1024 * 1024}
-"""Size in bytes of the word lists that FTS5 collects before it writes them; it allocates nearly twice as much.
+"""Bytes of word lists that FTS5 collects in memory, by table, before it writes them; it allocates nearly twice as much.
 
-Small parts have to be merged in the end, which takes time. The texts of tools are several times larger than the texts
-of messages.
+With less memory FTS5 writes more and smaller parts, which take time to merge at the end. The texts of tools are several
+times larger than the texts of messages.
 """
 _NEVER = 1999
-"""The largest threshold that FTS5 accepts for merging parts; with it they are merged only once, at the end."""
+"""The largest threshold that FTS5 accepts for merging parts of a word index; so they are merged once, at the end."""
 
 _SHARD_SETTINGS = (
     "page_size = 8192",
@@ -42,13 +42,13 @@ _SHARD_SETTINGS = (
     "journal_mode = OFF",
     "synchronous = OFF",
     "locking_mode = EXCLUSIVE",
-    # Pages are written once, in order, so a cache is useless.
+    # Each page is written once, in order, so a page cache is useless.
     "cache_size = -500",
 )
 STORED_FIELDS = "b69345a1c462c892"
-"""Digest of the names of all stored fields, in order: an index with other fields is built anew.
+"""Digest of the names of all stored fields, in order; an index with another digest is rebuilt.
 
-It is a constant because lists do not import the structs with these fields; a test checks that it is right.
+It is a constant because listing sessions should not import the structs with these fields; a test checks the value.
 """
 
 TABLES = """
@@ -87,33 +87,34 @@ CREATE TABLE shards (
 
 _MAGIC = b"SQLite format 3\0"
 _FIXED_HEAD = re.compile(rb"\x20\x00(\x01\x01|\x02\x02)\x00\x40\x20\x20.{20}\x00\x00\x00[\x00-\x04]", re.DOTALL)
-"""Bytes 16 to 47 of the header as SQLite writes them for our page size; it refuses other ones for ever."""
+"""Bytes 16 to 47 of a database header with our page size; SQLite would never open a database with other values."""
 _APPLICATION_AT, _HEAD_BYTES = 68, 72
-"""Position of the application id in a database's header (SQLite's file format, 1.3)."""
+"""Position of the application id in a database header, and the end of that id (SQLite's file format, 1.3)."""
 _BESIDE = ("-wal", "-shm", "-journal")
-"""Suffixes of the files that SQLite writes beside a database."""
+"""Suffixes of the files that SQLite creates next to a database."""
 
 TEXT_TABLES = ("said", "tools")
-"""Tables of texts: of messages, and of tool calls and results. A row has the texts of several consecutive entries.
+"""Full-text tables: of messages, and of tool calls and results. A row has the texts of several consecutive entries.
 
-The table `NAME_rows` maps rows to files: the `count` rows from id `base` on belong to `file`, and `entries` are the
-packed numbers of the entries in these rows. `NAME_words` has lists of the distinct words, in which parts of words are
-found.
+The table `NAME_rows` maps text rows to files: the `count` rows from id `base` on belong to `file`, and `entries` are
+the packed numbers of the entries in these rows. `NAME_words` has lists of the distinct words, for searching parts of
+words.
 """
 
 
 class IndexUnavailable(SessionBrowseError):
-    """There is no usable index; the message says why. Everything works without an index."""
+    """The index cannot be used; the message says why. The program works without an index, but more slowly."""
 
 
 class IndexBusy(IndexUnavailable):
-    """Another process is writing the index now."""
+    """Another process is writing the index."""
 
 
 def open_main(directory: Path, *, create: bool, report: Callable[[str], None]) -> sqlite3.Connection | None:
-    """Open the index of a directory; make a new one if it is missing (with `create`) or cannot be used.
+    """Open the main database of an index, or replace an unusable one; with `create`, create a missing one.
 
-    Returns None if there is no index and `create` is false. `report` receives a sentence if an index is deleted.
+    Returns None if there is no index and `create` is false. `report` receives a sentence if a file is replaced or
+    moved.
 
     Raises:
         IndexUnavailable: the directory cannot be written to, or the disk is full.
@@ -135,11 +136,11 @@ def open_main(directory: Path, *, create: bool, report: Callable[[str], None]) -
             connection.close()
             reason = "has a damaged text file"
         if not os.access(directory, os.W_OK):
-            raise IndexUnavailable(f"The index {path} {reason} and cannot be replaced; going on without it.")
+            raise IndexUnavailable(f"The index {path} {reason} and cannot be replaced; continuing without it.")
         with locked(directory):
             connection, again = _connect_if_usable(path) if path.exists() else (None, None)
             if connection is not None and again is None and not _has_odd_shard(directory, connection):
-                return connection  # another process has just built it anew
+                return connection  # another process has just rebuilt the index
             if connection is not None:
                 connection.close()
             report(f"The index {path} {reason}; it is built anew.")
@@ -150,19 +151,19 @@ def open_main(directory: Path, *, create: bool, report: Callable[[str], None]) -
 
 
 def open_shard(directory: Path, name: str) -> sqlite3.Connection:
-    """Open an existing text shard for reading.
+    """Open an existing shard (a database next to the main one) for reading.
 
     Raises:
         sqlite3.Error: the shard is gone or damaged.
     """
-    # A shard is never changed once it is complete, so it needs no locks.
+    # A complete shard never changes, so reading it needs no locks.
     uri = (directory / name).as_uri() + "?mode=ro&immutable=1"
     return sqlite3.connect(uri, uri=True, check_same_thread=False)
 
 
 def shard_facts(path: Path) -> tuple[int, int, int, int, bytes]:
-    """Return the size, the times, the inode and the digest of a complete shard, by which it is believed later."""
-    import hashlib  # imported here: lists of unchanged files do not need it
+    """Return the size, times, inode and digest of a complete shard, by which later openings detect a changed shard."""
+    import hashlib  # imported here: listing unchanged files does not need it
 
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "blake2b").digest()
@@ -174,7 +175,7 @@ def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
 
 
 def _has_odd_shard(directory: Path, connection: sqlite3.Connection) -> bool:
-    """Tell whether a shard is not the one that was completed; one with another stamp is compared once by its digest."""
+    """Return True if a shard is missing or changed. One with new file times but the old digest counts as unchanged."""
     try:
         for number, name, *known, digest in connection.execute("SELECT * FROM shards").fetchall():
             status = os.lstat(directory / name)
@@ -196,10 +197,10 @@ def _has_odd_shard(directory: Path, connection: sqlite3.Connection) -> bool:
 
 
 def create_shard(path: Path) -> sqlite3.Connection:
-    """Make a new shard, which one process fills in one transaction, without journal and sync."""
+    """Create a new shard (an extra database). One process fills it in one transaction, without journal and sync."""
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     os.chmod(path, 0o600)
-    # auto_vacuum frees the pages that are unused after merging the word lists.
+    # auto_vacuum frees the pages that become unused when the word lists are merged.
     for setting in _SHARD_SETTINGS:
         connection.execute(f"PRAGMA {setting}")
     connection.executescript(TABLES + USAGE_TABLES)
@@ -210,20 +211,20 @@ def create_shard(path: Path) -> sqlite3.Connection:
 
 
 def merge_parts(connection: sqlite3.Connection) -> None:
-    """Merge the parts of the word lists of a new shard."""
+    """Merge the parts in which FTS5 has written the word lists of a new shard (extra database)."""
     for table in TEXT_TABLES:
         connection.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
 
 
 def complete_shard(connection: sqlite3.Connection) -> None:
-    """Commit a new shard and close it."""
+    """Commit the transaction that filled a new shard (extra database), and close it."""
     connection.execute("COMMIT")
     connection.close()
 
 
 @contextmanager
 def locked(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
-    """Hold the lock of the one process that may write the index.
+    """Hold the lock file that lets only one process at a time write the index.
 
     Raises:
         IndexBusy: another process has the lock, and kept it for `wait_s` seconds.
@@ -244,17 +245,17 @@ def locked(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
 
 
 def is_locked(error: sqlite3.Error) -> bool:
-    """Tell whether an error means that another program has locked the database."""
+    """Return True if an error means that another program has locked the database."""
     return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Tell whether an error means that the database is damaged."""
+    """Return True if an error means that the database is damaged."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
 
 
 def not_written(directory: Path, error: sqlite3.Error | OSError) -> IndexUnavailable:
-    """Return the error for an index that could not be written; a damaged one is deleted, so the lock must be held."""
+    """Return the error for an index that could not be written; replace a damaged one. The caller must hold the lock."""
     if isinstance(error, OSError):
         return IndexUnavailable(f"The index could not be written ({error.strerror}).")
     why = "another program has locked it" if is_locked(error) else str(error)
@@ -265,14 +266,14 @@ def not_written(directory: Path, error: sqlite3.Error | OSError) -> IndexUnavail
 
 
 def begin_anew(directory: Path) -> None:
-    """Put an empty index in the place of a damaged one, so that lists fill it again; the lock must be held."""
+    """Replace a damaged index with an empty one, which the next session list fills. The caller must hold the lock."""
     remove_files(directory)
     with suppress(OSError, sqlite3.Error):
         _create(directory / INDEX_FILE).close()
 
 
 def remove_files(directory: Path) -> None:
-    """Delete the index and its shards; the lock stays."""
+    """Delete the index and its shards (extra databases), but not the lock file."""
     for name in os.listdir(directory):
         if name.startswith((INDEX_FILE, SHARD_PREFIX)):
             path = directory / name
@@ -284,14 +285,14 @@ def remove_files(directory: Path) -> None:
 
 
 def make_private(directory: Path) -> None:
-    """Make a directory that only its owner can read."""
+    """Create a directory that only its owner can read."""
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     if directory.stat().st_mode & 0o077:
         os.chmod(directory, 0o700)
 
 
 def _create(path: Path) -> sqlite3.Connection:
-    # The file is renamed when it is complete, so a process that is killed leaves no incomplete index.
+    # The file gets its final name when it is complete, so a killed process leaves no incomplete index.
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
     with suppress(FileNotFoundError):
         os.unlink(temporary)
@@ -308,13 +309,14 @@ def _create(path: Path) -> sqlite3.Connection:
             connection.execute(
                 "INSERT INTO facts VALUES (?, ?)", (f"{table}_words", str(words_sum(connection, table)[1]))
             )
-        # The number is random, so that a process that still has a deleted index open does not confuse the two.
+        # The generation number starts at random, so that a process that still has a deleted index open cannot confuse
+        # it with the new one.
         generation = int.from_bytes(os.urandom(7), "big")
         connection.execute("INSERT INTO facts VALUES ('generation', ?)", (str(generation),))
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         with suppress(sqlite3.OperationalError):
-            # WAL is enabled while sync is off, which is fast; later connections find it enabled.
+            # Switching to WAL mode is fast while sync is off; later connections find the mode already set.
             connection.execute("PRAGMA journal_mode = WAL")
     except sqlite3.Error:
         with suppress(OSError):
@@ -327,10 +329,10 @@ def _create(path: Path) -> sqlite3.Connection:
 
 
 def _move_odd_files(path: Path, report: Callable[[str], None]) -> bool:
-    """Move links, pipes and directories in the place of the index, or beside it, out of the way; tell if there were.
+    """Rename links, pipes and directories that have the names of the index's files; return True if there were any.
 
     Raises:
-        IndexUnavailable: one cannot be moved; a link may lead to another program's file.
+        IndexUnavailable: such a file cannot be renamed; a link may lead to another program's file.
     """
     was_moved = False
     for name in (path, *(path.with_name(path.name + suffix) for suffix in _BESIDE)):
@@ -351,14 +353,14 @@ def _move_odd_files(path: Path, report: Callable[[str], None]) -> bool:
 
 
 def _move_aside(path: Path) -> Path:
-    """Rename something that is not ours, so that its content is kept and stands in nobody's way."""
+    """Rename a file that is not part of the index, so that its content is kept and its name is free."""
     return path.rename(path.with_name(f"odd-{os.urandom(4).hex()}-{path.name}"))
 
 
 def _foreign(path: Path) -> str | None:
-    """Return the reason why a file is not our index, None if it is.
+    """Return the reason why a file is not an index of this program; None if it is one.
 
-    SQLite might otherwise write to a foreign database.
+    The header is checked first, because SQLite might write to another program's database.
     """
     beside = [path.with_name(path.name + suffix) for suffix in _BESIDE]
     if not all(os.access(each, os.R_OK) for each in (path, *beside) if each.exists()):
@@ -380,7 +382,7 @@ def _connect_if_usable(path: Path) -> tuple[sqlite3.Connection | None, str | Non
         connection = _connect(path)
     except sqlite3.OperationalError:
         raise
-    except (sqlite3.DatabaseError, UnicodeDecodeError):  # SQLite's message may quote a damaged name
+    except (sqlite3.DatabaseError, UnicodeDecodeError):  # SQLite's message may contain a damaged name
         return None, "is damaged"
     reason = _unusable(connection)
     if reason is None:
@@ -391,7 +393,7 @@ def _connect_if_usable(path: Path) -> tuple[sqlite3.Connection | None, str | Non
 
 def _connect(path: Path) -> sqlite3.Connection:
     if not os.access(path.parent, os.W_OK) and not _has_content(path.with_name(f"{path.name}-wal")):
-        # SQLite makes files beside a database even to read it, unless nobody can change it.
+        # Even for reading, SQLite creates files next to a database, unless the database is opened as immutable.
         uri = path.as_uri() + "?mode=ro&immutable=1"
         return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
     connection = sqlite3.connect(path, isolation_level=None, timeout=_WAIT_S, check_same_thread=False)
@@ -403,12 +405,12 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def open_for_reading(directory: Path) -> sqlite3.Connection | None:
-    """Return a connection that writes nothing, heals nothing and waits for nobody; None if there is no usable index."""
+    """Return a connection that never writes, repairs or waits for a lock; None if there is no usable index."""
     path = directory / INDEX_FILE
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode) or _foreign(path) is not None:
             return None
-        # Without its log, SQLite would have to make files beside the database to read it.
+        # To read a database without a WAL file, SQLite would have to create one, unless the database is immutable.
         fixed = "" if _has_content(path.with_name(f"{path.name}-wal")) else "&immutable=1"
         connection = sqlite3.connect(f"{path.as_uri()}?mode=ro{fixed}", uri=True, isolation_level=None, timeout=0)
     except (OSError, sqlite3.Error, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""The layout of the tables of paid requests, and the answers that take all files together, such as projects' costs."""
+"""Tables for model requests, and for stored answers about all files together, such as the cost of each project."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ CREATE TABLE usage (
     file INTEGER PRIMARY KEY, identities BLOB NOT NULL, sums BLOB NOT NULL, requests BLOB NOT NULL
 );
 """
-"""A row for each file, with its requests. Of two rows for one file, that of the main database counts: it is newer."""
+"""SQL of the table of model requests by file. If a shard also has a row for a file, the main database's is newer."""
 
 SETTLED_TABLES = """
 CREATE TABLE settled (name TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
 """
-"""Answers that take all files together, all about the same versions of the files."""
+"""SQL of the table of stored answers about all files together; all answers are for the same versions of the files."""
 
 
 def read_settled(connection: sqlite3.Connection, name: str) -> bytes | None:
-    """Return a stored answer, None if there is none or it is damaged."""
+    """Return the stored answer with this name; None if it is missing or damaged."""
     row = connection.execute("SELECT packed FROM settled WHERE name = ?", (name,)).fetchone()
     try:
         return bytes(opened(row[0], name)) if row is not None else None
@@ -30,7 +30,7 @@ def read_settled(connection: sqlite3.Connection, name: str) -> bytes | None:
 
 
 def write_settled(connection: sqlite3.Connection, answers: Iterable[tuple[str, bytes]], *, instead: bool) -> None:
-    """Store answers, with `instead` in place of all others; only the process with the index's lock may call it."""
+    """Store answers by name; with `instead`, delete all others first. The caller must hold the lock of the index."""
     connection.execute("BEGIN IMMEDIATE")
     if instead:
         connection.execute("DELETE FROM settled")

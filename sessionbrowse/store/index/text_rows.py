@@ -1,9 +1,9 @@
-"""Rows of texts in the word index: written for each file, and read again as a map from rows to files and entries.
+"""Rows of the full-text tables: write the texts of each file, and map rows to files and entries.
 
-The distinct words are listed too, because FTS5 would read all its lists of rows to name them.
-
-Each file has a run of consecutive rows. The map is believed as a whole: a checksum over all runs of a table is kept
-among the facts, because one wrong run would hide the texts of its file from every search. The same holds for the words.
+Each file has a run of consecutive rows. One wrong run would hide the texts of its file from every search. So the table
+`facts` has a checksum over all runs of a table, and if it does not match, the whole map is rejected. Another checksum
+covers FTS5's own data. The distinct words are also stored as lists, because FTS5 would have to read all its data to
+list them.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from sessionbrowse.store.index.rows import damaged, opened, sealed, words_sum
 from sessionbrowse.store.index.schema import TEXT_TABLES
 
 ROW_CHARACTERS = {"said": 4096, "tools": 128 * 1024}
-"""Number of characters at which a row of texts is full."""
+"""Number of characters at which a text row is full, by table."""
 WAITING_ROWS = 16
 _BEING_WRITTEN = "being written"
-"""The checksum of words that a process writes, or was writing when it was killed."""
+"""Value in place of the words' checksum while a process writes words; it remains if that process is killed."""
 _WORDS_AT_ONCE = 1000
 WORD_LISTS = 16
-"""Number of word lists of about the same size that are merged into one."""
+"""Number of word lists of about the same size at which they are merged into one."""
 
 Run = tuple[int, int, int]
-"""The first row of a run, the id of its file, and the number of its rows."""
+"""A file's run of consecutive text rows: the id of the first row, the id of the file, and the number of rows."""
 
 
 class TextRows:
-    """Collects texts into the rows of one table; each row has the texts of many entries, because rows are expensive."""
+    """Collects texts into rows of one full-text table: many entries share a row, because rows are expensive."""
 
     def __init__(self, connection: sqlite3.Connection, table: str, *, words: bool) -> None:
         self._connection = connection
@@ -45,7 +45,7 @@ class TextRows:
         newest = connection.execute(f"SELECT base + count FROM {table}_rows ORDER BY base DESC LIMIT 1").fetchone()
         if newest and newest[0] is None:
             raise sqlite3.DatabaseError("a row of texts is empty")
-        # Row ids start at 1.
+        # SQLite's row ids start at 1.
         self._base = max(1, newest[0] if newest else 1)
         self._room = ROW_CHARACTERS[table]
         self._waiting: list[tuple[int, str]] = []
@@ -56,7 +56,7 @@ class TextRows:
         self._ends: list[int] = []
 
     def add(self, index: int, text: str) -> None:
-        """Add the text of the next entry of the file that is being read."""
+        """Add the text of the next entry of the current file; `index` is the entry's number."""
         self._texts.append(text)
         self._entries.append(index)
         self._characters += len(text)
@@ -64,7 +64,7 @@ class TextRows:
             self._end_row()
 
     def finish(self, file: int) -> None:
-        """Write the last row, and record which entries of the file are in which row."""
+        """Write the last text row of the current file, and record which entries are in which row."""
         if self._texts:
             self._end_row()
         self._flush()
@@ -79,7 +79,7 @@ class TextRows:
         self._begin()
 
     def restart(self) -> None:
-        """Drop the texts of the current file; rows that are already written then belong to no file."""
+        """Drop the texts of the current file; text rows that are already written then belong to no file."""
         self._waiting.clear()
         self._begin()
 
@@ -90,7 +90,7 @@ class TextRows:
             self._words = set()
 
     def _end_row(self) -> None:
-        # Texts are folded one by one: one letter beyond ASCII would make the whole joined string slow to fold.
+        # Texts are case-folded one by one: one non-ASCII letter would make the whole joined string slow to fold.
         text = "\n".join(map(fold_foreign, self._texts))
         if self._words is not None:
             self._words.update(words_in(text.lower()))
@@ -107,12 +107,14 @@ class TextRows:
 
 
 def read_runs(connection: sqlite3.Connection, table: str) -> Sequence[Sequence[int]]:
-    """Return the runs of a text table, sorted by their rows, as columns: first rows, ids of files, numbers of rows.
+    """Return the runs of text rows of all files in three columns: ids of first rows, ids of files, numbers of rows.
+
+    The runs are sorted by their first rows.
 
     Raises:
         sqlite3.DatabaseError: the index is damaged.
     """
-    # One statement reads runs and checksum, because another process may write between two.
+    # One statement reads runs and checksum, because another process may write between two statements.
     ask = f"SELECT value, base, file, count FROM facts LEFT JOIN {table}_rows WHERE name = ? ORDER BY base"
     found = connection.execute(ask, (_sum_name(table),)).fetchall()
     if not found:
@@ -124,7 +126,7 @@ def read_runs(connection: sqlite3.Connection, table: str) -> Sequence[Sequence[i
 
 
 def check_texts(connection: sqlite3.Connection) -> None:
-    """Check the maps from text rows to files.
+    """Verify the checksums of the tables that map text rows to files.
 
     Raises:
         sqlite3.DatabaseError: the index is damaged.
@@ -134,7 +136,7 @@ def check_texts(connection: sqlite3.Connection) -> None:
 
 
 def read_row_entries(connection: sqlite3.Connection, table: str, run: Run) -> list[Sequence[int]]:
-    """Return for each row of a run the numbers of its entries.
+    """Return, for each text row of a file's run, the numbers of the entries in that row.
 
     Raises:
         ValueError, sqlite3.Error: the index is damaged.
@@ -144,18 +146,18 @@ def read_row_entries(connection: sqlite3.Connection, table: str, run: Run) -> li
 
 
 def write_all_words(connection: sqlite3.Connection) -> None:
-    """List the words of all texts of a database that has no list yet."""
+    """Store the list of all distinct words of a database that has no such list yet."""
     for table in TEXT_TABLES:
         connection.execute(f"CREATE VIRTUAL TABLE temp.{table}_all USING fts5vocab('main', '{table}', 'row')")
-        # There can be millions of words, so they are not held in memory.
+        # There can be millions of words, so they are processed one by one instead of collected in memory.
         _put_words(connection, table, 0, (row[0] for row in connection.execute(f"SELECT term FROM temp.{table}_all")))
         connection.execute(f"DROP TABLE temp.{table}_all")
 
 
 def read_words(connection: sqlite3.Connection, table: str) -> bytes:
-    """Return the distinct words of a text table, each after a newline, and a newline at the end; some may come twice.
+    """Return the distinct words of a text table as bytes, with a newline before and after each; some may occur twice.
 
-    They are not decoded: there can be millions, and a search needs few of them.
+    The words are not decoded: there can be millions, and a search needs few of them.
 
     Raises:
         ValueError, sqlite3.Error: the index is damaged.
@@ -165,7 +167,7 @@ def read_words(connection: sqlite3.Connection, table: str) -> bytes:
 
 
 def _add_words(connection: sqlite3.Connection, table: str, words: set[str]) -> None:
-    """Add a list of words; merge lists of one level into one of the next, so that there are few."""
+    """Add a list of words; when a level has many lists, merge them into one of the next level, to keep lists few."""
     level = 0
     while True:
         ask = f"SELECT number, level, words FROM {table}_words WHERE level = ?"
@@ -183,7 +185,7 @@ def _add_words(connection: sqlite3.Connection, table: str, words: set[str]) -> N
 
 
 def _put_words(connection: sqlite3.Connection, table: str, level: int, words: Iterable[str]) -> None:
-    """Add a list of words, unless it is empty."""
+    """Store a compressed list of words, unless the list is empty."""
     number = connection.execute(f"SELECT max(number) FROM {table}_words").fetchone()[0] or 0
     compressor, parts, waiting = zlib.compressobj(), [], iter(words)
     while some := "".join([f"{word}\n" for word in islice(waiting, _WORDS_AT_ONCE)]):
@@ -201,7 +203,7 @@ def _words_of(table: str, number: int, level: int, packed: bytes) -> bytes:
 
 
 def add_run(connection: sqlite3.Connection, table: str, run: Run) -> None:
-    """Add a run to the checksum of its table."""
+    """Add a run of text rows to the checksum over all runs of the table."""
     known = connection.execute("SELECT value FROM facts WHERE name = ?", (_sum_name(table),)).fetchone()
     if known is None or not str(known[0]).isdecimal():
         raise damaged("a checksum of texts is missing")
@@ -210,12 +212,12 @@ def add_run(connection: sqlite3.Connection, table: str, run: Run) -> None:
 
 
 def forget_runs(connection: sqlite3.Connection) -> None:
-    """Set the checksums to those of tables without rows."""
+    """Reset the checksums of the text rows to the values for empty tables."""
     connection.executemany("UPDATE facts SET value = '0' WHERE name = ?", [(_sum_name(each),) for each in TEXT_TABLES])
 
 
 def check_words(connection: sqlite3.Connection, table: str) -> None:
-    """Check the words of a text table of the main database; a shard is compared with its digest.
+    """Verify the checksum of a full-text table in the main database; extra databases (shards) have digests instead.
 
     Raises:
         sqlite3.DatabaseError: the index is damaged.
@@ -230,9 +232,10 @@ def check_words(connection: sqlite3.Connection, table: str) -> None:
 
 @contextmanager
 def writing_words(connection: sqlite3.Connection) -> Iterator[None]:
-    """Check the full-text tables before rows are added to them, and renew the tables' checksums afterwards.
+    """Verify the full-text tables before rows are added to them, and update the tables' checksums afterwards.
 
-    FTS5 writes its tables at each commit, so the checksums need a second commit; in between the tables are not checked.
+    FTS5 writes its tables at each commit, so the checksums need a second commit; between the two commits the tables are
+    not verified.
 
     Raises:
         sqlite3.DatabaseError: the index is damaged.

@@ -1,8 +1,8 @@
-"""The index's tables of paid requests: for each file its requests, and their identities in 8 bytes each.
+"""Tables of model requests in the index: the requests of each file, and an 8-byte identity (hash) of each request.
 
-The identities alone tell which files hold the same requests, so that most files' requests are never unpacked.
-Every file has a row, also without requests, and every value is sealed with the version of its file: a row that is lost,
-another file's or an older one's is never believed.
+The identities alone show which files contain the same requests, so the requests of most files are never unpacked. Every
+file has a row, even without requests, and every value has a checksum for its file's version. So a lost row, and a row
+of another file or an older version, are detected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sessionbrowse.store.find.discover import FileStamp
 from sessionbrowse.store.index.rows import FileRow, damaged, opened, sealed
 
 _ASK_ALL_ABOVE = 500
-"""Number of files above which a whole table is read instead of single rows."""
+"""Number of files above which the whole table is read instead of single rows."""
 _COMPRESSION = 1
 _encode = msgspec.msgpack.Encoder().encode
 _decode_usage = msgspec.msgpack.Decoder(FileRequests).decode
@@ -30,17 +30,17 @@ _decode_sums = msgspec.msgpack.Decoder(FileSums).decode
 
 
 PackedUsage = list[bytes]
-"""The identities, the sums and the requests of a file, packed; each is only its checksum if there are no requests."""
+"""Packed identities, sums and requests of a file; without requests each of the three values is only a checksum."""
 
 FoundSums: TypeAlias = "tuple[array[int], FileSums]"
-"""The identities and the sums of a file."""
+"""The identities of a file's model requests, and the sums of their tokens and cost."""
 
 
 def pack_usage(usage: FileRequests, file: int, stamp: FileStamp) -> PackedUsage:
-    """Pack the requests of the version `stamp` of the file with the id `file`.
+    """Pack the model requests of a file. `file` is the file's id, `stamp` identifies the file's version.
 
     Raises:
-        OverflowError: a sum has more than 64 bits. UnicodeEncodeError: a text has half a surrogate pair.
+        OverflowError: a sum has more than 64 bits. UnicodeEncodeError: a text contains a lone surrogate.
     """
     values = [b"", b"", b""]
     if usage.requests:
@@ -50,15 +50,15 @@ def pack_usage(usage: FileRequests, file: int, stamp: FileStamp) -> PackedUsage:
 
 
 def write_usage(connection: sqlite3.Connection, file: int, packed: PackedUsage) -> None:
-    """Store the requests of a file in place of earlier ones."""
+    """Store the packed model requests of a file, and replace earlier ones."""
     connection.execute("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?)", (file, *packed))
 
 
 def read_usage(connections: Iterable[sqlite3.Connection], row: FileRow) -> FileRequests:
-    """Return the requests of a file from the first of the databases that has it.
+    """Return the model requests of a file from the first database that contains them.
 
     Raises:
-        sqlite3.DatabaseError: they are damaged or missing.
+        sqlite3.DatabaseError: the requests are damaged or missing.
     """
     for connection in connections:
         found = connection.execute("SELECT requests FROM usage WHERE file = ?", (row.row,)).fetchone()
@@ -72,10 +72,10 @@ def read_usage(connections: Iterable[sqlite3.Connection], row: FileRow) -> FileR
 
 
 def check_requests(connection: sqlite3.Connection, rows: Mapping[int, FileRow]) -> None:
-    """Check the requests of all files with these ids that this database has.
+    """Verify the stored model requests of the given files in one database; `rows` are the files by id.
 
     Raises:
-        sqlite3.DatabaseError: they are damaged.
+        sqlite3.DatabaseError: requests are damaged.
     """
     try:
         for file, packed in connection.execute("SELECT file, requests FROM usage"):
@@ -88,14 +88,14 @@ def check_requests(connection: sqlite3.Connection, rows: Mapping[int, FileRow]) 
 def read_sums(
     databases: Iterable[tuple[int, sqlite3.Connection]], rows: Mapping[int, FileRow]
 ) -> Iterator[tuple[FileRow, FoundSums | None]]:
-    """Yield each file with its identities and sums, or None if it has no requests; leave out those that are damaged.
+    """Yield each file with its request identities and sums, or None for a file without requests; skip damaged files.
 
-    `databases` are pairs of a shard's number, 0 for the main database, and the connection; `rows` are the files by id.
+    `databases` are pairs of number and connection (0 is the main database); `rows` are the files by id.
     """
     left = dict(rows)
     for number, connection in databases:
         wanted = {row: each for row, each in left.items() if not number or each.shard == number}
-        # A row that one database has lost may be in the next; the caller reads the files that are in none.
+        # A row missing in one database may be in the next; the caller reads the files that are in no database.
         with suppress(sqlite3.Error):
             for row, found in _read_sums(connection, wanted) if wanted else ():
                 if left.pop(row.row, None) is not None:

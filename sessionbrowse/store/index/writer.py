@@ -1,4 +1,7 @@
-"""Fill the index: one file after the other into the database, or many by several processes into new shards."""
+"""Write session files into the index: one by one into the main database, or with several processes into new shards.
+
+A shard is a database next to the main one.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from sessionbrowse.store.index.usage_tables import pack_usage, write_usage
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 
 MAX_RUNS = 16
-"""Maximum number of stored runs of a growing session's entries; the update after that merges them into one."""
+"""Maximum number of stored runs of a growing session's entries; the next update then merges all runs into one."""
 
 _LARGEST = (1 << 63) - 1
 
@@ -34,21 +37,21 @@ encode = msgspec.msgpack.Encoder().encode
 _decode_state = msgspec.msgpack.Decoder(State).decode
 
 Row = tuple[Any, ...]
-"""The values of one row of `files`, in the order of its columns."""
+"""The values of one row of the table `files`, in column order, without the checksum."""
 
 
 class Writer:
-    """Writes entries and texts into one database; the caller writes the rows of `files` and commits."""
+    """Writes the entries and texts of files into one database; the caller writes the rows of `files` and commits."""
 
     def __init__(self, connection: sqlite3.Connection, shard: int, *, tools: bool) -> None:
         self._connection = connection
         self._shard = shard
         self._tools = tools
-        # The words of a shard are listed once, when it is complete.
+        # The words of a shard (extra database) are listed once, when it is complete.
         self._texts = [TextRows(connection, table, words=not shard) for table in TEXT_TABLES]
 
     def whole(self, file: FoundFile, identity: int) -> Row | None:
-        """Read a file from its beginning and return its row; None if it cannot be read, or not be stored."""
+        """Read a whole file, store its entries and texts, and return its row; None if it cannot be read or stored."""
         found = read_for_index(file.path, file.agent, self._take_text, tools=self._tools, restart=self._restart)
         return self._keep(file, found, identity, self._shard, ())
 
@@ -60,7 +63,10 @@ class Writer:
         parts: Sequence[Part],
         usage: FileRequests,
     ) -> Row | None:
-        """Read what was appended to a file and return its new row; None if it must be read from its beginning."""
+        """Read the appended lines of a file, store them, and return the file's new row.
+
+        Returns None if the file must be read from its beginning.
+        """
         if packed_state is None:
             return None
         try:
@@ -97,8 +103,8 @@ class Writer:
             packed = sealed_part(identity, first, len(entries), pack(entries))
             usage = pack_usage(found.usage, identity, stamp_of(file.path, found.status))
         except (UnicodeEncodeError, OverflowError, ValueError):
-            # This session cannot be stored, so each list reads it: half a surrogate pair cannot be encoded, a number
-            # is too large, or the entries in the index are damaged.
+            # A session with a lone surrogate or a number that is too large cannot be stored, nor can one whose entries
+            # in the index are damaged. Every list reads such a session from its file.
             self._restart()
             return None
         if len(entries):
@@ -111,7 +117,10 @@ class Writer:
         return row
 
     def _with_earlier(self, identity: int, found: IndexedFile) -> tuple[int, Columns]:
-        """Return the number of the first entry to store, and the entries; merge all earlier runs if they are many."""
+        """Return the number of the first entry to store, and the entries to store.
+
+        If many runs of earlier entries are stored, the entries include those of all runs, so that they become one run.
+        """
         ask = "SELECT first, count, places, packed FROM entries WHERE file = ? ORDER BY first"
         earlier = self._connection.execute(ask, (identity,)).fetchall()
         if len(earlier) < MAX_RUNS:
@@ -133,10 +142,10 @@ class Writer:
 def write_shards(
     directory: Path, files: Sequence[tuple[FoundFile, int]], numbers: int, *, tools: bool
 ) -> Iterator[tuple[str, list[Row | None]]]:
-    """Read files into new shards in several processes; yield each shard's name with rows of `files`, as they come.
+    """Read files into new shards (extra databases) with several processes; yield a shard's name with the rows of files.
 
-    `files` are pairs of a file and its id. A shard is part of the index once the caller has inserted its name there.
-    `numbers` is the number that the first shard gets.
+    `files` are pairs of a file and its id. Results are yielded as the processes return them. The caller makes a shard
+    part of the index by inserting its name there. `numbers` is the number of the first new shard.
     """
     sizes = [file.size for file, _ in files]
     stamp = secrets.token_hex(4)
@@ -145,8 +154,8 @@ def write_shards(
 
     def work(chunk: list[int]) -> list[Any]:
         if not made:
-            # Each process makes its own shard: a SQLite connection does not survive a fork. If a process has completed
-            # its shard and then takes over the work of a dead process, it makes a second shard.
+            # Each process creates its own shard, because a SQLite connection does not survive a fork. A process that
+            # has completed its shard and then takes over the work of a dead process creates a second shard.
             name = f"{SHARD_PREFIX}{stamp}-{os.getpid()}-{len(completed)}.sqlite"
             connection = create_shard(directory / name)
             connection.execute("BEGIN")
@@ -174,7 +183,7 @@ def _row(file: FoundFile, found: IndexedFile, identity: int, shard: int, tools: 
     summary = found.summary
     status = found.status
     stamp = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
-    # SQLite's integers end here; times after the year 2262 and inodes of some network disks are larger.
+    # SQLite's integers have 63 bits and a sign; times after the year 2262 and inodes of some network disks are larger.
     if max(stamp) > _LARGEST:
         raise OverflowError(f"{max(stamp)} has more than 63 bits")
     return (

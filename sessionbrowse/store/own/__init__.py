@@ -1,1 +1,1 @@
-"""The small files of sessionbrowse itself: state, pins, remembered views."""
+"""Read and write the small files in sessionbrowse's state directory: lock, pins, remembered views."""

@@ -1,4 +1,4 @@
-"""Pinned sessions: our own file in the state directory, and omp's file, which is only read."""
+"""Read and write pinned sessions: sessionbrowse's file in the state directory, and omp's file, which is only read."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ OMP_FILE = "session-pins.json"
 
 
 class Pins(Struct, frozen=True):
-    """The pinned sessions: our pins as pairs of agent and id, and the ids that omp pinned itself."""
+    """The pinned sessions: `own` are pairs (agent, session id) pinned in sessionbrowse, `omp` are ids pinned in omp."""
 
     own: frozenset[tuple[str, str]] = frozenset()
     omp: frozenset[str] = frozenset()
 
     def holds(self, summary: Summary) -> bool:
-        """Tell whether a session is pinned."""
+        """Return True if a session is pinned, in sessionbrowse or in omp."""
         return summary.id is not None and (
             (summary.agent, summary.id) in self.own or (summary.agent == "omp" and summary.id in self.omp)
         )
@@ -38,10 +38,10 @@ class _PinsFile(Struct):
 
 
 def read_pins(state: str, places: Iterable[Place] = ()) -> Pins:
-    """Return the pinned sessions; a file that is missing or cannot be read has none."""
+    """Return the pinned sessions from both files; a missing or unreadable file counts as empty."""
     omp: set[str] = set()
     for folder in dict.fromkeys([place.agent_dir for place in places if place.agent == "omp" and place.agent_dir]):
-        # omp 18.2: an array of session ids beside the agent's settings.
+        # omp 18.2 stores its pins as a JSON array of session ids, in the directory of its settings.
         try:
             omp.update(msgspec.json.decode(read_own_file(os.path.join(folder, OMP_FILE)) or b"[]", type=list[str]))
         except DAMAGED:
@@ -50,10 +50,10 @@ def read_pins(state: str, places: Iterable[Place] = ()) -> Pins:
 
 
 def set_pin(state: str, agent: str, session_id: str, pinned: bool) -> None:
-    """Pin or unpin a session; other pins stay, even if another browser set them meanwhile.
+    """Pin or unpin a session; the current pins are read again first, so pins set by another browser are kept.
 
     Raises:
-        OSError: the disk refused.
+        OSError: the file could not be written.
     """
     pins = dict.fromkeys(sorted(_own(state)))
     pins.pop((agent, session_id), None)

@@ -1,4 +1,4 @@
-"""The state of the interface that is kept between runs, in one small file; a damaged file is ignored."""
+"""Save and load the state of the user interface between runs, in one small file; a damaged file is ignored."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ VERSION = 1
 MOST_SCOPES = 20
 MOST_SESSIONS = 100
 MOST_FOLDS = 500
-"""Maximum number of folded rows that are saved of one list or tree."""
+"""Maximum number of folded rows that are saved for one list or tree."""
 
 
 class ListView(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The last state of the first screen: project, session, filters, sort order, folds, pane widths, colours.
+    """The saved state of the list screen: project, session, filters, sort order, folds, pane widths, theme.
 
-    `folder` None stands for all projects. `given` are the settings, by name, when the state was saved: a setting
-    that the user changed since wins over the remembered state.
+    `folder` is the selected project, None for all projects. `given` are the values of the user's settings when the
+    state was saved: a setting that was changed afterwards takes precedence over the saved state.
     """
 
     folder: str | None = None
@@ -46,12 +46,12 @@ class ListView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     given: dict[str, str | bool] = {}
 
     def holds(self, setting: str, value: str | bool) -> bool:
-        """Tell whether a setting still has the value that it had when this state was saved; else the setting wins."""
+        """Return True if a setting has the same value as when this state was saved, so that the state applies."""
         return self.given.get(setting, value) == value
 
 
 class SessionView(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The last state of a session's tree: the entry under the cursor, the filter, the folded entries, by id."""
+    """The saved state of a session's tree view: the id of the selected entry, the filter, ids of folded entries."""
 
     entry: str | None = None
     filter: str = "default"
@@ -60,7 +60,7 @@ class SessionView(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Remembered(Struct, frozen=True):
-    """The content of the file of remembered views; the latest states come last."""
+    """The content of the file of remembered views; the most recently saved states come last."""
 
     version: int = VERSION
     scopes: dict[str, ListView] = {}
@@ -68,22 +68,22 @@ class _Remembered(Struct, frozen=True):
 
 
 def scope_key(roots: Sequence[str], agents: Sequence[str]) -> str:
-    """Return the key of a remembered view: the directories and agents that the browser was started with."""
+    """Return the key of a saved list view: the directories and agents with which the browser was started, as text."""
     return "\n".join([*sorted([os.path.realpath(root) for root in roots]), "", *sorted(agents)]).strip("\n")
 
 
 def recall(state: str, scope: str) -> tuple[ListView | None, dict[str, SessionView]]:
-    """Return the last state of a scope's lists, and of session trees by path."""
+    """Return the saved state of the list screen for a scope (see `scope_key`), and of tree views by session path."""
     remembered = _read(state)
     return remembered.scopes.get(scope), dict(remembered.sessions)
 
 
 def remember(state: str, scope: str, view: ListView, sessions: Mapping[str, SessionView]) -> None:
-    """Save the state of views; states that another browser saved meanwhile for other scopes and sessions stay.
+    """Save the state of a scope's list screen and of tree views; saved states of other scopes and sessions are kept.
 
     Raises:
-        OSError: the disk refused.
-        UnicodeEncodeError: the scope's own path is not valid Unicode.
+        OSError: the file could not be written.
+        UnicodeEncodeError: a path in the scope's key is not valid Unicode.
     """
     before = _read(state)
     view = replace(view, flipped=view.flipped[:MOST_FOLDS])
@@ -98,7 +98,7 @@ def remember(state: str, scope: str, view: ListView, sessions: Mapping[str, Sess
     try:
         content = msgspec.json.encode(after)
     except UnicodeEncodeError:
-        # A path that is not valid Unicode cannot be stored in the file.
+        # JSON cannot contain paths that are not valid Unicode, so the state is saved without paths.
         bare = replace(view, folder=None, session=None, filter="", folder_filter="", flipped=())
         content = msgspec.json.encode(_Remembered(VERSION, {**before.scopes, scope: bare}, before.sessions))
     write_own_file(os.path.join(state, FILE), content)

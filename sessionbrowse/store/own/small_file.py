@@ -1,4 +1,4 @@
-"""Read and write our own small files; each is replaced as a whole, so a crash leaves the old or the new version."""
+"""Read and write sessionbrowse's small state files; a file is replaced as a whole, so a crash never leaves a mix."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from sessionbrowse.store.system.files import CLOEXEC, flush
 
 MOST_BYTES = 16 * 1024 * 1024
 DAMAGED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""Errors of decoding a damaged file."""
+"""The exceptions that decoding a damaged state file can raise."""
 
 
 def read_own_file(path: str) -> bytes | None:
-    """Return the content of a small file; None if it cannot be read."""
+    """Return the content of a small file; None if the file is missing or cannot be read."""
     try:
-        # Opening a FIFO without O_NONBLOCK would wait for a writer, for ever.
+        # Opening a FIFO without O_NONBLOCK would block until another process writes to it.
         with open(path, "rb", opener=lambda path, flags: os.open(path, flags | getattr(os, "O_NONBLOCK", 0))) as file:
             return file.read(MOST_BYTES)
     except (OSError, ValueError):
@@ -25,12 +25,12 @@ def read_own_file(path: str) -> bytes | None:
 
 
 def write_own_file(path: str, content: bytes) -> None:
-    """Write a small file in place of its older version; of several writers the last one wins.
+    """Replace a small file by a new version atomically; if several processes write, the last version stays.
 
     Raises:
-        OSError: the disk refused; the old file is as it was.
+        OSError: the file could not be written; the old file is unchanged.
     """
-    import secrets  # imported here: only writing needs it
+    import secrets  # Imported here because only writing needs the module.
 
     folder, name = os.path.split(path)
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -42,7 +42,7 @@ def write_own_file(path: str, content: bytes) -> None:
             file.flush()
             flush(file.fileno())
         if os.path.isdir(path) and not os.path.islink(path):
-            # A file cannot replace a directory; whatever is in it is kept.
+            # A file cannot replace a directory, so a directory with this name is renamed and keeps its content.
             os.rename(path, os.path.join(folder, f"odd-{secrets.token_hex(4)}-{name}"))
         os.replace(temporary, path)
     except BaseException:

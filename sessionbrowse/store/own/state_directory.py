@@ -1,6 +1,6 @@
-"""The state directory of sessionbrowse: private to the user; its lines stay whole after a crash or a power cut.
+"""Create sessionbrowse's private state directory, append lines to its files durably, and lock changes of sessions.
 
-This module knows directories, lines and locks; other modules know the content of the files.
+The content of the files, such as the journal, is defined in other modules.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from sessionbrowse.store.system.locks import take_lock
 from sessionbrowse.text import clean
 
 LOCK_WAIT_S = 10.0
-"""Number of seconds that a change waits for another sessionbrowse to finish its own change."""
+"""Maximum number of seconds that a change of a session waits while another sessionbrowse makes a change."""
 _POLL_S = 0.01
 
 
 def make_private(directory: str) -> None:
-    """Make the state directory with its parents, readable by the user only.
+    """Create the state directory, readable by the user only, and its parent directories.
 
     Raises:
-        RefusedWrite: the directory cannot be made.
+        RefusedWrite: the directory cannot be created.
     """
     try:
         os.makedirs(os.path.dirname(directory), exist_ok=True)
@@ -38,10 +38,12 @@ def make_private(directory: str) -> None:
 
 
 def append_record(path: str, record: bytes) -> None:
-    """Append one line to a file and wait until it is on the disk; an unfinished last line is ended first.
+    """Append one line to a file, and wait until the line is on the disk.
+
+    If the file's last line has no newline, as after a crash, a newline is added first.
 
     Raises:
-        OSError: the disk did not store the whole line.
+        OSError: the line could not be written completely.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | CLOEXEC | NOFOLLOW, 0o600)
     try:
@@ -50,7 +52,7 @@ def append_record(path: str, record: bytes) -> None:
         line = (b"\n" if torn else b"") + record
         written = os.write(descriptor, line)
         if written < len(line):
-            raise OSError(f"only {written} of {len(line)} bytes were taken")
+            raise OSError(f"only {written} of {len(line)} bytes were written")
         flush(descriptor)
     finally:
         os.close(descriptor)
@@ -59,7 +61,7 @@ def append_record(path: str, record: bytes) -> None:
 
 
 def sync_directory(directory: str) -> None:
-    """Flush a directory, so that new file names in it survive a power cut, if the system can do that."""
+    """Flush a directory to the disk, so that new files in it survive a power cut; do nothing if unsupported."""
     if not OPENS_DIRECTORIES:
         return
     descriptor = os.open(directory, os.O_RDONLY | CLOEXEC | DIRECTORY)
@@ -77,11 +79,13 @@ def only_one(
     sleep: Callable[[float], None] = time.sleep,
     wait_s: float = LOCK_WAIT_S,
 ) -> Iterator[None]:
-    """Hold the user's only lock for changing sessions; the kernel releases it when the process ends.
+    """Hold the lock for changing sessions, which one process of the user can hold at a time, in a `with` block.
+
+    The kernel releases the lock if the process ends.
 
     Raises:
-        InUse: another process held it for longer than `wait_s` seconds.
-        RefusedWrite: the lock cannot be made.
+        InUse: another process held the lock for longer than `wait_s` seconds.
+        RefusedWrite: the lock file cannot be opened.
     """
     make_private(directory)
     path = os.path.join(directory, "lock")
@@ -101,7 +105,7 @@ def only_one(
 
 
 def is_held(directory: str) -> bool:
-    """Tell whether a process holds the lock for changing sessions; nothing is made."""
+    """Return True if a process holds the lock for changing sessions; the lock file is not created by this check."""
     try:
         descriptor = os.open(os.path.join(directory, "lock"), os.O_RDONLY | CLOEXEC | NOFOLLOW)
     except OSError:

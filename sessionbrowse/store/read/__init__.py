@@ -1,1 +1,1 @@
-"""Read session files: bytes, lines, tails, archives, blobs."""
+"""Read session files: bytes, lines, new lines at the end, archives, blobs (images outside the file)."""

@@ -1,4 +1,4 @@
-"""Archived sessions: their paths, and reading sessions that omp packed.
+"""Compute the paths of archived sessions, and read the gzip-packed sessions of omp's archive.
 
 pi, atomic and indusagi list only files directly in a project's folder, so a folder `archive` below it hides a session
 from them. omp has its own directory, `archive/sessions` beside `sessions`, into which `omp gc --archive` packs files
@@ -19,22 +19,22 @@ from sessionbrowse.text import clean, size
 BLOCK_BYTES = 512 * 1024
 ALWAYS_UNPACKED_BYTES = 256 * 1024 * 1024
 MOST_TIMES = 100
-"""Limits of an unpacked session: 256 MiB, or 100 times the packed size if that is more (5 to 10 times is usual)."""
+"""The maximum size of an unpacked session is 256 MiB, or 100 times its packed size if that is more (usual: 5 to 10)."""
 
 _SESSIONS = "sessions"
 
 
 def is_archived(path: str) -> bool:
-    """Tell by its path whether a session is archived."""
+    """Return True if the path of a session file is in an archive folder."""
     folder = os.path.dirname(path)
     return os.path.basename(folder) == ARCHIVE_FOLDER or _below_omp_archive(folder)
 
 
 def archived_path(path: str, agent: str) -> str:
-    """Return the path that a session gets when it is archived.
+    """Return the path to which archiving moves a session.
 
     Raises:
-        RefusedWrite: the session is archived already, or its program would still list it after archiving.
+        RefusedWrite: the session is archived already, or its agent would still list it after archiving.
     """
     folder, name = os.path.split(path)
     if is_archived(path):
@@ -43,16 +43,16 @@ def archived_path(path: str, agent: str) -> str:
     if agent == "omp" and os.path.basename(root) == _SESSIONS:
         return os.path.join(os.path.dirname(root), ARCHIVE_FOLDER, _SESSIONS, project, name)
     if os.path.basename(folder) == _SESSIONS:
-        # In a folder-per-project root, a folder `archive` would itself be a project.
+        # The file is directly in `sessions`, where each folder is a project, so a folder `archive` there would be one.
         raise RefusedWrite(f"{clean(name)} is in no project's folder, so it cannot be archived.")
     return os.path.join(folder, ARCHIVE_FOLDER, name)
 
 
 def original_path(path: str) -> str:
-    """Return the path that an archived session had before it was archived.
+    """Return the path that an archived session had before archiving.
 
     Raises:
-        RefusedWrite: it is not archived.
+        RefusedWrite: the session is not archived.
     """
     folder, name = os.path.split(path)
     if not is_archived(path):
@@ -65,12 +65,12 @@ def original_path(path: str) -> str:
 
 
 def unpacked(path: str) -> Iterator[bytes]:
-    """Yield the unpacked bytes of a packed session.
+    """Yield the unpacked content of a gzip-packed session file.
 
     Raises:
         Unreadable: the file is gone or damaged, or unpacks to far more than a session can have.
     """
-    import gzip  # imported here: it takes 4 ms, and only packed sessions need it
+    import gzip  # Imported here because the import takes 4 ms, and only packed sessions need it.
     import zlib
 
     try:
@@ -78,7 +78,7 @@ def unpacked(path: str) -> Iterator[bytes]:
         with gzip.open(path, "rb") as file:
             while piece := file.read(BLOCK_BYTES):
                 if file.tell() > most:
-                    raise OSError(errno.EFBIG, f"unpacked it would be larger than {size(most)}")
+                    raise OSError(errno.EFBIG, f"the unpacked session would be larger than {size(most)}")
                 yield piece
     except (OSError, EOFError, zlib.error) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or "its content is damaged"
@@ -86,12 +86,12 @@ def unpacked(path: str) -> Iterator[bytes]:
 
 
 def unpacked_descriptor(path: str) -> int:
-    """Unpack a session into a file without a name and return its open descriptor.
+    """Unpack a gzip-packed session into a temporary file without a name, and return the file's open descriptor.
 
     Raises:
-        Unreadable: the file is gone or damaged, or there is no room to unpack it.
+        Unreadable: the file is gone or damaged, or the disk has no space to unpack it.
     """
-    import tempfile  # imported here: only packed sessions need it
+    import tempfile  # Imported here because only packed sessions need the module.
 
     with tempfile.TemporaryFile() as file:
         try:
@@ -110,7 +110,7 @@ class Unpacked:
         self._file = os.fdopen(os.dup(descriptor), "rb", buffering=0)
 
     def read(self, offset: int, size: int) -> bytes:
-        """Return the bytes at an offset."""
+        """Return `size` bytes at an offset of the unpacked content."""
         return pread(self._file.fileno(), size, offset)
 
 

@@ -1,4 +1,4 @@
-"""Images that omp 18.2.3 keeps beside the sessions: `blobs/<sha256>` in the directory that holds `sessions`."""
+"""Read omp's blobs (images stored outside the session file): files `blobs/<sha256>` next to `sessions` (omp 18.2.3)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _REFERENCE = re.compile("blob:sha256:([0-9a-f]{64})")
 
 
 def read_blob(session_path: str, reference: str) -> bytes | None:
-    """Return the bytes of the blob that a session's file refers to; None if there is no such blob.
+    """Return the bytes of a blob to which a session refers by `blob:sha256:…`; None if the blob does not exist.
 
     Raises:
-        Unreadable: it cannot be read, or is too large to be an image.
+        Unreadable: the blob cannot be read, or is too large for an image.
     """
     named = _REFERENCE.fullmatch(reference)
     if named is None:

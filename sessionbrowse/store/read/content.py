@@ -15,15 +15,15 @@ from sessionbrowse.store.read.archive import unpacked_descriptor
 from sessionbrowse.store.system.files import CLOEXEC, NONBLOCK, pread
 
 BLOCK_BYTES = 128 * 1024
-"""Number of bytes read at once: larger blocks do not fit into the processor's cache and always need new memory."""
+"""Number of bytes read at once; larger blocks do not fit into the processor's cache, and need new memory each time."""
 MAX_SHOWN_BYTES = 64 * 1024 * 1024
-"""Size in bytes above which an entry is shown with its long strings cut."""
+"""Maximum size in bytes of an entry's line that is read completely; a longer line is read with its long strings cut."""
 HEAD_BYTES = 64 * 1024
 SHORT_HEAD_BYTES = 8 * 1024
 
 
 def file_blocks(descriptor: int, offset: int = 0, end: int | None = None) -> Iterator[bytes]:
-    """Yield the bytes of an open file from `offset` to `end` (None: the end of the file at that moment)."""
+    """Yield the bytes of an open file from `offset` to `end` in blocks (None: until the file ends)."""
     while end is None or offset < end:
         wanted = BLOCK_BYTES if end is None else min(BLOCK_BYTES, end - offset)
         piece = pread(descriptor, wanted, offset)
@@ -34,7 +34,7 @@ def file_blocks(descriptor: int, offset: int = 0, end: int | None = None) -> Ite
 
 
 def head_of(descriptor: int) -> bytes:
-    """Return the beginning of an open file: enough lines to recognise its format."""
+    """Return the beginning of an open file: enough lines to recognise the file's format."""
     head = pread(descriptor, SHORT_HEAD_BYTES, 0)
     if len(head) < SHORT_HEAD_BYTES or head.count(b"\n") >= PROBED_LINES:
         return head
@@ -42,7 +42,9 @@ def head_of(descriptor: int) -> bytes:
 
 
 def read_at(path: str | os.PathLike[str], offset: int, size: int) -> bytes:
-    """Return the line of `size` bytes at `offset`, shorter if the file shrank; a line over 64 MiB is shortened.
+    """Return the line of `size` bytes at `offset` of a session file, fewer bytes if the file has become shorter.
+
+    The long strings in a line over 64 MiB are cut.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -86,7 +88,7 @@ def open_regular(path: str | os.PathLike[str]) -> int:
 
 
 def open_content(path: str | os.PathLike[str]) -> int:
-    """Open a session's content for reading and return the descriptor; a session that omp packed is unpacked first.
+    """Open a session file for reading and return the descriptor; a packed session of omp is unpacked first.
 
     Raises:
         Unreadable: the file is gone, forbidden, damaged, or not regular.
@@ -96,7 +98,7 @@ def open_content(path: str | os.PathLike[str]) -> int:
 
 
 def content_status(path: str, descriptor: int) -> os.stat_result:
-    """Return the status of a session's file that `open_content` opened; for a packed session that of the packed file.
+    """Return the `stat` result of a session file opened by `open_content`; for a packed session, of the packed file.
 
     Raises:
         OSError: the file is gone.
@@ -105,6 +107,6 @@ def content_status(path: str, descriptor: int) -> os.stat_result:
 
 
 def unreadable(path: str | os.PathLike[str], error: Exception) -> Unreadable:
-    """Return the error with the reason why a file cannot be read."""
+    """Return an `Unreadable` error whose text contains the path and the reason why the file cannot be read."""
     reason = error.strerror if isinstance(error, OSError) else str(error)
     return Unreadable(f"{os.fspath(path)} cannot be read: {reason}")

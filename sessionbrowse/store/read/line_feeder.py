@@ -1,4 +1,4 @@
-"""Feed the lines of a session file to a consumer from one reused buffer, in bounded memory."""
+"""Read the lines of a session file into one reused buffer, and pass them to a consumer; memory use is limited."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sessionbrowse.format.oversized_line import BigLine
 from sessionbrowse.store.system.files import preadv
 
 BUFFER_BYTES = MAX_LISTED_LINE_BYTES + 1
-"""Size for the longest line decoded at once, with its newline; a longer line fills the buffer and is streamed."""
+"""Size of the line buffer: the longest line that is decoded at once, with newline; longer lines are read in pieces."""
 
 ENDLESS = 1 << 62
 """An offset beyond the end of any file."""
@@ -19,13 +19,13 @@ _spare_buffers: list[tuple[io.BytesIO, bytearray]] = []
 
 
 class LineConsumer(Protocol):
-    """A consumer of lines, such as a `SummaryBuilder`."""
+    """An object that receives the lines of a session file, such as a `SummaryBuilder`."""
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
-        """Receive whole lines, each with its newline, the first one at `offset` of the file."""
+        """Receive complete lines, each with its newline; the first line is at byte `offset` of the file."""
 
     def add_block(self, block: LineBlock) -> None:
-        """Receive a line that is too large, or has no newline."""
+        """Receive a line that is too large for the buffer, or a last line without newline."""
 
 
 def feed_lines(
@@ -35,12 +35,13 @@ def feed_lines(
     end: int = ENDLESS,
     max_line: int = MAX_LISTED_LINE_BYTES,
 ) -> None:
-    """Feed the whole lines of an open file from `offset` to its end, and a last line without newline as torn.
+    """Pass the lines of an open file from `offset` to `end` to the consumer `taker`.
 
-    `offset` and `end` are beginnings of lines. A line longer than `max_line` is shortened (see `oversized_line`).
+    A last line without newline is passed as a torn block. `offset` and `end` must be beginnings of lines. A line longer
+    than `max_line` bytes is shortened (see `oversized_line`).
     """
     try:
-        # New buffers for each file would cost more in page faults than reading the file.
+        # Buffers are reused, because page faults of new buffers would cost more time than reading a file.
         buffers = _spare_buffers.pop()
     except IndexError:
         buffers = _new_buffers()
@@ -76,21 +77,22 @@ def feed_lines(
 
 
 def _new_buffers() -> tuple[io.BytesIO, bytearray]:
-    """Return a buffer for lines, and one for the pieces of a line that is too large for it."""
-    # glibc returns freed lines to the system and must get the memory again for the next ones, unless a larger block
-    # was freed before: this frees one.
+    """Return two buffers: one for lines, and one for the pieces of a line that is larger than the first buffer."""
+    # Freeing one large block raises a threshold in glibc, so that it keeps freed memory for the next lines instead of
+    # returning it to the operating system.
     bytearray(4 * BUFFER_BYTES)
     return io.BytesIO(bytes(BUFFER_BYTES + 1)), bytearray(BUFFER_BYTES)
 
 
 def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes], bytes | bytearray]:
-    """Return the whole lines in the first `held` bytes of a buffer, and the incomplete line after them.
+    """Return the complete lines in the first `held` bytes of a buffer, and the incomplete line after these lines.
 
-    A newline is added to the incomplete line; without an incomplete line, a newline alone is returned.
+    The incomplete line gets a newline at its end; if there is no incomplete line, a newline alone is returned.
     """
     if not held:
         return [], b"\n"
-    # A sentinel newline ends `readlines`: the position after it tells whether the last line was complete.
+    # A newline is added as a sentinel, at which `readlines` stops; if the reader then is before the sentinel, the last
+    # line was complete.
     view[held] = 10
     buffer.seek(0)
     lines = buffer.readlines(held)
@@ -98,7 +100,7 @@ def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes]
 
 
 class _LongLine:
-    """A line that is larger than the buffer; above `max_bytes` it is shortened."""
+    """Collects the pieces of a line that is larger than the buffer; a line above `max_bytes` is shortened."""
 
     def __init__(self, max_bytes: int) -> None:
         self.size = 0
@@ -107,7 +109,7 @@ class _LongLine:
         self._big: BigLine | None = None
 
     def feed(self, piece: bytes | bytearray, end: int) -> None:
-        """Add the next bytes of the line: those of `piece` up to `end`."""
+        """Add the next bytes of the line: the bytes of `piece` before position `end`."""
         self.size += end
         if self._big is None and self.size > self._max_bytes:
             self._big = BigLine()
@@ -119,16 +121,16 @@ class _LongLine:
             self._whole += memoryview(piece)[:end]
 
     def block(self, offset: int, *, torn: bool) -> LineBlock:
-        """Return the line as a block that begins at `offset`."""
+        """Return the collected line as a block that begins at byte `offset` of the file."""
         if self._big is not None:
             return LineBlock(offset, [self._big.reduced()], self.size, torn=torn)
         return LineBlock(offset, [bytes(self._whole)], torn=torn)
 
 
 def _feed_rest(descriptor: int, line: _LongLine, offset: int, pieces: bytearray) -> bytearray | None:
-    """Stream the rest of a line that begins at `offset`; return the bytes already read of the next line.
+    """Read the rest of a long line that begins at `offset`; return those bytes of the next line that were read too.
 
-    Returns None if this line ends the file without a newline.
+    Returns None if the long line ends the file without a newline.
     """
     while got := preadv(descriptor, [pieces], offset + line.size):
         end = pieces.find(b"\n", 0, got)

@@ -1,4 +1,4 @@
-"""Open one session file, read as its program reads it. Reading never writes, repairs or creates a file."""
+"""Open a session file, and interpret it as its agent does. Reading never writes, repairs or creates a file."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ from sessionbrowse.store.system.files import pread
 
 
 def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Session:
-    """Read a session file as its program does.
+    """Read a session file, and interpret it as its agent does.
 
-    The agent is the given one, or else the one that the file's content, its folder's name or its path tells. A damaged
-    file raises no error: see `Session.problems` and `Session.refusal`.
+    Without `agent`, the agent is recognised by the file's content, its folder's name or its path. A damaged file raises
+    no error: see `Session.problems` and `Session.refusal`.
 
     Raises:
         Unreadable: the file is gone, forbidden, or no regular file.
-        UnsupportedFormat: the file is known to be something else: a v4 store, an event stream, another agent's
-        transcript.
+        UnsupportedFormat: the file has another format, such as an event stream or the transcript of another program.
     """
     place = os.path.abspath(path)
     with closing(open_content(place)) as descriptor:
@@ -43,8 +42,8 @@ def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Sess
                 raise UnsupportedFormat(f"{os.path.basename(place)}: {foreign}")
             marks = marks_of_head(head)
             session = _read(descriptor, place, agent or agent_of_path(place, marks))
-            # Content deep in the file may show that another program wrote it; then the file is read again by that
-            # program's rules.
+            # Later lines may contain marks of another agent (content that only this agent writes); then the file is
+            # read again by the rules of that agent.
             named = agent or agent_of_path(place, Marks(marks.agents | session.marks))
             if session.is_transcript:
                 named = "indusagi"

@@ -1,4 +1,4 @@
-"""Read session files into their summaries, in several processes if that is worth it."""
+"""Read session files into summaries, in several processes if that is faster."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def summaries_of(
     *,
     workers_for: Callable[[int], int] = one_worker,
 ) -> Iterator[Summary | None]:
-    """Yield the summary of every file; the number of processes depends on the number of bytes (`workers_for`)."""
+    """Yield the summary of every file, None for a deleted one; `workers_for` maps bytes to the number of processes."""
     workers = workers_for(sum(file.size for file in files))
     make = make or summarise_file
     if workers == 1:
@@ -51,13 +51,17 @@ def summaries_of(
 
 
 def summarise_file(file: FoundFile) -> Summary | None:
-    """Read one file into its summary; return None if it was deleted meanwhile."""
+    """Return the summary of one session file; None if the file has been deleted."""
     summary = summarise_path(file.path, file.agent)
     return placed(summary, file) if summary is not None else None
 
 
 def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[str] | None = None) -> Summary | None:
-    """Read a file into its summary, by the rules of the agent that `agent_of` returns for the marks in the file."""
+    """Return the summary of the session file at a path; None if the file has been deleted.
+
+    `agent_of` returns the agent whose rules apply, given the marks in the file (content that only one agent writes).
+    The list `texts`, if given, receives the texts of messages.
+    """
     try:
         descriptor = open_content(path)
     except Unreadable as error:
@@ -93,24 +97,24 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
 
 
 def agent_of_file(path: str, agent_of: Callable[[Marks], str]) -> str:
-    """Return the agent that lists show for a session file, judged by its path and by marks in the whole file."""
+    """Return the agent of a session file, as in lists: `agent_of` decides by the agents' marks in the whole file."""
     summary = summarise_path(path, agent_of)
     return summary.agent if summary is not None else agent_of(Marks())
 
 
 def _not_read(path: str, agent: str, cause: BaseException | None) -> Summary | None:
-    """Return a summary with the reason why a file cannot be read; None if it was deleted meanwhile."""
+    """Return a summary whose `problem` is the reason why a file cannot be read; None if the file has been deleted."""
     try:
         status = os.stat(path)
     except OSError:
         return None
-    # Errors of unpacking have no system error number.
+    # An error of unpacking a packed session has no `strerror`: then the content is damaged.
     reason = "it is no regular file" if cause is None else getattr(cause, "strerror", None) or "its content is damaged"
     return without_content(path, agent, status, f"cannot be read: {reason}")
 
 
 def without_content(path: str, agent: str, status: os.stat_result, problem: str) -> Summary:
-    """Return the summary of a file without content: only the problem is known."""
+    """Return the summary of a file whose content cannot be used: path, size, time, and the given problem."""
     return Summary(
         agent=agent,
         path=path,
@@ -122,7 +126,7 @@ def without_content(path: str, agent: str, status: os.stat_result, problem: str)
 
 
 def transcript_session(descriptor: int, path: str) -> Session:
-    """Return the session of an open indusagi transcript."""
+    """Read an open indusagi transcript as a session."""
     return build_session(
         line_blocks(file_blocks(descriptor)),
         RULES["indusagi"],
@@ -132,14 +136,18 @@ def transcript_session(descriptor: int, path: str) -> Session:
 
 
 def session_status(descriptor: int) -> SessionStatus | None:
-    """Return the status of the session in an open file."""
+    """Return the status (complete, interrupted, …) of the session in an open file, from the end of the file."""
     return status_at_end(pread(descriptor, STATUS_BYTES, max(0, os.fstat(descriptor).st_size - STATUS_BYTES)))
 
 
 def summarise_transcript(
     session: Session, path: str, status: os.stat_result, session_status: SessionStatus | None
 ) -> Summary:
-    """Return the summary of an indusagi transcript: counts and preview of the active branch, the file's time."""
+    """Return the summary of an indusagi transcript.
+
+    As in indusagi, messages are counted on the active branch, where the first message is found too, and the time is
+    that of the file.
+    """
     branch = session.active_branch()
     roles = [session.kind(index).role for index in branch]
     return Summary(

@@ -1,4 +1,4 @@
-"""Follow the end of a session file: its last entry, the ids in use, an unfinished line."""
+"""Follow a growing session file: its last entry, the entry ids in use, and an unfinished last line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ _STEP = 65536
 
 
 class Growth(Struct, frozen=True):
-    """The lines appended since the last reading: is our own among them, did others write before or after it."""
+    """The kinds of lines appended to a session file since the last reading.
+
+    `ours` is True if the line that sessionbrowse wrote is among them; `others_before` and `others_after` are True if
+    other programs appended lines before or after this line.
+    """
 
     ours: bool
     others_before: bool
@@ -25,7 +29,10 @@ class Growth(Struct, frozen=True):
 
 
 class Tail:
-    """The end of a file: its last entry that we did not just write, all ids, the next line's offset. Only reads."""
+    """The state at the end of a session file: its last entry, all entry ids, and its size.
+
+    A line that sessionbrowse has just written does not become the last entry. This class only reads the file.
+    """
 
     def __init__(self, session: Session, descriptor: int) -> None:
         last = session.envelopes[-1] if session.envelopes else None
@@ -38,13 +45,13 @@ class Tail:
         self._line_start = _line_start(descriptor, session.size) if session.torn else session.size
 
     def shrank(self, descriptor: int) -> bool:
-        """Tell whether the file was cut or rewritten: it is shorter, or the byte before its old end is no newline."""
+        """Return True if the file was shortened or rewritten, so that no line ends at its old end any more."""
         if os.fstat(descriptor).st_size < self.size:
             return True
         return self.size > 0 and not self.torn and pread(descriptor, 1, self.size - 1) != b"\n"
 
     def read_on(self, descriptor: int, ours: bytes | None = None) -> Growth:
-        """Read the lines appended since the last reading; `ours` is the line, without newline, that we wrote."""
+        """Read the lines appended since the last reading; `ours` is sessionbrowse's own new line, without newline."""
         found = before = after = False
         end = self._line_start
         size = os.fstat(descriptor).st_size
@@ -82,7 +89,7 @@ class Tail:
 
 
 def _line_start(descriptor: int, size: int) -> int:
-    """Return the offset of the line that ends at `size`."""
+    """Return the offset at which the last line of a file begins, if the file has `size` bytes."""
     end = size
     while end > 0:
         start = max(0, end - _STEP)

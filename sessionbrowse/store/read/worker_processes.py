@@ -1,7 +1,7 @@
 """Apply one function to many files in several forked processes, for the command line and the indexer.
 
-A forked process starts in milliseconds. Forking is safe only while no other thread lives, and on macOS not even then:
-otherwise this process does all the work itself.
+A forked process starts in milliseconds. Forking is only safe while the process has a single thread, and never on
+macOS; if it is not safe, this process does all the work itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 MIN_BYTES = 24 * 1024 * 1024
-"""Minimum number of bytes for each process; fewer bytes are read before another process has started."""
+"""Minimum number of bytes to read for which forking pays: a smaller amount is read before other processes start."""
 CHUNK_BYTES = 4 * 1024 * 1024
 MAX_CHUNKS = 8192
 MOST_WORKERS = 8
@@ -26,12 +26,12 @@ _TICKET = 4
 
 
 def one_worker(_total_bytes: int) -> int:
-    """Return 1, to let this process do all the work."""
+    """Return 1, the number of processes for a caller that must not fork."""
     return 1
 
 
 def workers_for(total_bytes: int) -> int:
-    """Return the number of processes, with this one, for reading so many bytes; 1 if forking is not safe."""
+    """Return the number of processes (including this one) for reading `total_bytes` bytes; 1 if forking is not safe."""
     if total_bytes < MIN_BYTES or not hasattr(os, "fork") or sys.platform == "darwin" or not _is_alone():
         return 1
     return max(1, min(_cores(), MOST_WORKERS))
@@ -42,7 +42,10 @@ def _cores() -> int:
 
 
 def chunked(sizes: Sequence[int]) -> list[list[int]]:
-    """Split the indexes of files into chunks of some megabytes; the largest files come first, each in its own chunk."""
+    """Split files into chunks of some megabytes, given their sizes; return lists of file indexes.
+
+    Large files come first, each in its own chunk.
+    """
     limit = max(CHUNK_BYTES, sum(sizes) // MAX_CHUNKS + 1)
     chunks = [[index] for index in sorted(range(len(sizes)), key=lambda index: -sizes[index]) if sizes[index] >= limit]
     filled = limit
@@ -63,10 +66,10 @@ def fork_map(
     workers: int,
     finish: Callable[[], None] = lambda: None,
 ) -> Iterator[list[Any]]:
-    """Yield `work(chunk)` for every chunk from this and other processes, as they complete.
+    """Yield `work(chunk)` for every chunk in any order, computed by `workers` processes (this one included).
 
-    `finish` is called in every process after its last chunk. If a process dies, or raises, its chunks are repeated in
-    this process, and so is `finish`.
+    `finish` is called in every process after its last chunk. If a forked process dies or raises, this process computes
+    its chunks again, and calls `finish` again.
     """
     if workers <= 1 or len(chunks) < 2:
         for chunk in chunks:
@@ -87,7 +90,7 @@ def fork_map(
         for number in _drawn(tickets):
             done.add(number)
             yield work(chunks[number])
-        # This process finishes its own work before it waits for the results of the others, which arrive at their end.
+        # Other processes send their results at the end, so this process calls `finish` before it waits for results.
         finish()
         for _, answers in children:
             for number, answer in _received(answers):
@@ -118,13 +121,13 @@ def _start(
         return process, answers
     status = 1
     try:
-        # Results are sent at the end: a full pipe would stop the work.
+        # Results are collected and sent at the end, because writing to a full pipe would block this process.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.close(answers)
         found: list[bytes] = []
         for number in _drawn(tickets):
             if os.getppid() != parent:
-                # The parent was killed: exit, because this process would keep the parent's file locks.
+                # The parent was killed: this process must exit, because it would keep the parent's file locks.
                 os._exit(status)
             found.append(pickle.dumps((number, work(chunks[number])), pickle.HIGHEST_PROTOCOL))
         finish()
@@ -141,14 +144,14 @@ def _drawn(tickets: int) -> Iterator[int]:
 
 
 def _received(answers: int) -> Iterator[tuple[int, Any]]:
-    """Yield the numbers and results of chunks; stop early if the process died."""
+    """Yield (chunk number, result) from the pipe of a forked process; stop early if the process died."""
     with os.fdopen(answers, "rb", closefd=False) as pipe, suppress(EOFError, pickle.UnpicklingError):
         while True:
             yield pickle.load(pipe)
 
 
 def _is_alone() -> bool:
-    """Return whether this is the only thread, waiting a moment for threads of the scan to end."""
+    """Return True if this is the only thread; wait up to 20 ms for threads of the directory scan to end."""
     deadline = time.monotonic() + _THREADS_END_S
     while threading.active_count() > 1:
         if time.monotonic() > deadline:

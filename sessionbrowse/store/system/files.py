@@ -1,4 +1,4 @@
-"""Open files: flags, reads at an offset, and waiting for the disk, on each system by the nearest that it has."""
+"""Flags for opening files, reads and writes at an offset, and flushing, with substitutes where a system lacks them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 CLOEXEC: int = getattr(os, "O_CLOEXEC", getattr(os, "O_NOINHERIT", 0)) | getattr(os, "O_BINARY", 0)
-"""A descriptor that programs started later do not get; on Windows also one whose bytes are not translated."""
+"""Flags for `os.open`: child processes do not inherit the descriptor; on Windows no line ends are translated."""
 NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
 NONBLOCK: int = getattr(os, "O_NONBLOCK", 0)
 DIRECTORY: int = getattr(os, "O_DIRECTORY", 0)
 
 OPENS_DIRECTORIES = os.scandir in os.supports_fd
-"""True if a directory can be opened; its files are then found faster by their names in it than by their paths."""
+"""True if `os.scandir` accepts an open directory; querying files relative to it is faster than by their paths."""
 
 _ONE_POSITION = allocate_lock()
 
@@ -27,20 +27,20 @@ def seek_and_read(descriptor: int, size: int, offset: int) -> bytes:
 
 
 def seek_and_fill(descriptor: int, buffers: Sequence[bytearray | memoryview], offset: int) -> int:
-    """Fill the only buffer with the bytes from an offset, where the system has no `preadv`; return their number."""
+    """Fill a single buffer with bytes from an offset, where the system has no `preadv`; return the number of bytes."""
     (buffer,) = buffers
     got = seek_and_read(descriptor, len(buffer), offset)
     buffer[: len(got)] = got
     return len(got)
 
 
-# Names and no functions: every read of a list would pay for the call.
+# These are aliases and no wrapper functions, because an extra call for every read would slow down lists.
 pread: Callable[[int, int, int], bytes] = getattr(os, "pread", seek_and_read)
 preadv: Callable[[int, Sequence[bytearray | memoryview], int], int] = getattr(os, "preadv", seek_and_fill)
 
 
 def pwrite(descriptor: int, content: bytes, offset: int) -> int:
-    """Write bytes at an offset; return the number written."""
+    """Write bytes at an offset of an open file; return the number of bytes written."""
     if hasattr(os, "pwrite"):
         return os.pwrite(descriptor, content, offset)
     with _ONE_POSITION:
@@ -49,7 +49,10 @@ def pwrite(descriptor: int, content: bytes, offset: int) -> int:
 
 
 def flush(descriptor: int) -> None:
-    """Wait until a power cut would not lose the bytes written; macOS's `fsync` leaves them in the drive's cache."""
+    """Flush written bytes to the disk, so that a power cut does not lose them.
+
+    On macOS `fsync` would leave the bytes in the drive's cache, so `F_FULLFSYNC` is used.
+    """
     with suppress(ImportError, AttributeError, OSError):
         import fcntl
 

@@ -1,4 +1,4 @@
-"""Locks that the system releases when their process ends."""
+"""File locks that the operating system releases when the process that holds them ends."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from __future__ import annotations
 def take_lock(descriptor: int, *, shared: bool = False) -> bool:
     """Lock an open file without waiting; return False if another process has locked it.
 
-    Closing the descriptor releases the lock. A file on a disk without locks counts as locked by nobody: changes go on
-    without a lock there. Windows knows no shared locks: there the lock is released at once, which tells the same.
+    Closing the descriptor releases the lock. On a disk that does not support locks, True is returned, so that changes
+    are possible without a lock. Windows has no shared locks: there an exclusive lock is taken and released at once,
+    which only checks that no other process has locked the file.
     """
     try:
         import fcntl

@@ -1,4 +1,4 @@
-"""Processes: which still run, and on macOS which have a file open."""
+"""Check whether a process is running, and on macOS which processes have a file open."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _QUERY_LIMITED_INFORMATION = 0x1000
 
 
 def is_alive(pid: int, system: str = sys.platform) -> bool:
-    """Tell whether a process runs, also one of another user."""
+    """Return True if the process `pid` is running, even as another user."""
     if system == "win32":
-        return _is_alive_on_windows(pid)  # os.kill would send it Ctrl+C
+        return _is_alive_on_windows(pid)  # On Windows `os.kill` would send Ctrl+C to the process.
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
@@ -40,13 +40,13 @@ def _is_alive_on_windows(pid: int) -> bool:
 
 
 def lsof_writers(path: str, run: Callable[..., subprocess.CompletedProcess[bytes]] = subprocess.run) -> Iterator[int]:
-    """Yield the processes that have a file open for writing, as `lsof` tells; nothing if it does not answer in time."""
+    """Yield the ids of the processes that have a file open for writing; no ids if `lsof` does not answer in time."""
     try:
         command = ["lsof", "-w", "-F", "pa", "--", path]
         done = run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=LSOF_WAIT_S, check=False)
     except (OSError, subprocess.SubprocessError):
         return
-    # Each process is a line "p123", followed by a line "ar", "aw" or "au" for each descriptor: read, write, both.
+    # `lsof` prints a line "p123" for each process, then for each descriptor "ar", "aw" or "au" (read, write, both).
     pid, told = 0, 0
     for line in done.stdout.decode("ascii", "replace").split("\n"):
         if line[:1] == "p" and line[1:].isdigit():

@@ -1,7 +1,7 @@
-"""The trash directories of each system, and finding what is new in them.
+"""The trash directories of each operating system, and the search for new items in them.
 
-The freedesktop.org form has `files/NAME` and `info/NAME.trashinfo`, which names the original path. macOS's has the
-items alone; Finder gives an item another name if its own is taken, so there an item is known by its content.
+A freedesktop.org trash has the item `files/NAME`, and `info/NAME.trashinfo` with the original path. A macOS trash has
+only the items; Finder renames an item whose name is taken, so an item is recognised by its content there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ INFO_SUFFIX = ".trashinfo"
 
 
 def homes_of(data_home: str, home: str, system: str) -> tuple[str, ...]:
-    """Return the user's own trash directories; none on Windows, whose trash does not tell where an item went."""
+    """Return the user's own trash directories; () on Windows, whose trash does not report where it puts an item."""
     if system == "win32":
         return ()
     if system == "darwin":
@@ -26,7 +26,7 @@ def homes_of(data_home: str, home: str, system: str) -> tuple[str, ...]:
 
 
 def trashes_of_disk(path: str) -> Iterator[str]:
-    """Yield the trash directories that a system may have on the disk of a path."""
+    """Yield the trash directories that Linux or macOS may use at the top of the disk that contains a path."""
     if not hasattr(os, "getuid"):
         return
     top = os.path.dirname(os.path.realpath(path))
@@ -39,10 +39,10 @@ def trashes_of_disk(path: str) -> Iterator[str]:
 
 
 def listed(directory: str) -> set[str]:
-    """Return the names that tell what is in a trash directory: of `.trashinfo` files, or on macOS of the items.
+    """Return the names of the `.trashinfo` files in a trash directory, or on macOS the names of the items.
 
     Raises:
-        PermissionError: macOS lets this terminal not read the trash.
+        PermissionError: macOS does not allow this terminal to read the trash.
     """
     if _is_of_macos(directory):
         try:
@@ -56,7 +56,10 @@ def listed(directory: str) -> set[str]:
 
 
 def new_items(path: str, before: dict[str, set[str]]) -> Iterator[tuple[str | None, str]]:
-    """Yield the `.trashinfo` (None on macOS) and the item of all that may be this path's, and was not there before."""
+    """Yield the `.trashinfo` and the item of each new trash item that may come from `path`.
+
+    An item is new if its name is not in `before` (the names by trash directory). On macOS the `.trashinfo` is None.
+    """
     for directory, old in before.items():
         try:
             names = sorted(listed(directory) - old)
@@ -72,7 +75,7 @@ def new_items(path: str, before: dict[str, set[str]]) -> Iterator[tuple[str | No
 
 
 def clear_stray_infos(path: str, before: dict[str, set[str]]) -> None:
-    """Remove `.trashinfo` files whose item is missing because trashing it failed."""
+    """Remove new `.trashinfo` files whose item is missing, because moving it from `path` to the trash failed."""
     for info, item in new_items(path, before):
         if info is not None and not os.path.lexists(item):
             with suppress(OSError):
@@ -82,7 +85,7 @@ def clear_stray_infos(path: str, before: dict[str, set[str]]) -> None:
         if _is_of_macos(directory):
             continue
         for name in listed(directory) - old:
-            # A crash may leave an empty `.trashinfo`.
+            # A crash may leave an empty `.trashinfo`, which names no path, so its file name is compared.
             info = os.path.join(directory, "info", name)
             item = os.path.join(directory, "files", name.removesuffix(INFO_SUFFIX))
             if name.startswith(stem) and not os.path.lexists(item):
@@ -96,7 +99,7 @@ def _is_of_macos(directory: str) -> bool:
 
 
 def _path_in(info: str, directory: str) -> str | None:
-    """Return the original path in a `.trashinfo`; a relative one starts at the disk's top or the trash's parent."""
+    """Return the original path in a `.trashinfo`; a relative path starts at the directory that contains the trash."""
     try:
         with open(info, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().split("\n")

@@ -1,1 +1,1 @@
-"""Change session files safely: the writer, whole files, locks, the journal, the trash."""
+"""Change session files safely: append, replace, move and trash files, with locks and the journal of changes."""

@@ -1,4 +1,4 @@
-"""Checks before a change: the file must be regular, in the directory of its store, and readable for its program."""
+"""Checks before a change: the file must be a regular file, in its store's directory, and readable for its agent."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sessionbrowse.text import clean
 
 
 class Target(Struct, frozen=True):
-    """A session file to change, and the directories that it must not leave through a link.
+    """A session file to change, and the directories outside which it must not be, even through a symbolic link.
 
-    `roots` are the directories in which the file was found; empty if the user typed its path, then the file's own
-    directory counts.
+    `roots` are the directories in which the file was found. If the user typed the path, `roots` is empty, and the
+    file's own directory is used instead.
     """
 
     path: str
@@ -49,7 +49,7 @@ def admitted(target: Target) -> str:
 
 
 def is_path(text: str) -> bool:
-    """Tell whether a text can be a path: it has no NUL and no half of a surrogate pair."""
+    """Return True if a text can be a path: it contains no NUL and no half of a surrogate pair."""
     try:
         os.fsencode(text)
     except UnicodeEncodeError:
@@ -58,16 +58,16 @@ def is_path(text: str) -> bool:
 
 
 def refuse_outside(folder: str, root: str) -> None:
-    """Raise `RefusedWrite` if a link leads from a target folder to a place outside its root."""
+    """Raise `RefusedWrite` if a target folder is outside its root, because of a symbolic link."""
     real = os.path.realpath(folder)
     if not _is_below(f"{real}/", os.path.realpath(root)):
         raise RefusedWrite(f"{clean(folder)} is a link to {clean(real)}, outside {clean(root)}. Nothing was changed.")
 
 
 def refuse_unwritable(session: Session, *, refused_too: bool = False) -> None:
-    """Raise `RefusedWrite` for a file that its program would not open, or whose format sessionbrowse only reads.
+    """Raise `RefusedWrite` for a file that its agent would not open, or whose format sessionbrowse only reads.
 
-    With `refused_too`, a damaged file that its program would not open is admitted, so that it can be repaired.
+    With `refused_too`, a damaged file that its agent would not open is allowed, so that it can be repaired.
     """
     name = shown_name(session.path)
     if session.is_transcript or session.path.endswith(".ndjson"):
@@ -83,7 +83,7 @@ def refuse_old_version(session: Session) -> None:
     try:
         is_old = float(session.version) < 3
     except (TypeError, ValueError):
-        return  # the programs treat a version that is no number as the newest
+        return  # The agents treat a version that is not a number as the newest version.
     if is_old:
         raise RefusedWrite(
             f"{shown_name(session.path)} is of format version {session.version}, to which nothing can be added. "
@@ -92,7 +92,7 @@ def refuse_old_version(session: Session) -> None:
 
 
 def shown_name(path: str) -> str:
-    """Return a file's name, safe to print."""
+    """Return a file's name without control characters, so that it is safe to print."""
     return clean(os.path.basename(path))
 
 

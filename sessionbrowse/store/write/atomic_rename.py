@@ -14,19 +14,19 @@ _NOT_HERE = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP})
 
 
 def exchange(first: str, second: str) -> bool:
-    """Swap two files' names in one step; return False if system or disk cannot do that.
+    """Swap two files' names in one step; return False if the operating system or the disk cannot do that.
 
     Raises:
-        OSError: one of them is gone, or the disk refused.
+        OSError: one of the files is gone, or another I/O error occurred.
     """
     return _renamed(first, second, _RENAME_EXCHANGE)
 
 
 def rename_to_free(source: str, target: str) -> bool:
-    """Rename a file or folder to an unused name in one step; return False if system or disk cannot do that.
+    """Rename a file or folder to an unused name in one step; return False if the system or disk cannot do that.
 
     Raises:
-        FileExistsError: the new name is taken. OSError: the file or folder is gone, or the disk refused.
+        FileExistsError: the new name is taken. OSError: the file or folder is gone, or another I/O error occurred.
     """
     return _renamed(source, target, _RENAME_NOREPLACE)
 

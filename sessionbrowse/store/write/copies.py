@@ -1,7 +1,7 @@
-"""Write new files and copies, whole and on the disk, with no wider permissions than the original.
+"""Write new files and copies completely, flushed to the disk, with no wider permissions than the original.
 
-Owner, mode, access list and time of change are kept. A copy that cannot keep its owner is refused; one that cannot keep
-its group or access list gets a tighter mode.
+Owner, mode, access list and modification time are kept. A copy that cannot keep the owner is refused; a copy that
+cannot keep the group or access list gets a narrower mode.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ def write_new(
     like: int | None = None,
     may_be_ours: bool = False,
 ) -> int:
-    """Write a new file, wait until the disk has it, and return its size.
+    """Write a new file, flush it to the disk, and return its size in bytes.
 
-    `like` is the descriptor of the file whose owner, mode and access list it gets; without one it gets `mode`, limited
-    by the process's umask as for every new file. `may_be_ours` permits another owner, who alone may read it then.
+    `like` is the descriptor of a file whose owner, mode and access list the new file gets; without it, the file gets
+    `mode`, limited by the umask. If the owner cannot be kept, `may_be_ours` permits the current user as owner, who
+    alone may read the file then.
 
     Raises:
-        RefusedWrite: the owner cannot be kept. OSError: the disk refused. The unfinished file stays.
+        RefusedWrite: the owner cannot be kept. OSError: an I/O error occurred. The unfinished file is not removed.
     """
     with closing(os.open(path, NEW_FILE, mode if like is None else 0o600)) as descriptor:
         for piece in pieces:
@@ -51,24 +52,24 @@ def write_new(
 
 
 def write_all(descriptor: int, content: bytes) -> None:
-    """Write all bytes, in as many steps as the disk needs."""
+    """Write all bytes to a descriptor, with as many calls of `os.write` as needed."""
     rest = memoryview(content)
     while rest:
         rest = rest[os.write(descriptor, rest) :]
 
 
 def append_bytes(path: str, late: bytes) -> None:
-    """Append whole lines that another program wrote into an older version of the file."""
+    """Append to a file the lines that another program wrote to an older version of it, and flush the file."""
     with closing(os.open(path, os.O_WRONLY | os.O_APPEND | CLOEXEC | NOFOLLOW)) as descriptor:
         write_all(descriptor, late)
         flush(descriptor)
 
 
 def keep_access(made: int, source: int, path: str, *, may_be_ours: bool = False) -> None:
-    """Give a new file or folder owner, group, access list and mode of another; what cannot be kept is made tighter.
+    """Give a new file or folder the owner, group, access list and mode of another; narrow the mode if one is lost.
 
     Raises:
-        RefusedWrite: the owner cannot be kept, and the file may not be ours.
+        RefusedWrite: the owner cannot be kept, and `may_be_ours` is False.
     """
     wanted, is_now = os.fstat(source), os.fstat(made)
     mode = stat.S_IMODE(wanted.st_mode)
@@ -100,7 +101,7 @@ def _keep_access_list(made: int, source: int, name: str) -> bool:
     try:
         wanted = os.getxattr(source, name)
     except OSError:
-        # A new file may have one from its folder, which would let others in.
+        # A new file may inherit an access list from its folder, which could permit other users to read the file.
         with suppress(OSError):
             os.removexattr(made, name)
         return True
@@ -124,17 +125,17 @@ def make_folder(folder: str, like: str) -> None:
             continue
         with suppress(OSError), closing(_folder(like)) as source, closing(_folder(path)) as made:
             keep_access(made, source, path, may_be_ours=True)
-            # A read-only model must not give a folder in which its owner can make nothing.
+            # Even if the folder `like` is read-only, the owner must be able to create files in the new folder.
             os.fchmod(made, stat.S_IMODE(os.fstat(made).st_mode) | stat.S_IRWXU)
 
 
 def copy(source: str, target: str, leave_out: Callable[[str], bool] = lambda name: False) -> int:
-    """Copy a file, a link or a folder under a new name, whole and on the disk; return a file's size, 0 for others.
+    """Copy a file, a symbolic link or a folder, flushed to the disk; return a file's size in bytes, 0 for the others.
 
-    Files in a folder whose names `leave_out` accepts are not copied.
+    Files in a folder for whose names `leave_out` returns True are not copied.
 
     Raises:
-        RefusedWrite: the owner cannot be kept. OSError: the disk refused. The unfinished copy stays.
+        RefusedWrite: the owner cannot be kept. OSError: an I/O error occurred. The unfinished copy is not removed.
     """
     status = os.lstat(source)
     if stat.S_ISREG(status.st_mode):
@@ -163,7 +164,7 @@ def copy(source: str, target: str, leave_out: Callable[[str], bool] = lambda nam
 
 
 def remove(path: str) -> None:
-    """Remove a copy, or what there is of it, as far as the disk allows."""
+    """Remove a file or folder, such as an unfinished copy; I/O errors are ignored."""
     with suppress(OSError):
         if stat.S_ISDIR(os.lstat(path).st_mode):
             shutil.rmtree(path, ignore_errors=True)
@@ -172,7 +173,7 @@ def remove(path: str) -> None:
 
 
 def files_below(path: str, *, links: bool = False) -> Iterator[str]:
-    """Yield the regular files of a folder at any depth, on request the links too."""
+    """Yield the regular files of a folder at any depth, with `links` the symbolic links too."""
     for here, folders, names in os.walk(path):
         for name in (*names, *folders):
             file = os.path.join(here, name)

@@ -1,7 +1,7 @@
-"""Signs that a program may be writing a session file: open descriptors, omp's own files, processes, recent changes.
+"""Signs that a program may be writing a session file: open descriptors, running agents, recent changes.
 
-None of these signs is certain: pi, atomic and indusagi open and close the file for every line that they append, and omp
-opens it only at its first append. So "free" means that there is no sign of a writer.
+Even without any sign (state "free"), a program may have the session in use: pi, atomic and indusagi open and close the
+file for every line that they append, and omp opens the file only at its first append.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _LAST_BYTES = 16 * 1024
 class FileUsage(Struct, frozen=True):
     """The signs that a program may be writing a file, as sentences; the strongest sign determines the state.
 
-    held: a program has it open for writing; may-be-in-use: its program runs in the session's directory; recent: it
-    changed in the last ten minutes.
+    held: a program has the file open for writing; may-be-in-use: the session's agent runs in the session's directory;
+    recent: the file changed in the last ten minutes; free: there is no sign.
     """
 
     state: State
@@ -43,7 +43,7 @@ class FileUsage(Struct, frozen=True):
 
     @property
     def in_use(self) -> bool:
-        """True if there is a sign of a program, not only a recent change."""
+        """True if a program has the file open or may use it; a recent change alone does not count."""
         return self.state in ("held", "may-be-in-use")
 
 
@@ -68,9 +68,9 @@ def file_usage(
     changed_ms: float | None = None,
     own_pid: int | None = None,
 ) -> FileUsage:
-    """Return the signs that a program may be writing the session at `path`; its header names the directory `cwd`.
+    """Return the signs that a program may be writing the session at `path`, whose working directory is `cwd`.
 
-    `changed_ms` replaces the file's time of change if sessionbrowse itself changed the file last.
+    If sessionbrowse changed the file last, `changed_ms` is the time of the last change by another program.
     """
     found: list[tuple[State, str]] = []
     sees_processes = os.path.isdir(proc)
@@ -85,7 +85,7 @@ def file_usage(
     found += [("may-be-in-use", reason) for reason in _by_traces(path, agent, cwd, around, agents, proc)]
     age_ms = now_ms - (_modified_ms(path) if changed_ms is None else changed_ms)
     if age_ms < RECENT_MS:
-        # Without a list of processes, the file's time of change is the only sign.
+        # If processes cannot be listed, a recent change is the only sign, so it counts as a sign of use.
         state: State = "recent" if sees_processes else "may-be-in-use"
         found.append((state, f"it changed {_ago(age_ms)}"))
     if not found:
@@ -96,7 +96,7 @@ def file_usage(
 
 
 def has_exited(path: str) -> bool:
-    """Tell whether a session file ends with omp's record that its last writer left (omp 18)."""
+    """Return True if a session file ends with the entry `session_exit`, which omp 18 writes when it exits."""
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | NONBLOCK)) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _LAST_BYTES))
@@ -107,7 +107,7 @@ def has_exited(path: str) -> bool:
 
 
 def running(proc: str = PROC) -> Iterator[Process]:
-    """Yield the running processes that `/proc` lists for this user."""
+    """Yield the running processes listed in `/proc`."""
     with suppress(OSError):
         for name in os.listdir(proc):
             if name.isdigit():
@@ -122,7 +122,7 @@ def running(proc: str = PROC) -> Iterator[Process]:
 
 
 def is_program(process: Process, agent: Agent) -> bool:
-    """Tell whether a process is this agent's program: by its title, its command, or the script a runtime runs."""
+    """Return True if a process is this agent, judged by its title, its command, or the script that node or so runs."""
     if process.name in agent.process_names or not process.argv:
         return process.name in agent.process_names
     command = os.path.basename(process.argv[0])
@@ -137,9 +137,9 @@ def is_program(process: Process, agent: Agent) -> bool:
 
 
 def holders(path: str, pids: Iterable[int], proc: str = PROC) -> Iterator[int]:
-    """Yield the processes that have this file open for writing, under any path.
+    """Yield the ids of those of the processes `pids` that have a file open for writing, whatever path they used.
 
-    Without `/proc` they are asked of `lsof`, which macOS has, and which knows all processes.
+    Without `/proc`, as on macOS, `lsof` is used, which checks all processes.
     """
     if not os.path.isdir(proc):
         yield from lsof_writers(path)
@@ -157,7 +157,7 @@ def holders(path: str, pids: Iterable[int], proc: str = PROC) -> Iterator[int]:
             continue
         for number in numbers:
             link = os.path.join(folder, number)
-            # Only links in /proc/PID/fd that end in this file's name are followed: others may lead to a dead disk.
+            # Only links in /proc/PID/fd that end in this file's name are followed: others may lead to a hanging disk.
             if os.path.basename(_link(link)) != name or not _writes(proc, pid, number):
                 continue
             with suppress(OSError):
@@ -179,7 +179,7 @@ def _by_process(path: str, agent: Agent, cwd: str, around: Surroundings, process
 
 
 def _names(word: str, path: str) -> bool:
-    """Tell whether a word of a command names a file: an absolute path, or else the file's name."""
+    """Return True if a word of a command line names a file: by absolute path, or else by the same file name."""
     if os.path.basename(word) != os.path.basename(path):
         return False
     return not os.path.isabs(word) or _real(word) == _real(path)
@@ -203,8 +203,8 @@ def _by_traces(
             lines = (read(os.path.join(terminals, name)) or b"").decode("utf-8", "surrogateescape").split("\n")
             if lines[1:2] != [path] and (len(lines) < 2 or _real(lines[1]) != path):
                 continue
-            # The agent's file that names a terminal's last session stays after the agent ends, so it counts only while
-            # the program runs there.
+            # The agent's file that names the last session of a terminal stays after the agent exits, so it counts only
+            # while the agent runs in that terminal.
             pid = next((p.pid for p in processes if p.terminal in (name, "")), None)
             if pid is not None:
                 yield f"{agent.name} (process {pid}) last opened this session in its terminal"
@@ -228,13 +228,13 @@ def _is_alive(pid: int, proc: str) -> bool:
 
 
 def _writes(proc: str, pid: int, number: str) -> bool:
-    """Tell whether a descriptor was opened for writing; if this cannot be read, the answer is True."""
+    """Return True if a process opened a descriptor for writing, or if its mode cannot be read from `/proc`."""
     found = re.search(r"^flags:\s*([0-7]+)", _read(os.path.join(proc, str(pid), "fdinfo", number)), re.MULTILINE)
     return found is None or int(found[1], 8) & _ACCESS_MODE != os.O_RDONLY
 
 
 def _terminal(device: str) -> str:
-    """Name a terminal as omp names the files in its terminal folder: `/dev/pts/3` is `pts-3`."""
+    """Return a terminal's name as omp uses it for files in its terminal folder: `/dev/pts/3` is `pts-3`."""
     return device.removeprefix("/dev/").replace("/", "-") if re.match(r"/dev/(?:pts/|tty)", device) else ""
 
 
@@ -270,7 +270,7 @@ def _modified_ms(path: str) -> float:
 
 def _ago(age_ms: float) -> str:
     if age_ms < 0:
-        return "at a time that is still to come"
+        return "in the future, by this clock"
     seconds = int(age_ms // 1000)
     if seconds < 60:
         return f"{seconds} second{'' if seconds == 1 else 's'} ago"

@@ -1,7 +1,7 @@
-"""The journal of changes, for undo: one line before each change and one after it, in our state directory.
+"""The journal of changes, for undo and recovery: a file in sessionbrowse's state directory with records as JSON lines.
 
-A change without its second line was interrupted; the next change checks whether it reached the file. Lines are only
-added, never changed.
+One record is written before each change and one after it. A change without a second record was interrupted; before the
+next change, recovery checks whether it reached the file. Records are only appended, never changed.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ class Fingerprint(Struct, frozen=True):
 
     @classmethod
     def of(cls, status: os.stat_result) -> Fingerprint:
-        """Return the fingerprint of a file's status."""
+        """Return the fingerprint of a file from its `os.stat` result."""
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """One change of one file.
+    """One change of one file, as recorded in the journal.
 
-    `before` holds the values that undoing the change needs, `plan` the intended change (with a `kind`), `after` the
-    change made. `group` joins the changes that one command made. `undoes` is the change that this one undid. `left` is
-    the file's state after the change, `was_changed_ms` the time of the last change by another program, `lost` the
-    reason why the change cannot be undone any more.
+    `before` has the values needed to undo the change, `plan` the intended change (with a `kind`), `after` the change
+    made. Changes made by one command have the same `group`. `undoes` is the id of the change that this change undid.
+    `left` is the file's state after the change, `was_changed_ms` the time of the last change by another program, `lost`
+    the reason why the change cannot be undone any more.
     """
 
     id: str
@@ -74,7 +74,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class Journal:
-    """The journal in one state directory; hold `state_directory.only_one` while you use it."""
+    """The journal in one state directory; its user must hold the lock `state_directory.only_one`."""
 
     def __init__(
         self, directory: str, now_ms: Callable[[], float], new_id: Callable[[], str] = lambda: secrets.token_hex(4)
@@ -95,16 +95,16 @@ class Journal:
         return self._changes
 
     def kept(self) -> list[OldVersion]:
-        """Return the old versions that could not be let go yet."""
+        """Return the old versions of replaced files that could not be removed yet: a program may have them open."""
         self.changes()
         return list(self._kept.values())
 
     def keep(self, old: OldVersion) -> bool:
-        """Record an old version that has to stay for now; return False if that could not be written."""
+        """Record an old version of a file that cannot be removed yet; return False if the record was not written."""
         return self._end({"record": "kept", **msgspec.to_builtins(old)})
 
     def let_go(self, old: OldVersion) -> bool:
-        """Record that an old version is gone."""
+        """Record that an old version of a file, which could not be removed earlier, is gone."""
         return self._end({"record": "let go", "hidden": old.hidden})
 
     def begin(
@@ -123,7 +123,7 @@ class Journal:
         """Record a change before it is made, and wait until the record is on the disk.
 
         Raises:
-            RefusedWrite: it cannot be recorded, so the change must not be made.
+            RefusedWrite: the change cannot be recorded, so it must not be made.
         """
         make_private(self._directory)
         change = Change(
@@ -157,7 +157,7 @@ class Journal:
         return change.id in self._begun
 
     def done(self, change: Change, after: dict[str, Json] | None = None, left: Fingerprint | None = None) -> bool:
-        """Record that a change was made; return False if that could not be written (recovery finds it out later)."""
+        """Record that a change was made; return False if the record was not written (recovery completes it later)."""
         return self._end({"record": "done", "id": change.id, "after": after or {}, "left": msgspec.to_builtins(left)})
 
     def failed(self, change: Change, reason: str) -> bool:
@@ -169,11 +169,11 @@ class Journal:
         return self._end({"record": "lost", "id": change.id, "reason": reason})
 
     def pending(self) -> list[Change]:
-        """Return the changes without a second record: they were interrupted."""
+        """Return the interrupted changes: those without a record that they were made or failed."""
         return [change for change in self.changes().values() if change.state == "pending"]
 
     def own_change(self, path: str, now: Fingerprint) -> Change | None:
-        """Return sessionbrowse's last change of this file if no other program changed the file since, else None."""
+        """Return sessionbrowse's last change of a file; None if another program changed the file since then."""
         changes = [change for change in self.changes().values() if change.path == path and change.state == "done"]
         return changes[-1] if changes and changes[-1].left == now else None
 
@@ -191,7 +191,7 @@ class Journal:
         return made
 
     def _new_records(self) -> list[Json]:
-        """Return the records that were added since the last call, here or by another sessionbrowse."""
+        """Return the records that this or another process added to the journal since the last call."""
         try:
             with open(self.path, "rb", opener=_open_at_once) as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -223,7 +223,7 @@ class Journal:
         try:
             if kind == "begin":
                 begun = msgspec.convert(record, Change)
-                # A line that is there twice must not make a change pending again.
+                # If this record is in the journal twice, the second must not make the change pending again.
                 found.setdefault(begun.id, msgspec.structs.replace(begun, state="pending"))
             elif kind == "done" and change is not None:
                 left = msgspec.convert(record.get("left"), Fingerprint | None)
@@ -242,9 +242,9 @@ class Journal:
             elif kind == "lost" and change is not None:
                 found[change.id] = msgspec.structs.replace(change, lost=str(record.get("reason")))
         except (msgspec.ValidationError, KeyError):
-            return  # a change by a newer sessionbrowse, which this version cannot undo
+            return  # A newer sessionbrowse wrote this record, in a form that this version cannot read.
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    # If a pipe has the journal's name, opening it would block this and every other change for ever.
+    # Without this flag, opening a named pipe with the journal's name would block all changes.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -1,7 +1,8 @@
-"""Let go of an old version: carry its late lines over to its heir, and remove it when no program has it open.
+"""Remove the old version of a replaced or moved file when no program has it open any more.
 
-An old version lies under a hidden name, by which no program reaches it; a program that opened it before may still write
-to it. Linux proves by a write lease that no program has a file open. Elsewhere an old version rests for ten minutes.
+An old version has a hidden name, by which no program opens it; a program that opened it before may still write lines to
+it. These late lines are first copied to the file that replaced it, its heir. On Linux a write lease proves that no
+program has a file open. Elsewhere an old version is kept until it has not changed for ten minutes.
 """
 
 from __future__ import annotations
@@ -24,16 +25,17 @@ from sessionbrowse.store.write.copies import append_bytes, copy, files_below, ma
 from sessionbrowse.store.write.in_use import RECENT_MS, holders, running
 
 WAIT_S = 2.0
-"""Seconds for which a change waits for programs that have an old version open."""
+"""Maximum number of seconds that a change waits for programs to close the old version of a file."""
 _POLL_S = 0.002
 _LONGEST_NAME = 255
 _HIDDEN_NAME = re.compile(r"\..*\.(?:[0-9a-f]{8}|[0-9a-f]{16})\.(?:old|new|tmp|(?:\d\.)?gone)", re.DOTALL)
 
 
 class OldVersion(Struct, frozen=True):
-    """A replaced or moved file or folder under a hidden name, and its heir, the path that has its content now.
+    """A replaced or moved file or folder under a hidden name, and its heir: the path that has its content now.
 
-    `size` bytes of the old version stand in the first `heir_size` bytes of the heir; 0 compares all of both.
+    The first `heir_size` bytes of the heir replace the first `size` bytes of the old version, so only later bytes are
+    compared for late lines; 0 compares both files completely.
     """
 
     hidden: str
@@ -43,21 +45,22 @@ class OldVersion(Struct, frozen=True):
 
 
 def hidden_beside(path: str, tag: str, suffix: str) -> str:
-    """Return a hidden name beside a file, which no agent lists and which is the same after a crash; `tag` is an id."""
+    """Return a hidden path in a file's folder, which no agent lists; the same `tag` (an id) gives the same path."""
     folder, name = os.path.split(path)
     end = os.fsencode(f".{tag}.{suffix}")
     return os.path.join(folder, os.fsdecode(b"." + os.fsencode(name)[: _LONGEST_NAME - 1 - len(end)] + end))
 
 
 def is_hidden_name(path: str) -> bool:
-    """Tell whether a path can be that of an old version: the journal must not name other files to be removed."""
+    """Return True if a path has the form of an old version's hidden name; recovery may remove only such files."""
     return _HIDDEN_NAME.fullmatch(os.path.basename(path)) is not None
 
 
 def let_go(old: OldVersion, wait_s: float | None = None, *, descriptor: int | None = None) -> bool:
-    """Carry late lines over and remove an old version; return False if it has to stay for now.
+    """Remove an old version; return False if it must stay, because a program has it open or an I/O error occurred.
 
-    It stays while a program has it open, or where the disk fails. `descriptor` is the caller's own one of a file.
+    Before that, lines that programs wrote to the old version late are copied to the file that replaced it.
+    `descriptor` is the caller's open descriptor of the old version, if it is a file.
     """
     wait_s = WAIT_S if wait_s is None else wait_s
     try:
@@ -77,7 +80,7 @@ def let_go(old: OldVersion, wait_s: float | None = None, *, descriptor: int | No
 
 
 def follow(descriptor: int, heir: str, size: int = 0) -> None:
-    """Carry over what a program writes to a file without a name, beyond `size` bytes, until nobody has it open."""
+    """Wait for other programs to close an unlinked file; append what they wrote beyond `size` bytes to `heir`."""
     nobody_has_open(descriptor, WAIT_S)
     late = b"".join(file_blocks(descriptor, size))
     if late:
@@ -85,9 +88,10 @@ def follow(descriptor: int, heir: str, size: int = 0) -> None:
 
 
 def nobody_has_open(descriptor: int, timeout_s: float) -> bool:
-    """Return True if this descriptor is provably the only one of its file; wait for others until the timeout.
+    """Return True if no other descriptor of a file is open; wait for other programs until the timeout.
 
-    A write lease is granted only then. It is given up at once, and its signal is one that is ignored by default.
+    Linux grants a write lease only in this case. The lease is released at once, and uses a signal that processes ignore
+    by default. Where there are no leases, the result is False.
     """
     deadline = time.monotonic() + timeout_s
     while (taken := _take_lease(descriptor)) is False and time.monotonic() < deadline:
@@ -96,7 +100,7 @@ def nobody_has_open(descriptor: int, timeout_s: float) -> bool:
 
 
 def _take_lease(descriptor: int) -> bool | None:
-    """Take a write lease and give it up; return None if system or disk has none."""
+    """Take and release a write lease on a file; return False if it is refused, None if system or disk has no leases."""
     try:
         import fcntl
 
@@ -111,7 +115,10 @@ def _take_lease(descriptor: int) -> bool | None:
 
 
 def _has_rested(hidden: str, descriptor: int) -> bool:
-    """Tell whether an old version may go without a proof: there is none to be had, and it was hidden long ago."""
+    """Return True if an old version may be removed although the disk has no leases.
+
+    It must not have changed for ten minutes, and no process may have it open.
+    """
     status = os.fstat(descriptor)
     newest_ns = max(status.st_mtime_ns, status.st_ctime_ns)
     if time.time_ns() - newest_ns < RECENT_MS * 1_000_000 or _take_lease(descriptor) is not None:
@@ -129,7 +136,10 @@ def _let_file_go(old: OldVersion, descriptor: int, wait_s: float) -> bool:
 
 
 def _let_folder_go(old: OldVersion, wait_s: float) -> bool:
-    """Let go of every file in a folder, then of the folder; its heir may be on another disk."""
+    """Remove an old version that is a folder: every file as `let_go` does, then the folder.
+
+    The new folder (`heir`) may be on another disk.
+    """
     if not os.path.isdir(old.heir):
         return False
     deadline = time.monotonic() + wait_s
@@ -148,7 +158,7 @@ def _let_folder_go(old: OldVersion, wait_s: float) -> bool:
 
 
 def _carry_over(old: OldVersion, descriptor: int, *, is_last: bool) -> None:
-    """Append the lines of an old version that its heir does not have; an unfinished line waits for the last time."""
+    """Append to the new file the lines that only the old version has; an unfinished line only if `is_last`."""
     status = os.fstat(descriptor)
     if status.st_size <= old.size:
         return
@@ -164,7 +174,7 @@ def _carry_over(old: OldVersion, descriptor: int, *, is_last: bool) -> None:
         if not late:
             return
         if since:
-            # Both have lines of their own, so the comparison begins at the last common line.
+            # Both files got different lines, so whole lines are compared from the line in which the files first differ.
             line_start = _line_start(descriptor, old.size + same)
             back = old.size + same - line_start
             late = b"".join(file_blocks(descriptor, line_start, old.size + same)) + late
@@ -178,7 +188,7 @@ def _carry_over(old: OldVersion, descriptor: int, *, is_last: bool) -> None:
 
 
 def same_bytes(first: int, first_at: int, second: int, second_at: int) -> int:
-    """Return the number of equal bytes of two files from an offset in each."""
+    """Return the number of bytes, from an offset in each of two files, up to the first difference or end."""
     same = 0
     while True:
         one, other = pread(first, BLOCK_BYTES, first_at + same), pread(second, BLOCK_BYTES, second_at + same)
@@ -202,7 +212,7 @@ def _line_start(descriptor: int, offset: int) -> int:
 
 
 def _missing(late: bytes, since: bytes) -> bytes:
-    """Return the lines of `late` that are not in `since`, as often as they are missing."""
+    """Return the lines of `late` that are not in `since`; a line that occurs more often in `late` counts as missing."""
     have = Counter(since.split(b"\n"))
     missing = []
     for line in _lines(late):

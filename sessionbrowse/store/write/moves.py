@@ -1,7 +1,8 @@
-"""Move whole files and folders, on one disk or across disks; at every moment each has a name that is listed.
+"""Move files and folders, on one disk or to another; at every moment each has a visible name, which agents list.
 
-On one disk a move is one rename that replaces nothing. Across disks a copy is made under a hidden name and gets its
-name; then the original gets a hidden name, its late lines are carried over, and it is let go (see `let_go`).
+On one disk a move is one rename that replaces nothing. To another disk, a copy is made under a hidden name and then
+renamed. After that the original gets a hidden name (it is "aside"), lines that programs still write to it are copied,
+and it is removed (see `let_go`).
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from sessionbrowse.text import clean
 _COMPARED_BYTES = 4096
 _HEADER = b'"type":"session"'
 _MOST_BEGUN = 5
-"""The number of files that an agent may begin anew at an old path while a session comes back to it."""
+"""Maximum number of new files that an agent may create at a session's old path while the session is moved back."""
 _RESERVED_MODE = stat.S_IWUSR
-"""The file mode that marks an empty file as a reserved name; no session has this mode."""
+"""The mode of an empty file that reserves a name for a rename; no session has this mode."""
 
 
 class Moves:
-    """The moves of one change; hidden names hold the change's id, so that they are found again after a crash."""
+    """The moves of one change; hidden names contain the change's id, so that recovery finds them after a crash."""
 
     def __init__(self, change_id: str) -> None:
         self.change_id = change_id
@@ -41,9 +42,9 @@ class Moves:
         """Move a file or folder, also to another disk, without overwriting anything; access rights and times are kept.
 
         Raises:
-            FileExistsError: there is something of that name.
-            RefusedWrite: its owner cannot be kept on another disk. OSError: the disk refused. The source is where it
-            was.
+            FileExistsError: the target exists.
+            RefusedWrite: the owner cannot be kept on another disk. OSError: an I/O error occurred. After each of these
+            errors the source is at its old path.
         """
         try:
             rename(source, target)
@@ -62,16 +63,16 @@ class Moves:
         if not os.path.samestat(os.lstat(self.aside(source)), was):
             rename(self.aside(source), source)
             if os.lstat(target).st_size == size:
-                remove(target)  # a copy of what another program replaced
+                remove(target)  # The target is a copy of a file that another program has replaced.
             raise OSError(errno.ESTALE, "another program replaced it meanwhile", source)
         self.old_versions.append(OldVersion(self.aside(source), target, size, size))
 
     def move_back(self, source: str, target: str) -> None:
-        """Undo a move, wherever it was interrupted; lines that the target got meanwhile are carried over.
+        """Undo a complete or interrupted move; lines that programs added to the target are copied to the source.
 
         Raises:
-            FileExistsError: another program put something at the old path. OSError: the disk refused. The moved file
-            is at `target` then.
+            FileExistsError: another program created a file at the old path. OSError: an I/O error occurred. After each
+            of these errors the moved file is at `target`.
         """
         self.drop_unfinished(source, target)
         _give_up_reserved(target, source)
@@ -84,17 +85,18 @@ class Moves:
             elif is_copy(source, target):
                 hide(target, self._withdrawn(target))
             else:
-                # Only a session that lies aside has its heir at the target; else another program's file is there.
+                # If the original has its hidden name, the target is its copy; else the target may be another program's
+                # file.
                 lies_aside = os.path.lexists(self.aside(source))
                 self.note_hidden(source, target, target if lies_aside else source)
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), source)
         self.note_hidden(source, target, source)
 
     def finish(self, source: str, target: str) -> None:
-        """Complete a move, wherever it was interrupted.
+        """Complete an interrupted move, at whatever step it stopped.
 
         Raises:
-            OSError: the disk refused, or something else is at the new path.
+            OSError: an I/O error occurred, or another file is at the new path.
         """
         self.drop_unfinished(source, target)
         _give_up_reserved(target, source)
@@ -108,9 +110,9 @@ class Moves:
         self.note_hidden(source, target, target)
 
     def reclaim(self, source: str) -> None:
-        """Give a file that lies aside its name again.
+        """Rename the original of a move from its hidden name back to `source`.
 
-        Lines that an agent wrote by that name meanwhile are carried over. Another session stays there.
+        Lines that an agent meanwhile wrote to a new file at `source` are kept. Another session at `source` stays there.
         """
         aside = self.aside(source)
         for hidden in self._begun(source):
@@ -129,26 +131,26 @@ class Moves:
             self._note(hidden, source)
 
     def drop_unfinished(self, source: str, target: str) -> None:
-        """Remove an unfinished copy, and the second names that a rename by links left."""
+        """Remove an unfinished copy, and second names that an interrupted rename by hard links left."""
         remove(self._unfinished(target))
         for name, second in ((source, self.aside(source)), (target, self._withdrawn(target))):
             if is_same_file(name, second):
                 os.unlink(second)
 
     def note_hidden(self, source: str, target: str, heir: str) -> None:
-        """Note all hidden files that a move or its undoing may have left; the file `heir` has their content now."""
+        """Add hidden files that a move or its undo left to `old_versions`; the file `heir` has their content now."""
         for hidden in (self.aside(source), *self._begun(source), self._withdrawn(target), self.aside(target)):
             self._note(hidden, heir)
 
     def let_go(self, wait_s: float | None = None) -> list[OldVersion]:
-        """Let go of all old versions, waiting two seconds in all; return those that have to stay for now."""
+        """Remove all old versions, waiting at most two seconds in total; return those that a program may have open."""
         deadline = time.monotonic() + (let_go.WAIT_S if wait_s is None else wait_s)
         waiting = list(dict.fromkeys(self.old_versions))
         self.old_versions = [old for old in waiting if not let_go.let_go(old, max(0.0, deadline - time.monotonic()))]
         return self.old_versions
 
     def aside(self, source: str) -> str:
-        """Return the hidden name to which a file is moved when a new version takes its name."""
+        """Return the hidden path that the original of a moved or replaced file gets until it is removed."""
         return hidden_beside(source, self.change_id, "old")
 
     def _unfinished(self, target: str) -> str:
@@ -165,7 +167,7 @@ class Moves:
             self.old_versions.append(OldVersion(hidden, heir))
 
     def _copy(self, source: str, target: str) -> int:
-        """Copy to another disk, whole or not at all; return the number of bytes that were copied of a file."""
+        """Copy a file or folder to another disk, completely or not at all; return a file's size, 0 for a folder."""
         if os.path.lexists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
         unfinished = self._unfinished(target)
@@ -177,7 +179,7 @@ class Moves:
         try:
             rename(unfinished, target)
         except OSError:
-            # It may have had the name for a moment, in which a program opened it.
+            # The copy may have had its final name for a moment, in which a program may have opened it.
             if not let_go.let_go(OldVersion(unfinished, source)):
                 rename(unfinished, self._withdrawn(target))
                 self._note(self._withdrawn(target), source)
@@ -186,11 +188,11 @@ class Moves:
 
 
 def is_on_other_disk(path: str, folder: str, change_id: str) -> bool:
-    """Tell whether a rename into a folder, which is made if it is missing, would leave the disk or bind mount."""
+    """Return True if a folder is on another disk or mount than a path; a missing folder is created."""
     nothing = hidden_beside(path, change_id, "tmp")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        # Linux compares the disks before it looks for the file, so a name that nothing has is enough.
+        # Linux compares the disks before it looks up the file, so renaming a file that does not exist is enough.
         os.rename(nothing, os.path.join(folder, os.path.basename(nothing)))
     except OSError as error:
         return error.errno == errno.EXDEV
@@ -198,7 +200,7 @@ def is_on_other_disk(path: str, folder: str, change_id: str) -> bool:
 
 
 def is_same_file(first: str, second: str) -> bool:
-    """Tell whether two names are of one file, as an interrupted rename by a link leaves it."""
+    """Return True if two paths are hard links to one file, as an interrupted rename by hard links leaves them."""
     try:
         status = os.lstat(first)
         return not stat.S_ISDIR(status.st_mode) and os.path.samestat(status, os.lstat(second))
@@ -207,9 +209,9 @@ def is_same_file(first: str, second: str) -> bool:
 
 
 def is_copy(first: str, second: str) -> bool:
-    """Tell by the beginning of two files whether one is a copy of the other, to which a program may have added lines.
+    """Return True if one file seems to be a copy of the other, judged by their first lines; added lines do not count.
 
-    A file that an agent begins anew at an old path has no header, so its beginning is another one.
+    A new file that an agent creates at the old path of a moved session has no header, so it is not seen as a copy.
     """
     try:
         modes = [stat.S_IFMT(os.lstat(path).st_mode) for path in (first, second)]
@@ -221,7 +223,8 @@ def is_copy(first: str, second: str) -> bool:
                 heads.append(file.read(_COMPARED_BYTES))
     except OSError:
         return False
-    # omp's first line is a title, which other sessions may share; its header is the second.
+    # The first line of an omp file may be a title slot, which other sessions may share, so the second line (the header)
+    # is compared too.
     count = 2 if parse_slot(heads[0][:SLOT_BYTES]) is not None else 1
     lines = [head.split(b"\n", count)[:count] if head.count(b"\n") >= count else None for head in heads]
     if None not in lines:
@@ -231,7 +234,7 @@ def is_copy(first: str, second: str) -> bool:
 
 
 def _is_begun_by_name(path: str, session: str) -> bool:
-    """Tell whether an agent began a file without a header at the path of a session that it has open."""
+    """Return True if `path` is a file without a header, created by an agent that still has `session` open."""
     try:
         with open(session, "rb") as file:
             if _HEADER not in file.read(_COMPARED_BYTES):
@@ -243,11 +246,11 @@ def _is_begun_by_name(path: str, session: str) -> bool:
 
 
 def rename(source: str, target: str) -> None:
-    """Give a file or folder another name on the same disk, never that of another one.
+    """Rename a file or folder on the same disk, without replacing another file or folder.
 
     Raises:
-        FileExistsError: there is something of that name. OSError: the disk refused or did not confirm; the file has
-        its old name again, if the disk allowed that.
+        FileExistsError: the new name is taken. OSError: the rename failed, or the disk did not confirm it; the file
+        has its old name, if the rename could be undone.
     """
     _rename(source, target)
     try:
@@ -261,7 +264,7 @@ def rename(source: str, target: str) -> None:
 
 
 def hide(path: str, hidden: str) -> None:
-    """Give a file or folder its hidden name, also if that was interrupted when it had both names."""
+    """Rename a file or folder to its hidden name; complete an interrupted rename, which left both names."""
     if is_same_file(path, hidden):
         os.unlink(path)
     else:
@@ -289,11 +292,11 @@ def _link_and_unlink(source: str, target: str) -> None:
     try:
         os.link(source, target, follow_symlinks=False)
     except FileExistsError:
-        # A kill in the middle of this very rename leaves both names.
+        # An earlier run of this rename may have been killed when the file had both names.
         if not is_same_file(source, target):
             raise
     except OSError:
-        # A disk without hard links: reserving the name first keeps the rename from replacing another file.
+        # The disk has no hard links, so the name is first reserved, which keeps the rename from replacing another file.
         with closing(os.open(target, NEW_FILE ^ os.O_WRONLY | os.O_RDWR, _RESERVED_MODE)) as reserved:
             try:
                 os.rename(source, target)
@@ -304,7 +307,7 @@ def _link_and_unlink(source: str, target: str) -> None:
             let_go.follow(reserved, target)
         return
     if not is_same_file(source, target):
-        return  # another program removed the old name, or put another file there
+        return  # Another program removed the old name, or created another file there.
     try:
         os.unlink(source)
     except OSError:
@@ -314,7 +317,7 @@ def _link_and_unlink(source: str, target: str) -> None:
 
 
 def _give_up_reserved(target: str, heir: str) -> None:
-    """Remove a name that an interrupted `_link_and_unlink` reserved; a program may have opened it meanwhile."""
+    """Remove a file by which an interrupted `_link_and_unlink` reserved a name; copy lines in it to `heir`."""
     with suppress(OSError):
         status = os.lstat(target)
         if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) == _RESERVED_MODE:
@@ -325,5 +328,5 @@ def _give_up_reserved(target: str, heir: str) -> None:
 
 
 def in_the_way(path: str) -> RefusedWrite:
-    """Return the error for a path that is taken."""
+    """Return the error for a target path at which a file or folder exists already."""
     return RefusedWrite(f"There is a {clean(path)} already, which is never overwritten. Nothing was changed.")

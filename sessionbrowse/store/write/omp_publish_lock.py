@@ -1,4 +1,4 @@
-"""omp's lock file, which a program must create for every append and rewrite (protocol of omp 18.2.1 and newer)."""
+"""omp's lock file, which a program must create before it appends to or rewrites a session (omp 18.2.1 and newer)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RECORD = re.compile(rb"(\d+):(\d+)\s*")
 
 
 def lock_path(path: str) -> str:
-    """Return the lock file of a session file."""
+    """Return the path of omp's lock file for a session file."""
     return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.lock")
 
 
@@ -38,7 +38,7 @@ def publish_lock(
     """Hold omp's lock on a session file; the caller must release it after a few milliseconds.
 
     Raises:
-        InUse: another program held it for half a second.
+        InUse: another program held the lock for half a second.
         OSError: the lock file cannot be made.
     """
     lock = lock_path(path)
@@ -72,19 +72,20 @@ def _create(lock: str, record: bytes) -> bool:
             with suppress(OSError):
                 os.unlink(lock)
             raise
-    # Another program may have removed the file as a leftover before its content was written; then the lock is not
+    # Another program may have removed the lock file as a leftover before its content was written; then the lock is not
     # held.
     return _content(lock) == record
 
 
 def _remove_stale(lock: str, now: Callable[[], float]) -> bool:
-    """Remove a lock whose process is dead; return whether the name may be free now."""
+    """Remove a lock file whose process has ended; return True if there is no lock file now."""
     content = _content(lock)
     if content is None:
         return True
     found = _RECORD.fullmatch(content)
     if found is not None:
-        # Changes run one at a time (`only_one`), so a lock of this process is one that it failed to remove.
+        # This process makes one change at a time (`only_one`), so a lock file of its own is one that it failed to
+        # remove.
         if int(found[1]) != os.getpid() and is_alive(int(found[1])):
             return False
     elif not _is_orphan(lock, now):
@@ -97,7 +98,7 @@ def _remove_stale(lock: str, now: Callable[[], float]) -> bool:
 
 
 def _is_orphan(lock: str, now: Callable[[], float]) -> bool:
-    """Tell whether an empty lock file is too old to be one that is just being written."""
+    """Return True if a lock file without a process id is so old that no program can still be writing it."""
     try:
         return now() - os.stat(lock).st_mtime > WAIT_S
     except OSError:

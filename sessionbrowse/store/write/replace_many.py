@@ -1,8 +1,8 @@
-"""Replace the header lines and the paths of many session files: of all of them or of none.
+"""Replace the header lines and the paths of many session files: of all files or of none.
 
-Four steps: write every new version under a hidden name, give the new versions their names and move folders, hide the
-old versions that are elsewhere, let go of all of them (see `let_go`). So each session has a name at every moment, for a
-moment two. Until every new version has its name everything can be put back; from then on the rest is made.
+Four steps: write every new version under a hidden name; rename the new versions to their final names and move folders;
+rename old versions at other paths to hidden names; remove all old versions (see `let_go`). So each session has a name
+at every moment. Until every new version has its name, an interrupted change is rolled back; afterwards it is completed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Replacement(Struct, frozen=True):
     new_line: bytes
 
     def inverse(self, folders: Iterable[Move]) -> Replacement:
-        """Return the replacement that undoes this one; files are changed back before their folder moves back."""
+        """Return the replacement that undoes this replacement; it is made before `folders` are moved back."""
         if self.source == self.target:
             here = _through(self.target, folders)
             return Replacement(here, here, self.offset, self.new_line, self.line)
@@ -51,7 +51,7 @@ class Replacement(Struct, frozen=True):
 
 
 def replacements_of(plan: dict[str, Json]) -> list[Replacement]:
-    """Return the folder moves and the replacements of a plan in the journal."""
+    """Return the file replacements of a relocation's plan, as the journal recorded it."""
     return [
         Replacement(source, target, offset, line.encode("latin-1"), new_line.encode("latin-1"))
         for source, target, offset, line, new_line in plan["files"]
@@ -59,11 +59,11 @@ def replacements_of(plan: dict[str, Json]) -> list[Replacement]:
 
 
 def carry_out(replacements: list[Replacement], folders: list[Move], moves: Moves) -> None:
-    """Replace all files and move all folders, or change nothing. The old versions are added to `moves`.
+    """Replace all files and move all folders, or change nothing; the old versions are added to `moves`.
 
     Raises:
-        RefusedWrite: a file changed meanwhile, a new path is taken, or an owner cannot be kept.
-        WriteFailed: the disk refused.
+        RefusedWrite: a file changed meanwhile, a new path is taken, or an owner cannot be kept; nothing was changed.
+        WriteFailed: an I/O error occurred; nothing was changed, or the message names the files not put back.
     """
     made: dict[Replacement, tuple[os.stat_result, int]] = {}
     try:
@@ -93,14 +93,14 @@ def carry_out(replacements: list[Replacement], folders: list[Move], moves: Moves
 
 
 def is_complete(replacements: list[Replacement], folders: list[Move]) -> bool:
-    """Tell whether every new version has its name, so that only old versions have to go."""
+    """Return True if every new version has its final name, so that only old versions have to be removed."""
     if any(not os.path.lexists(target) for _, target in folders):
         return False
     return all(_holds(_through(one.target, folders), one.offset, one.new_line) for one in replacements)
 
 
 def put_back(replacements: list[Replacement], folders: list[Move], moves: Moves) -> list[str]:
-    """Undo the steps made so far; return a sentence for each file that could not be put back."""
+    """Undo an incomplete replacement of many files; return a sentence for each file that could not be put back."""
     sentences: list[str] = []
     for source, target in reversed(folders):
         _tried(lambda source=source, target=target: moves.move_back(source, target), target, sentences)
@@ -111,10 +111,10 @@ def put_back(replacements: list[Replacement], folders: list[Move], moves: Moves)
 
 
 def finish(replacements: list[Replacement], folders: list[Move], moves: Moves) -> None:
-    """Hide the old versions that still have a name, as every new one has its own; `moves` gets the old versions.
+    """Complete a replacement whose new versions have their names: hide old versions, and add them to `moves`.
 
     Raises:
-        OSError: the disk refused.
+        OSError: an I/O error occurred.
     """
     for source, target in folders:
         moves.finish(source, target)
@@ -126,7 +126,7 @@ def finish(replacements: list[Replacement], folders: list[Move], moves: Moves) -
 
 
 def adopt(replacements: list[Replacement], moves: Moves) -> None:
-    """Give the old versions that an older sessionbrowse moved into a hidden folder the hidden names of this one."""
+    """Rename old versions that an older sessionbrowse moved to a hidden folder to the hidden names of this version."""
     for one in replacements:
         folder, name = os.path.split(one.source)
         former = os.path.join(folder, f".{moves.change_id}", f"{name}.old")
@@ -137,12 +137,12 @@ def adopt(replacements: list[Replacement], moves: Moves) -> None:
 
 
 def new_path(one: Replacement, change_id: str) -> str:
-    """Return the hidden path of a new version beside its place; after an exchange of names the old version is there."""
+    """Return the hidden path of a file's new version; after an exchange of names the old version has this path."""
     return hidden_beside(one.target, change_id, "new")
 
 
 def _new_version(one: Replacement, path: str) -> tuple[os.stat_result, int]:
-    """Write a file's new version. Return the old version's status when it was read, and the new version's size."""
+    """Write the new version of a file; return the old version's `os.stat` result and the new version's size."""
     with closing(open_regular(one.source)) as descriptor:
         status = os.fstat(descriptor)
         if status.st_nlink > 1:
@@ -154,7 +154,7 @@ def _new_version(one: Replacement, path: str) -> tuple[os.stat_result, int]:
 
 
 def _refuse_changed(one: Replacement, was: os.stat_result) -> None:
-    """Refuse a file that was replaced or rewritten since it was read; one that only grew is carried over."""
+    """Raise `ChangedMeanwhile` for a file that was replaced or rewritten since it was read; it may have grown."""
     now = os.lstat(one.source)
     rewritten = now.st_size == was.st_size and now.st_mtime_ns != was.st_mtime_ns
     if not os.path.samestat(now, was) or now.st_size < was.st_size or rewritten:
@@ -177,7 +177,7 @@ def _hide_source(one: Replacement, was: os.stat_result, moves: Moves) -> None:
 
 
 def _take_back(one: Replacement, moves: Moves) -> None:
-    """Give the old version its name again, whatever of its replacement was made."""
+    """Undo the replacement of one file, at whatever step it stopped: give the old version its name again."""
     new, aside = new_path(one, moves.change_id), moves.aside(one.source)
     withdrawn = hidden_beside(one.target, moves.change_id, "gone")
     after_new, after_old = one.offset + len(one.new_line), one.offset + len(one.line)
@@ -193,12 +193,13 @@ def _take_back(one: Replacement, moves: Moves) -> None:
     elif _holds(one.source, one.offset, one.line) and _holds(one.target, one.offset, one.new_line):
         hide(one.target, withdrawn)
     if not _holds(one.source, one.offset, one.line):
-        # Another program replaced the session; nothing of ours is added to its file.
+        # Another program replaced the session, so no lines are added to that program's file.
         if _holds(new, one.offset, one.new_line):
             remove(new)
         return
     for hidden in (new, aside, withdrawn):
-        # Each is a new version, which may have got lines while it had the name, or has the same file's second name.
+        # Each of these is a new version, to which a program may have added lines while it had the session's name, or is
+        # a hard link to the session file.
         if os.path.lexists(hidden) and not _is_second_name(hidden, one.source):
             moves.old_versions.append(OldVersion(hidden, one.source, after_new, after_old))
 
@@ -209,7 +210,7 @@ def _note_old_versions(
     moves: Moves,
     sizes: dict[Replacement, tuple[int, int]],
 ) -> None:
-    """Note where the old versions are; folders that were moved to another disk leave those in them behind."""
+    """Add the old versions to `moves`; after a folder's move to another disk they are in the folder's original."""
     behind = [(source, moves.aside(source)) for source, _ in folders]
     found = []
     for one in replacements:
@@ -219,12 +220,12 @@ def _note_old_versions(
         for path in [path for name in hidden for path in (name, _through(name, folders), _through(name, behind))]:
             if os.path.lexists(path) and not _is_second_name(path, heir):
                 found.append(OldVersion(path, heir, size, heir_size))
-    # Files go before the folders in which they are.
+    # Old versions of files are removed before the folders that contain them.
     moves.old_versions[:0] = dict.fromkeys(found)
 
 
 def _is_second_name(hidden: str, path: str) -> bool:
-    """Remove a hidden name that is a second one of the file at a path; tell whether it was."""
+    """Remove a hidden path that is a hard link to the file at `path`; return False if it is another file."""
     with suppress(OSError):
         if os.path.samestat(os.lstat(hidden), os.lstat(path)):
             remove(hidden)
@@ -248,7 +249,7 @@ def _through(path: str, folders: Iterable[Move]) -> str:
 def _remove_folders(replacements: list[Replacement]) -> None:
     for folder in {os.path.dirname(one.target) for one in replacements}:
         with suppress(OSError):
-            os.rmdir(folder)  # removes only empty folders, which were made for this change
+            os.rmdir(folder)  # Only an empty folder, which was made for this change, is removed.
 
 
 def _holds(path: str, offset: int, line: bytes) -> bool:

@@ -1,7 +1,7 @@
-"""Find the listed sessions that running agents use, fast enough for a check every few seconds.
+"""Find the sessions in a list that running agents use, fast enough for a check every few seconds.
 
-The result is a mark in a list, not a permission: `in_use.file_usage` checks more before a file is changed. An agent
-that runs in a directory is assumed to use the directory's session that changed last.
+The result is only used to mark sessions in a list: before a file is changed, `in_use.file_usage` checks more. An agent
+that runs in a directory is assumed to use the session of this directory that changed last.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sessionbrowse.store.write.in_use import PROC, Process, is_program, running
 
 
 def sessions_in_use(summaries: Iterable[Summary], around: Surroundings, proc: str = PROC) -> set[str]:
-    """Return the sessions that running agents have open, were started with, or wrote last in their directory."""
+    """Return the paths of sessions that running agents have open, were started with, or wrote last in a directory."""
     programs = [
         (name, process)
         for process in running(proc)

@@ -1,8 +1,9 @@
-"""Move files to the trash and back: the system's trash (freedesktop.org specification) or our own of the same form.
+"""Move files to the trash and back: the system's trash, or sessionbrowse's own in freedesktop.org form.
 
-`send2trash` does not return the name that an item got. So one item is moved at a time, under the lock of
-`state_directory.only_one`, and the trash is compared before and after. It may copy to another disk, so a session file
-gets a second name first, by which late lines are carried over. Only `remove_for_good` deletes a user's file.
+The package `send2trash` does not return the name of an item in the trash. So one item is moved at a time, under the
+lock `state_directory.only_one`, and the trash is listed before and after. `send2trash` may copy a file to another disk,
+so a session file gets a hidden second name (a hard link) first, and lines that a program still writes are copied from
+there. Only `remove_for_good` deletes a user's file.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ _DIGESTED_BYTES = 64 * 1024
 class Trashed(Struct, frozen=True, kw_only=True):
     """A deleted file or folder: its original path, its path in the trash (None if unknown), its `.trashinfo` if any.
 
-    `digest` identifies the item with its `size` (0 for a folder), also in a copy that got more lines since; without
-    one, its `inode` does.
+    `digest` and `size` (0 for a folder) identify the item, even as a copy to which lines were added; without a digest,
+    `inode` and `size` identify it.
     """
 
     original: str
@@ -54,7 +55,7 @@ class NoTrash(RefusedWrite):
 
 def system_trash(path: str) -> None:
     """Move a file or folder to the system's trash."""
-    from send2trash import send2trash  # imported here: it takes 20 ms, and only deletions need it
+    from send2trash import send2trash  # The import takes 20 ms, and only deletions need it.
 
     send2trash(path)
 
@@ -63,12 +64,13 @@ def system_trash(path: str) -> None:
 
 
 def put(path: str, homes: tuple[str, ...], moves: Moves, to_trash: Callable[[str], None] = system_trash) -> Trashed:
-    """Move a file or folder to the system's trash and return where it went; `moves` gets the original of a copy.
+    """Move a file or folder to the system's trash and return the trashed item.
 
-    `homes` are the user's trash directories; those on the item's own disk are searched too.
+    `homes` are the user's trash directories; trash directories on the item's own disk are searched too. If the item was
+    copied to another disk, the original is added to `moves`.
 
     Raises:
-        NoTrash: no trash accepts the item; it is still in its place. WriteFailed: the item is neither at its old path
+        NoTrash: no trash accepts the item; it is still at its path. WriteFailed: the item is neither at its old path
         nor in a trash; the message says so.
     """
     status = os.lstat(path)
@@ -84,7 +86,7 @@ def put(path: str, homes: tuple[str, ...], moves: Moves, to_trash: Callable[[str
     second = _second_name(path, status, moves)
     try:
         to_trash(path)
-    except Exception as error:  # send2trash raises other exceptions on each system
+    except Exception as error:  # `send2trash` raises different exceptions on each operating system.
         forget_stray(path, homes)
         if not _is_back(path, status, second):
             raise WriteFailed(
@@ -114,16 +116,18 @@ def put(path: str, homes: tuple[str, ...], moves: Moves, to_trash: Callable[[str
 
 
 def keep_access_of(original: str, item: str) -> None:
-    """Give a copy in a trash the owner and the access rights of its original, or raise what `keep_access` raises."""
+    """Give a copy in a trash the owner and the access rights of its original; raise the errors of `keep_access`."""
     with closing(open_regular(original)) as source, closing(open_regular(item)) as made:
         keep_access(made, source, original)
 
 
 def _second_name(path: str, status: os.stat_result, moves: Moves) -> str | None:
-    """Give a file a hidden second name, as `send2trash` may copy it and remove the original at once.
+    """Give a file a hidden hard link, because `send2trash` may copy the file and remove the original at once.
+
+    The result is the link's path; None for a folder, or if the disk has no hard links.
 
     Raises:
-        NoTrash: the disk refused, or it cannot, and the file changed lately, so a program may be writing it.
+        NoTrash: an I/O error occurred, or the disk has no hard links and the file changed in the last ten minutes.
     """
     if not stat.S_ISREG(status.st_mode):
         return None
@@ -135,15 +139,15 @@ def _second_name(path: str, status: os.stat_result, moves: Moves) -> str | None:
             raise NoTrash(f"{clean(path)} cannot go to the system's trash ({reason_of(error)}).") from error
         if time.time_ns() - status.st_mtime_ns < RECENT_MS * 1_000_000:
             raise NoTrash(
-                f"{clean(path)} changed lately, and its disk cannot link files, which makes a move to the system's "
-                "trash safe. Nothing was changed; try again ten minutes after its last change."
+                f"{clean(path)} changed lately, and its disk has no hard links, without which a move to the system's "
+                "trash is not safe. Nothing was changed; try again ten minutes after its last change."
             ) from error
         return None
     return second
 
 
 def _is_back(path: str, status: os.stat_result, second: str | None) -> bool:
-    """Give an item that no trash took its only name; return False if it is gone."""
+    """Restore the path of an item that the trash did not take, and drop the second name; return False if it is gone."""
     if second is not None:
         with suppress(OSError):
             if is_same_file(path, second) or os.lstat(second).st_nlink > 1:
@@ -154,14 +158,14 @@ def _is_back(path: str, status: os.stat_result, second: str | None) -> bool:
 
 
 def put_in_own(path: str, directory: str, moves: Moves, *, name: str, deleted_at: str) -> Trashed:
-    """Move a file or folder into a trash directory of ours, which has the system's form.
+    """Move a file or folder without `send2trash` into a trash directory of freedesktop.org form, such as our own.
 
     Args:
-        name: the name of the item there, which must be unused.
+        name: the name of the item in the trash, which must be unused.
         deleted_at: the local time as `YYYY-MM-DDThh:mm:ss`.
 
     Raises:
-        NoTrash: our trash cannot take the item, which is still at its old path.
+        NoTrash: the trash cannot take the item, which is still at its old path.
     """
     wanted = identified(path)
     files, infos = os.path.join(directory, "files"), os.path.join(directory, "info")
@@ -175,7 +179,7 @@ def put_in_own(path: str, directory: str, moves: Moves, *, name: str, deleted_at
     except (OSError, RefusedWrite) as error:
         with suppress(OSError, RefusedWrite):
             moves.move_back(path, item)
-        # The rollback failed too: the item is in the trash, so it is reported as trashed.
+        # If the rollback failed too, the item is in the trash and is returned as trashed.
         if os.path.lexists(path) or not os.path.lexists(item):
             with suppress(OSError):
                 os.unlink(info)
@@ -189,13 +193,13 @@ def put_in_own(path: str, directory: str, moves: Moves, *, name: str, deleted_at
 
 
 def find(wanted: Trashed, homes: tuple[str, ...]) -> Trashed | None:
-    """Return an item with its path in a trash, to which an interrupted run moved it; None if it is in no trash."""
+    """Return an item, which an interrupted run may have moved, with its path in a trash; None if it is in no trash."""
     directories = dict.fromkeys((*homes, *trashes_of_disk(wanted.original)))
     return _found(wanted, {directory: set() for directory in directories})
 
 
 def find_in_own(wanted: Trashed, directory: str, name: str) -> Trashed | None:
-    """Return an item that was moved into our own trash; None if it is not there, and its `.trashinfo` is removed."""
+    """Return an item with its path in the trash `directory`; if it is not there, remove `.trashinfo`, return None."""
     item = os.path.join(directory, "files", name)
     info = os.path.join(directory, "info", name + INFO_SUFFIX)
     if os.path.lexists(item):
@@ -206,7 +210,7 @@ def find_in_own(wanted: Trashed, directory: str, name: str) -> Trashed | None:
 
 
 def is_where_it_was(original: str, inode: int) -> bool:
-    """Tell whether the file or folder at a path is still this item."""
+    """Return True if the file or folder at a path still has the inode of the item, so that it was not moved."""
     try:
         return os.lstat(original).st_ino == inode
     except OSError:
@@ -214,7 +218,7 @@ def is_where_it_was(original: str, inode: int) -> bool:
 
 
 def forget_second(trashed: Trashed) -> None:
-    """Undo a move to a trash that was interrupted: remove the item's second name, or the copy, from the trash."""
+    """Undo an interrupted move to a trash: remove the item's hard link or copy from the trash."""
     assert trashed.item is not None
     if not drop_second_name(trashed.original, trashed.item) and is_copy(trashed.original, trashed.item):
         remove(trashed.item)
@@ -223,10 +227,10 @@ def forget_second(trashed: Trashed) -> None:
 
 
 def forget_stray(original: str, homes: tuple[str, ...]) -> None:
-    """Remove `.trashinfo` files without a whole item, which a crash in the middle of trashing leaves behind."""
+    """Remove unfinished copies and their `.trashinfo` files, which a crash during a move to the trash leaves behind."""
     everything: dict[str, set[str]] = {directory: set() for directory in (*homes, *trashes_of_disk(original))}
     for info, item in new_items(original, everything):
-        # Without a `.trashinfo` it may be an older item of the same session, which stays.
+        # An item without a `.trashinfo` may be an older one of the same session, so it stays.
         if info is not None and is_beginning(item, original):
             remove(item)
             remove(info)
@@ -234,7 +238,7 @@ def forget_stray(original: str, homes: tuple[str, ...]) -> None:
 
 
 def is_beginning(item: str, original: str) -> bool:
-    """Tell whether a trashed file or folder is an unfinished copy: all its bytes stand in the original too."""
+    """Return True if a trashed item is a complete or unfinished copy: the original begins with all its bytes."""
     if os.path.isdir(item) and os.path.isdir(original):
         files = list(files_below(item))
         return all(is_beginning(file, os.path.join(original, os.path.relpath(file, item))) for file in files)
@@ -246,14 +250,14 @@ def is_beginning(item: str, original: str) -> bool:
 
 
 def identified(path: str) -> Trashed:
-    """Return a file or folder with what identifies it after it is moved or copied."""
+    """Return a file or folder with inode, size and digest, by which it is recognised after it is moved or copied."""
     status = os.lstat(path)
     size = size_of(status)
     return Trashed(original=path, item=None, info=None, inode=status.st_ino, size=size, digest=_digest(path, size))
 
 
 def identity(path: str) -> dict[str, str | int | None]:
-    """Return what identifies an item before it is moved, for the journal."""
+    """Return path, inode, size and digest of a file or folder for the journal, before it is moved to a trash."""
     one = identified(path)
     return {"original": path, "inode": one.inode, "size": one.size, "digest": one.digest}
 
@@ -261,7 +265,7 @@ def identity(path: str) -> dict[str, str | int | None]:
 def _digest(path: str, size: int) -> str | None:
     """Return the digest of the beginning and the end of a file's first `size` bytes, or of a folder's names and sizes.
 
-    It costs the same for every file, and tells a session from another one of the same path.
+    At most 128 KB of a file are read, which is enough to distinguish sessions that had the same path.
     """
     digest = hashlib.blake2b(digest_size=16)
     try:
@@ -281,7 +285,7 @@ def _digest(path: str, size: int) -> str | None:
 
 
 def is_item(trashed: Trashed, path: str) -> bool:
-    """Tell whether a file or folder is a trashed item or a copy of it; a file may have grown."""
+    """Return True if the file or folder at `path` is a trashed item or a copy of it; a file may have grown."""
     try:
         status = os.lstat(path)
     except OSError:
@@ -289,13 +293,13 @@ def is_item(trashed: Trashed, path: str) -> bool:
     if trashed.digest is not None and size_of(status) >= trashed.size:
         if _digest(path, trashed.size) == trashed.digest:
             return True
-        # A folder is known by its inode too, since a program may have added a file.
+        # A folder is recognised by its inode too, because a program may have added a file to it.
         return stat.S_ISDIR(status.st_mode) and status.st_ino == trashed.inode
     return (status.st_ino, size_of(status)) == (trashed.inode, trashed.size)
 
 
 def missing(trashed: Trashed) -> str | None:
-    """Return the reason why an item cannot be restored, or None if it can."""
+    """Return the reason why an item in the trash cannot be restored, as a sentence; None if it can be restored."""
     name = clean(os.path.basename(trashed.original))
     if trashed.item is None:
         return f"The system did not say where {name} went; look for it in your system's trash."
@@ -309,11 +313,11 @@ def missing(trashed: Trashed) -> str | None:
 
 
 def take_back(trashed: Trashed, moves: Moves, *, keep_info: bool = False) -> None:
-    """Move an item from the trash back to its original path, with its time; missing folders are made again.
+    """Move an item from the trash back to its original path, with its modification time; create missing folders.
 
     Raises:
-        RefusedWrite: the item cannot be restored; the sentence says why. WriteFailed: the disk refused; it is still in
-        the trash.
+        RefusedWrite: the item cannot be restored; the message says why. WriteFailed: an I/O error occurred; the item is
+        still in the trash.
     """
     why = missing(trashed)
     if why is not None:
@@ -322,7 +326,8 @@ def take_back(trashed: Trashed, moves: Moves, *, keep_info: bool = False) -> Non
     try:
         make_folder(os.path.dirname(trashed.original), os.path.dirname(trashed.item))
         if os.path.lexists(moves.aside(trashed.original)):
-            moves.move_back(trashed.original, trashed.item)  # the original of a copy is still there
+            # The item in the trash is a copy, and its original still exists under a hidden name.
+            moves.move_back(trashed.original, trashed.item)
         else:
             moves.move(trashed.item, trashed.original)
     except (OSError, RefusedWrite) as error:
@@ -347,7 +352,7 @@ def remove_for_good(path: str) -> None:
     """Delete a file or a whole folder for good, as the user asked.
 
     Raises:
-        WriteFailed: the disk refused; a part of a folder may already be deleted.
+        WriteFailed: an I/O error occurred; a part of a folder may already be deleted.
     """
     try:
         if stat.S_ISDIR(os.lstat(path).st_mode):
@@ -359,7 +364,7 @@ def remove_for_good(path: str) -> None:
 
 
 def drop_second_name(path: str, second: str) -> bool:
-    """Remove the second name that an interrupted move left on a file; return False if there is only one."""
+    """Remove `second` if it is a hard link to `path`, left by an interrupted move; return False if it stays."""
     if not is_same_file(path, second):
         return False
     with suppress(OSError):
@@ -371,7 +376,7 @@ def drop_second_name(path: str, second: str) -> bool:
 
 
 def _found(wanted: Trashed, before: dict[str, set[str]]) -> Trashed | None:
-    """Return an item with its place, if it is new in a trash, under a `.trashinfo` that names its path."""
+    """Return an item with its path in a trash, if it was added there since the trash was listed; else None."""
     for info, item in new_items(wanted.original, before):
         if is_item(wanted, item):
             return msgspec.structs.replace(wanted, item=item, info=info)

@@ -24,7 +24,7 @@ def put_copy(path: str, descriptor: int, item: str, info: str, deleted_at: str) 
     """Write a copy of a session file, open as `descriptor`, into a trash; the file itself stays.
 
     Raises:
-        NoTrash: the trash cannot take the copy; nothing of it is left there.
+        NoTrash: the copy could not be written; no part of it is left in the trash.
     """
     status = os.fstat(descriptor)
     try:
@@ -42,12 +42,12 @@ def put_copy(path: str, descriptor: int, item: str, info: str, deleted_at: str) 
 
 
 def found_copy(path: str, item: str, info: str) -> Trashed:
-    """Return the item that `put_copy` made."""
+    """Return the copy that `put_copy` made in a trash, as a trashed item."""
     return replace(identified(item), original=path, item=item, info=info)
 
 
 def drop_copy(path: str, item: str, info: str) -> None:
-    """Remove a copy whose original is still, or again, at its path; one of anything else stays."""
+    """Remove the copy of a session file from the trash, unless the file at `path` has other content than the copy."""
     if not os.path.lexists(item) or is_beginning(item, path):
         remove(item)
         remove(info)

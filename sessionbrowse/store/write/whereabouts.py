@@ -1,4 +1,4 @@
-"""Follow files through the changes of the journal: where did a session go, and whose path was this?"""
+"""Follow moved files through the changes of the journal, from an old path to the current one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def moves_in(change: Change) -> Iterator[tuple[str, str]]:
 def now_at(journal: Journal, path: str) -> str:
     """Return the path that a file has after all changes that were made since it had the given path.
 
-    A path that was left and taken again leads to the newest file that had it.
+    If several files had the path one after another, the newest file is followed.
     """
     changes = [change for change in journal.changes().values() if change.state == "done"]
     start = 0
@@ -43,7 +43,7 @@ def now_at(journal: Journal, path: str) -> str:
 
 
 def left_for(journal: Journal, path: str) -> str | None:
-    """Return where the session is that left a path in a change, None if none did."""
+    """Return the current path of the session that was last moved away from a path; None if no change moved one."""
     for change in reversed(journal.changes().values()):
         for source, target in moves_in(change):
             if source == path and change.state == "done":

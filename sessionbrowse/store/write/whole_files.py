@@ -1,6 +1,6 @@
 """Replace and create whole session files, for the safe writer.
 
-A file is complete and on the disk before it gets its name, and no other file is ever overwritten.
+A file is complete and flushed to the disk before it gets its name, and no other file is ever overwritten.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sessionbrowse.text import clean
 
 
 def temporary_beside(path: str) -> str:
-    """Return the temporary name of a file's next version; omp treats it as a leftover, and no program lists it."""
+    """Return a hidden temporary path for a file's next version; no agent lists it, and omp treats it as a leftover."""
     return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(8)}.tmp")
 
 
@@ -39,21 +39,20 @@ def rewrite_file(
     tick_ns: int = 0,
     check: Callable[[str], None] = lambda temporary: None,
 ) -> Fingerprint | None:
-    """Replace a file by a new version made beside it; access rights and time of change are kept.
+    """Replace a file by a new version, written to `temporary` first; access rights and modification time are kept.
 
-    The source must stay unchanged until it is replaced. Lines that another program appends to the old file during the
-    replacement are copied to the new one. Return the new file's state, None if such lines were copied. `tick_ns` is
-    added to the time of change. `keep` gets the old version if it has to stay for now. `check` gets the path of the new
-    version before the replacement, and raises `RefusedWrite` if that must not be.
+    Lines that another program appends to the old file during the replacement are copied to the new file. Return the new
+    file's state, None if such lines were copied. `tick_ns` is added to the modification time. `keep` is called with the
+    old version if it cannot be removed yet. `check` is called with the path of the new version before the replacement,
+    and raises `RefusedWrite` to prevent it.
 
     Raises:
-        RefusedWrite: the file changed since it was read, has a second name, which would keep the old version, or
-        cannot keep its owner.
-        WriteFailed: the disk refused; the old file is there, untouched.
+        RefusedWrite: the file changed since it was read, has a hard link, or its owner cannot be kept.
+        WriteFailed: an I/O error occurred; the message says whether the file was replaced.
     """
     source = os.fstat(file.descriptor)
     if source.st_nlink > 1:
-        raise RefusedWrite(f"{file.name} has a second name (a hard link), under which the old version would live on.")
+        raise RefusedWrite(f"{file.name} has a second name (a hard link), which would still be the old version.")
     old: OldVersion | None = None
     try:
         size = write_new(temporary, pieces, mtime_ns=source.st_mtime_ns + tick_ns, like=file.descriptor)
@@ -87,12 +86,12 @@ def second_name(temporary: str) -> str:
 def put_in_place(new: str, path: str, second: str, expected: os.stat_result) -> str:
     """Give a new version the name of a file in one step; return the hidden name of the old version.
 
-    On a disk that cannot exchange names, the old version gets a `second` name first: by a hard link, or as a copy if
-    the file has rested for ten minutes.
+    On a disk that cannot exchange names, the old version gets the hidden name `second` first: by a hard link, or as a
+    copy if the disk has no links and the file has not changed for ten minutes.
 
     Raises:
-        ChangedMeanwhile: the file is not the expected one any more. RefusedWrite: the disk can do neither, and the file
-        changed lately. OSError: the disk refused.
+        ChangedMeanwhile: the file is not the `expected` file any more. RefusedWrite: the disk can neither exchange
+        names nor link files, and the file changed lately. OSError: an I/O error occurred.
     """
     name = clean(os.path.basename(path))
     replaced = ChangedMeanwhile(f"{name} was replaced while it was read; nothing was changed. Try again.")
@@ -132,14 +131,14 @@ def create_file(
     like: int | None = None,
     may_be_ours: bool = False,
 ) -> Fingerprint:
-    """Create a new file, whole or not at all.
+    """Create a new file, completely or not at all.
 
-    The file gets its name when its content is on the disk, and never replaces another file. `temporary` is its name
-    until then. `like` is the descriptor of a file whose owner, mode and access list it gets; see `write_new`.
+    The file gets its name when its content is on the disk, and never replaces another file. `temporary` is the file's
+    name until then. `like` is the descriptor of a file whose owner, mode and access list are copied (see `write_new`).
 
     Raises:
-        RefusedWrite: there is a file of that name, or the owner cannot be kept.
-        WriteFailed: the disk refused; no file was made.
+        RefusedWrite: a file with that name exists, or the owner cannot be kept.
+        WriteFailed: an I/O error occurred; no file was made.
     """
     temporary = temporary or temporary_beside(path)
     made: os.stat_result | None = None
@@ -162,7 +161,7 @@ def create_file(
 
 
 def _has_grown(path: str, temporary: str, made: os.stat_result) -> bool:
-    """Take from a file the name that the disk did not confirm; give it back if a program wrote to it meanwhile."""
+    """Take back the name of a new file after an I/O error; return True if a program wrote to it, so that it stays."""
     with suppress(OSError, SessionBrowseError):
         if is_at(path, made):
             rename(path, temporary)

@@ -1,8 +1,8 @@
 """The safe writer: append lines to a user's session file, or overwrite its title slot.
 
-Besides this module, only `whole_files` writes to session files. `services/` decides which changes are allowed. Every
-function keeps three promises: no byte of the file is lost, an error says what the file contains now, and the change is
-on the disk before the function returns.
+The module `whole_files` creates and replaces whole files; `services/` decides which changes are allowed. Every function
+keeps three promises: no byte of the file is lost, an error says what the file contains now, and the change is on the
+disk before the function returns.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from sessionbrowse.text import iso_ms
 from sessionbrowse.text import size as shown_size
 
 MAX_ATTEMPTS = 50
-"""Maximum number of times a line is appended again after another program wrote first; each attempt adds a line."""
+"""Maximum number of times a line is appended because another program wrote first; each attempt adds a line."""
 LINE_LOOKS, LINE_LOOK_S = 5, 0.01
 """Number of times, and pause in seconds, for reading an unfinished last line again before it counts as cut off."""
 OMP_TICK_NS = 1_000_000
-"""omp's caches identify a file by size and time, so overwriting a title slot must change the time too (omp 18)."""
+"""Nanoseconds added to a file's time when its title slot changes: omp 18's caches compare only size and time."""
 
 FLAGS = CLOEXEC | NOFOLLOW | NONBLOCK
 
@@ -42,7 +42,7 @@ FLAGS = CLOEXEC | NOFOLLOW | NONBLOCK
 class Appended(Struct, frozen=True):
     """The result of an append: the new entry's id, the file's state (`left`), and notes for the user.
 
-    `left` is None if another program wrote after our line.
+    `left` is None if another program wrote to the file meanwhile.
     """
 
     entry_id: str
@@ -75,14 +75,14 @@ class OpenedFile:
 
 @contextmanager
 def opened(target: Target, *, refused_too: bool = False) -> Iterator[OpenedFile]:
-    """Open a session file that may be changed, and read it as its program does.
+    """Open a session file to change it, and read it as the session's agent does.
 
-    `refused_too` opens a damaged file that its program would refuse.
+    `refused_too` allows a damaged file that the agent would not open.
 
     Raises:
-        RefusedWrite: a link leads out of the directory that the file was found in, or its program would refuse it.
-        NotASession: the file cannot be read, or is no session. WriteFailed: the disk failed in a way that the writer
-        does not handle itself.
+        RefusedWrite: a link leads out of the directory in which the file was found, or the agent would not open it.
+        NotASession: the file cannot be read, or is no session. WriteFailed: an I/O error occurred that the writer does
+        not handle itself.
     """
     path = admitted(target)
     with closing(open_regular(path)) as descriptor:
@@ -102,7 +102,7 @@ def opened(target: Target, *, refused_too: bool = False) -> Iterator[OpenedFile]
 
 
 def unused_id(taken: set[str], new_id: Callable[[], str]) -> str:
-    """Return an entry id that the file does not have: 8 hex digits, as the programs make them."""
+    """Return a new entry id that is not in `taken`, the ids of the file; `new_id` makes 8 hex digits, as agents do."""
     while (made := new_id()) in taken:
         pass
     return made
@@ -122,15 +122,16 @@ def append_line(
 ) -> Appended:
     """Append one entry with one write, then check whether another program wrote first.
 
-    If one did, our line is last but its parent is an older entry, and the program would resume without its own newest
-    messages; so the entry is appended again with the right parent. An unfinished last line is ended first.
+    If another program did, the appended entry is last but its parent is an older entry, so that the agent would resume
+    without that program's messages. Then the entry is appended again, with the right parent. An unfinished last line
+    of the file is ended first.
 
     Args:
-        entry_id: an unused id for the line. under_lock: hold omp's lock meanwhile.
+        entry_id: an unused id for the entry. under_lock: hold omp's lock meanwhile.
 
     Raises:
-        RefusedWrite: the file was replaced or shortened since it was read, or its last record has no id.
-        WriteFailed: the disk did not take the whole line; everything before it is unchanged.
+        RefusedWrite: the file was replaced or shortened since it was read, or its last entry has no id.
+        WriteFailed: the whole line could not be written; everything before it is unchanged.
     """
     with locked(file.path, under_lock), _open_same(file, os.O_WRONLY | os.O_APPEND) as writing:
         alone = True
@@ -156,7 +157,7 @@ def append_line(
 
 
 def _let_line_end(file: OpenedFile) -> None:
-    """Wait until another program has finished its last line; ending the line for it could leave a blank line."""
+    """Wait a moment for another program to finish the last line; if both ended it, a blank line would be left."""
     for _ in range(LINE_LOOKS):
         if not file.tail.torn:
             return
@@ -177,7 +178,7 @@ def _parent(file: OpenedFile, plan: AppendLine) -> str | None:
 
 
 def _write_line(file: OpenedFile, writing: int, line: bytes) -> os.stat_result:
-    """Write a whole line at the end and return the file's status right after."""
+    """Append a line to the file, flush it, and return the file's `os.stat` result from right after the write."""
     content = (b"\n" if file.tail.torn else b"") + line
     _refuse_full_disk(file, writing, len(content))
     try:
@@ -218,10 +219,10 @@ def _close_short_line(file: OpenedFile, writing: int, written: int, size: int) -
 
 
 def _refuse_full_disk(file: OpenedFile, writing: int, size: int) -> None:
-    """Refuse a line for which the disk has no room, so that no half of it is written."""
+    """Raise `WriteFailed` if the disk has no room for a line, so that no part of the line is written."""
     try:
         disk = os.fstatvfs(writing)
-    except (OSError, AttributeError):  # Windows has no such question
+    except (OSError, AttributeError):  # Windows has no `fstatvfs`.
         return
     if disk.f_blocks == 0 or disk.f_frsize == 0:
         return
@@ -240,7 +241,10 @@ def _overtaken(file: OpenedFile, plan: AppendLine) -> str:
 def _settled(
     file: OpenedFile, plan: AppendLine, entry_id: str, before: os.stat_result, written: os.stat_result, alone: bool
 ) -> Appended:
-    """Return an append's result; first restore the file's time, if the plan says so and no other program wrote."""
+    """Return the result of an append; before, restore the file's modification time if the entry requires that.
+
+    The time is not restored if another program wrote to the file.
+    """
     if not alone:
         return Appended(entry_id, None)
     if not plan.keep_mtime:
@@ -274,11 +278,11 @@ def restore_mtime(
 def overwrite_slot(file: OpenedFile, old: bytes, new: bytes) -> tuple[Fingerprint | None, tuple[str, ...]]:
     """Overwrite the title slot in place, under omp's lock; set the file's time to its old value plus a millisecond.
 
-    `old` is the slot as it was read. No other byte is touched.
+    `old` are the slot's bytes when it was read. No byte after the slot is changed.
 
     Raises:
-        RefusedWrite: the slot is not `old` any more, or the file was replaced.
-        WriteFailed: the disk refused; the sentence says what the slot holds.
+        RefusedWrite: the slot's bytes are not `old` any more, or the file was replaced.
+        WriteFailed: an I/O error occurred; the message says which title the file has.
     """
     assert len(old) == len(new) == SLOT_BYTES
     with locked(file.path, True), _open_same(file, os.O_RDWR) as writing:
@@ -305,7 +309,7 @@ def mend_slot(path: str, damaged: bytes, whole: bytes) -> None:
     """Restore a title slot that an interrupted process wrote only in part, if no program changed it since.
 
     Raises:
-        RefusedWrite, OSError: nothing could be put back.
+        RefusedWrite, OSError: the slot could not be restored.
     """
     with locked(path, True), closing(os.open(path, os.O_RDWR | FLAGS)) as descriptor:
         if pread(descriptor, SLOT_BYTES, 0) == damaged:
@@ -314,7 +318,7 @@ def mend_slot(path: str, damaged: bytes, whole: bytes) -> None:
 
 
 def _write_at_start(writing: int, content: bytes) -> None:
-    # An interrupted overwrite can continue where it stopped: other programs only append after it.
+    # A partial write can be continued where it stopped, because other programs only append to the end of the file.
     done = 0
     while done < len(content):
         done += pwrite(writing, content[done:], done)
@@ -337,7 +341,7 @@ def _after_failed_slot(file: OpenedFile, writing: int, old: bytes, error: OSErro
 
 @contextmanager
 def _open_same(file: OpenedFile, flags: int) -> Iterator[int]:
-    """Open the file for writing, if the file at its path is still the one that was read."""
+    """Open a file for writing; raise `ChangedMeanwhile` if another file is at its path since it was read."""
     try:
         descriptor = os.open(file.path, flags | FLAGS)
     except OSError as error:
@@ -350,7 +354,7 @@ def _open_same(file: OpenedFile, flags: int) -> Iterator[int]:
 
 @contextmanager
 def locked(path: str, is_wanted: bool) -> Iterator[None]:
-    """Hold omp's lock on a file, if `wanted`."""
+    """Hold omp's lock on a session file inside the `with` block, if `is_wanted`."""
     with ExitStack() as stack:
         try:
             if is_wanted:
@@ -363,7 +367,7 @@ def locked(path: str, is_wanted: bool) -> Iterator[None]:
 
 
 def is_at(path: str, status: os.stat_result) -> bool:
-    """Tell whether the file at a path is still this file."""
+    """Return True if the file at a path is the file that has the given `os.stat` result."""
     try:
         return os.path.samestat(os.lstat(path), status)
     except OSError:

@@ -13,7 +13,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 def do_archive(screen: CommandScreen[None]) -> None:
-    """Archive the chosen sessions, or unarchive them if they are archived."""
+    """Archive the selected sessions, or the one under the cursor; unarchive archived sessions."""
     changes, chosen = screen.browser.changes, list(screen.chosen)
 
     def item(summary: Summary) -> ChangeItem:

@@ -1,4 +1,4 @@
-"""A queue that runs background work in order. New work never replaces older work, unlike in `jobs.Lane`."""
+"""A queue that runs background work in order. Unlike in `jobs.Lane`, new work never cancels older work."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any
 
 Deliver = Callable[[Callable[[], None]], object]
-"""A function that calls another function in the thread of the interface."""
+"""A function that calls another function in the thread of the user interface; callable from any thread."""
 Take = Callable[[Any, Exception | None], None]
-"""A function that receives the result of background work, or its error."""
+"""A function that receives the result of background work, or the error."""
 
 
 class ChangeQueue:
-    """Runs work in order in a thread, which ends when the queue is empty, and delivers the results to the interface."""
+    """Runs work in order in a background thread, and passes each result to the thread of the user interface."""
 
     def __init__(self, deliver: Deliver) -> None:
         self._deliver = deliver
@@ -25,7 +25,7 @@ class ChangeQueue:
         self._when_idle: Callable[[], None] | None = None
 
     def ask(self, work: Callable[[], Any], take: Take) -> None:
-        """Add work to the queue; `take` receives its result or error in the interface's thread."""
+        """Add work to the queue; `take` receives the result or the error in the thread of the user interface."""
         with self._lock:
             self._waiting.append((work, take))
             if self._runs:
@@ -35,7 +35,7 @@ class ChangeQueue:
 
     @property
     def busy(self) -> bool:
-        """True if work runs or waits, or a result is not delivered yet."""
+        """True if background work runs or waits, or its result is not delivered yet."""
         return self._runs
 
     def drain(self, then: Callable[[], None]) -> None:
@@ -60,7 +60,7 @@ class ChangeQueue:
             try:
                 self._deliver(partial(self._take, turn))
             except RuntimeError:
-                return  # the event loop is closed: the program ends
+                return  # The event loop is closed, because the program is ending.
             turn.taken.wait()
             goes_on = turn.goes_on
 
@@ -80,7 +80,7 @@ class ChangeQueue:
 
 
 class _Turn:
-    """The result of finished work. The interface's thread takes it, and sets `goes_on` to True if more work waits."""
+    """The result of finished work, for the user interface's thread, which sets `goes_on` if more work waits."""
 
     def __init__(self, take: Take, value: Any, error: Exception | None) -> None:
         self.take, self.value, self.error = take, value, error

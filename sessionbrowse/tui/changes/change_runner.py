@@ -1,7 +1,7 @@
-"""Run changes in the background, one at a time; report each in a toast and re-read the sessions it touched.
+"""Run changes in the background, one at a time; report each in a toast and re-read the touched sessions.
 
-A command is a `ChangePlan` of items. If an item needs the user's consent (session in use, no trash), a dialog asks for
-it, and the item is tried again.
+A command passes a `ChangePlan` with one item for each session. If an item needs the user's consent (the session is in
+use, or there is no trash), a dialog asks for consent and the runner tries the item again.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRu
 T = TypeVar("T")
 
 PROGRESS_DELAY_S = 0.3
-"""Seconds that a change runs before a window shows its progress."""
+"""Seconds that background work runs before a window shows the progress."""
 PROGRESS_STEP_S = 0.05
 """Seconds between two updates of the progress window."""
 MOST_REASONS = 3
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """The results of a plan of changes, and the sessions that it touched, read from disk again."""
+    """The results of a `ChangePlan`, and the new state on disk of the sessions that the changes touched."""
 
     bulk: Bulk[ChangeItem, ChangeResult]
     updates: SessionUpdates
@@ -77,14 +77,14 @@ def context_of(browser: Browser) -> ChangeContext:
 
 
 def recover_at_start(browser: Browser) -> None:
-    """Recover interrupted changes. For background threads; the disk monitor reports the recovered files."""
+    """Recover changes that a crash interrupted. For background threads; the disk monitor reports the changed files."""
     # An unusable journal is ignored here, because the next change reports it to the user.
     with suppress(SessionBrowseError):
         finish_notes(context_of(browser))
 
 
 class ChangeRunner:
-    """Runs background work and plans of changes for the browser."""
+    """Runs background work, and the changes of a `ChangePlan`, for the browser."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -114,7 +114,7 @@ class ChangeRunner:
 
     @property
     def around(self) -> Surroundings:
-        """The home directory, environment and current directory with which changes are made."""
+        """The home directory, environment variables and current directory that changes use."""
         return self.context.around
 
     def forget_context(self) -> None:
@@ -157,7 +157,7 @@ class ChangeRunner:
         work: Callable[[Report], Any],
         take: Callable[[Any, Exception | None], None],
     ) -> None:
-        """Run `work`; show its progress and the key that stops it if it takes long."""
+        """Run `work` in the background; if it takes long, show a progress window with the key that stops the work."""
         browser = self._browser
         screen = ProgressScreen(title, stop.set)
 
@@ -171,7 +171,7 @@ class ChangeRunner:
         shown_at = 0.0
 
         def report(finished: int, total: int, name: str) -> None:
-            # If each of thousands of reports a second drew the window, the interface would answer no key.
+            # Work may report thousands of times a second; drawing the window each time would block the keyboard.
             nonlocal shown_at
             if time.monotonic() - shown_at >= PROGRESS_STEP_S:
                 shown_at = time.monotonic()
@@ -185,7 +185,7 @@ class ChangeRunner:
         self._queue.ask(lambda: work(report), taken)
 
     def target(self, summary: Summary) -> Target:
-        """Return the target of a change for a listed session: its file, its agent and its directory of sessions."""
+        """Return the target of a change to a session: the file, the agent, the directory of the agent's sessions."""
         place = place_of(summary, self._browser.source.places)
         if place is None:
             return Target(summary.path, summary.agent)
@@ -195,7 +195,7 @@ class ChangeRunner:
     # -- changes ------------------------------------------------------------------------------------------------
 
     def carry_out(self, plan: ChangePlan) -> None:
-        """Make the changes of a plan, show progress, update the screens and show a toast."""
+        """Make the changes of a plan in the background, show progress, update the screens and show a toast."""
         stop = threading.Event()
 
         def taken(value: Any, error: Exception | None) -> None:
@@ -215,7 +215,7 @@ class ChangeRunner:
 
         def change(item: ChangeItem, _: ChangeContext, __: str | None) -> ChangeResult:
             changed, more = self._make(item, run)
-            # The journal covers all stores: an undo or a restore may touch sessions that this browser does not list.
+            # An undo or a restore may touch sessions outside the browsed directories; the screens must not list these.
             is_ours = not isinstance(changed, Undone | Restored)
             for path in touched(changed) | more:
                 at = listed.at(path)
@@ -236,7 +236,7 @@ class ChangeRunner:
         changed = item.make(run)
         if not isinstance(changed, Undone):
             return changed, set()
-        # An undo may move files. Its result has only the new paths, so the old paths come from the journal.
+        # An undo may move files. The result has only their new paths, so the old paths come from the journal.
         changes = run.context.journal.changes().values()
         taken_back = [change for change in changes if change.path in changed.paths and change.undone_by is not None]
         return changed, {path for change in taken_back for path in paths_of(change)}

@@ -18,7 +18,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 def do_checkout(screen: CommandScreen[None]) -> None:
-    """Check out the entry under the cursor, so that the agent resumes there."""
+    """Check out the entry under the cursor: make it the leaf, where the agent resumes."""
     summary, entry_id = screen.subject, screen.entry_id
     if summary is None or entry_id is None:
         return
@@ -33,7 +33,7 @@ def do_checkout(screen: CommandScreen[None]) -> None:
 
 
 def _place(screen: CommandScreen[None], entry_id: str | None) -> str:
-    """Return the text of an entry for a sentence, or its id if its session is not shown."""
+    """Return the text of an entry, for a toast; the start of the entry's id if its session is not open."""
     viewed = screen.viewed_entry
     session = viewed.session if viewed is not None else None
     if not entry_id:
@@ -55,10 +55,10 @@ def check_out(
     follow: bool = False,
     force: bool = False,
 ) -> None:
-    """Check out an entry, copy the user's text of that entry to the clipboard, then call `then`.
+    """Check out an entry, copy its text to the clipboard if it is a user message, then call `then`.
 
     If the path to the entry separates a tool call from its result, a dialog offers the nearest safe entry. `verb` is
-    the text of that answer, and `follow` moves the cursor to the safe entry.
+    the verb of the dialog's answer; `follow` also moves the cursor to the safe entry.
     """
     browser = screen.browser
     target = browser.changes.target(summary)

@@ -25,7 +25,7 @@ _MOST_NAMED = 3
 
 
 def do_delete(screen: CommandScreen[None]) -> None:
-    """List the files that deleting the chosen sessions would remove, then ask for consent."""
+    """Find the files that deleting the chosen sessions would remove, list them, and ask for consent."""
     browser, chosen = screen.browser, list(screen.chosen)
     if not chosen:
         return
@@ -56,7 +56,7 @@ def _ask_delete(screen: CommandScreen[None], chosen: Sequence[Summary], units: S
     trash = "the demo's trash" if browser.changes.into == "own" else "the trash"
     keep = Choice("no", "Keep it" if len(chosen) == 1 else "Keep them")
     move, remove = Choice("trash", f"Move to {trash}"), Choice("nowhere", "Delete for good …", roles="error")
-    # The first answer is the one that Enter gives.
+    # Enter chooses the first answer, so a session that may be in use is kept by default.
     choices = [keep, move, remove] if any(unit.is_taken for unit in units) else [move, keep, remove]
 
     def answered(key: str | None) -> None:
@@ -73,7 +73,7 @@ def _ask_delete(screen: CommandScreen[None], chosen: Sequence[Summary], units: S
 def _ask_for_good(screen: CommandScreen[None], chosen: Sequence[Summary], units: Sequence[DeletePlan]) -> None:
     def hint(typed: str) -> Line:
         if typed.strip() == WORD:
-            return [("Gone for good: nothing brings it back.", "error")]
+            return [("Deleting for good cannot be undone.", "error")]
         return [(f"Type the word {WORD} to go on.", "dim")]
 
     def answered(typed: str | None) -> None:
@@ -97,7 +97,7 @@ def _delete(
 
     def item(summary: Summary, unit: DeletePlan) -> ChangeItem:
         target = changes.target(summary)
-        # The dialog already named the program that has the session open, so no second dialog asks about it.
+        # The delete dialog already named the program that has the session open, so the user is not asked again.
         asked = unit.path in in_use
 
         def make(run: ChangeRun) -> Deleted:
@@ -160,5 +160,5 @@ def unit_parts(units: Sequence[DeletePlan]) -> list[Part]:
         reasons = clean("; ".join(unit.used.reasons))
         lines.append([(f"May be in use: {reasons}. {unit.agent} would keep writing to a deleted file.", "warning")])
     if len(in_use) > _MOST_NAMED:
-        lines.append([(f"{len(in_use) - _MOST_NAMED} more may be in use.", "warning")])
+        lines.append([(f"{len(in_use) - _MOST_NAMED} more of these sessions may be in use.", "warning")])
     return [LinePart(line) for line in lines]

@@ -1,4 +1,4 @@
-"""The command that forks sessions: ask for the directory, then show the new session."""
+"""The command that forks sessions: ask for the working directory of the fork, then show the new session."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def ask_directory(
 
     def hint(text: str) -> Line:
         if not text.strip():
-            return [("Empty: keeps the directory of the source.", "dim")]
+            return [("Empty: the fork keeps the directory of its source.", "dim")]
         what = "the path to this entry" if at is not None else "all branches"
         return [(f"Copies {what}; the original is untouched.", "dim")]
 
@@ -95,7 +95,7 @@ def ask_directory(
 
 
 def expanded(text: str, home: str) -> str:
-    """Return the absolute path of a typed directory, in which `~` stands for the home directory."""
+    """Return the absolute path of a typed path; `~` and relative paths start at the home directory."""
     text = text.strip() if text.strip() else text
     if text == "~" or text.startswith("~/"):
         text = home + text[1:]

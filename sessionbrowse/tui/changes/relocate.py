@@ -21,7 +21,7 @@ _MOST_SHOWN = 4
 
 
 def do_relocate(screen: CommandScreen[None]) -> None:
-    """Search for the new directory of a moved project, then ask the user for it."""
+    """Search for the new directory of a moved project, then ask the user to accept or type the path."""
     browser, old = screen.browser, screen.project
     if not old:
         return
@@ -56,7 +56,7 @@ def _ask_directory(screen: CommandScreen[None], old: str, found: Sequence[str]) 
 
 
 def _look(screen: CommandScreen[None], old: str, new: str) -> None:
-    """Compute in the background which sessions would change, then show them and ask for consent."""
+    """Find in the background the sessions that a relocation would change, then list them and ask for consent."""
     browser = screen.browser
     scope = _scope(screen)
 
@@ -124,7 +124,7 @@ def _scope(screen: CommandScreen[None]) -> Scope:
 
 
 def relocation_parts(moved: Relocated, home: str) -> list[Part]:
-    """Return the lines that describe a moved project: sessions by directory, and forks that get a new parent path."""
+    """Return the lines that describe a relocation: numbers of sessions by directory, and of updated forks."""
     parts: list[Part] = []
     by_directory: dict[tuple[str, str], int] = {}
     for session in moved.sessions:
@@ -136,7 +136,7 @@ def relocation_parts(moved: Relocated, home: str) -> list[Part]:
             LinePart([(f"{plural(count, 'session')} of {one_line(shorten_home(cwd, home), 80)} → {there}", "")])
         )
     if len(by_directory) > _MOST_SHOWN:
-        parts.append(LinePart([(f"… and {len(by_directory) - _MOST_SHOWN} more directories below it", "dim")]))
+        parts.append(LinePart([(f"… and {len(by_directory) - _MOST_SHOWN} more moved directories", "dim")]))
     if moved.mended:
         parts.append(LinePart([(f"{plural(len(moved.mended), 'fork')}: only the parent's path changes.", "")]))
     return parts

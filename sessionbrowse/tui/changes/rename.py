@@ -17,7 +17,7 @@ from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRu
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 NUMBER = "{n}"
-"""The placeholder in a name typed for several sessions: each session gets its own number there."""
+"""The placeholder in a name for several sessions; 1, 2, 3 … replaces it in the names of the sessions."""
 
 
 def do_rename(screen: CommandScreen[None]) -> None:
@@ -61,7 +61,7 @@ def do_rename(screen: CommandScreen[None]) -> None:
 
 
 def describe(done: Sequence[Renamed], chosen: Sequence[Summary]) -> str:
-    """Return the toast after renaming sessions."""
+    """Return the text of the toast after renaming sessions."""
     if len(done) > 1:
         return f"Renamed {sessions_named(chosen)}."
     name = done[0].name
@@ -88,7 +88,7 @@ def hint_of(chosen: Sequence[Summary], text: str) -> Line:
 
 def _hint_of_clearing(chosen: Sequence[Summary], agents: Sequence[str]) -> Line:
     if not any(summary.name for summary in chosen):
-        return [("" if len(chosen) == 1 else "None of them has a name.", "dim")]
+        return [("" if len(chosen) == 1 else "No selected session has a name.", "dim")]
     if "indusagi" in agents:
         return [("indusagi cannot clear a name; give it another one.", "warning")]
     note = f" {MAY_BE_TITLED_AGAIN}" if "omp" in agents else " Lists then show its first message."

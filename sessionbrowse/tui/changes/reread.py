@@ -1,4 +1,4 @@
-"""Read changed sessions from disk again; screens show only what is on disk."""
+"""Read changed sessions from disk again, because screens show only the content of the files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.tui.data.source import SessionUpdates
 
 Known = Callable[[str], Summary | None]
-"""A function that returns the browser's summary of the session at a path; None if it lists no such session."""
+"""A function that returns the browser's summary of the session at a path; None if the browser does not list it."""
 
 
 def touched(changed: ChangeResult) -> set[str]:
@@ -36,7 +36,7 @@ def touched(changed: ChangeResult) -> set[str]:
 
 
 def read_again(paths: Iterable[str], known: Known) -> SessionUpdates:
-    """Read the sessions at these paths; for a listed session, agent and parent come from its summary in `known`."""
+    """Read the session files at these paths; `known` supplies the agent and the parent path of a listed session."""
     summaries: list[Summary] = []
     gone: set[str] = set()
     for path in paths:
@@ -45,7 +45,7 @@ def read_again(paths: Iterable[str], known: Known) -> SessionUpdates:
         before = known(path)
         summary = _read(path, before)
         if summary is not None and is_archived(path):
-            summary = replace(summary, archived=True)  # so that only the list of archived sessions shows it
+            summary = replace(summary, archived=True)  # The main list must not show an archived session.
         if summary is None:
             gone.add(path)
         else:

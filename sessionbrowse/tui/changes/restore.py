@@ -54,7 +54,7 @@ def _restore(screen: CommandScreen[None], change_id: str | None) -> None:
 
 
 class InTrash(Struct, frozen=True):
-    """A deleted session that can be restored: the id of its deletion, its title, and the time of the deletion."""
+    """A deleted session that can be restored: the deletion's id in the journal, the title, the deletion time."""
 
     change_id: str
     title: str
@@ -62,7 +62,7 @@ class InTrash(Struct, frozen=True):
 
 
 def read_trash(run: ChangeRun, known: Known) -> list[InTrash]:
-    """Return the sessions that can be restored, newest first. For background threads."""
+    """Return the deleted sessions that can be restored, the last deleted first. For background threads."""
     return [
         InTrash(change.id, title_of(change, known, opens=number < MOST_OPENED), change.time)
         for number, change in enumerate(restorable(run.context))

@@ -1,4 +1,4 @@
-"""Titles of sessions for dialogs and toasts, also of sessions in the trash. For background threads."""
+"""Titles of sessions for dialogs and toasts. `title_of` and `bare_title_of` read files: for background threads."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from sessionbrowse.tui.paint.spans import Line, fit
 from sessionbrowse.tui.paint.words import GLYPHS, agent_span, folder_name, one_line
 
 MOST_OPENED = 200
-"""Maximum number of session files that are opened to read titles for the list of changes."""
+"""Maximum number of session files to open for the titles in the undo history or in the list of the trash."""
 LARGEST_BYTES = 8 * 1024 * 1024
 _TITLE_CHARACTERS = 60
 
 
 def named(summary: Summary) -> str:
-    """Return a session's title as clean text for a sentence."""
+    """Return a session's title in one line without control characters; without a title, the file name."""
     return one_line(summary.title, 60) or clean(os.path.basename(summary.path))
 
 
 def quoted(value: str) -> str:
-    """Return a clean value in quotes, for a sentence."""
+    """Return a text in double quotes, for a sentence; the text must have no control characters."""
     return f'"{value}"'
 
 
 def sessions_named(summaries: Sequence[Summary]) -> str:
-    """Return one session's title in quotes, or the number of sessions."""
+    """Return the quoted title of a single session; for several sessions, the number, such as `3 sessions`."""
     return quoted(named(summaries[0])) if len(summaries) == 1 else plural(len(summaries), "session")
 
 
@@ -54,12 +54,15 @@ def _row(summary: Summary, home: str, width: int) -> Line:
 
 
 def title_of(change: Change, known: Known, *, opens: bool) -> str:
-    """Return the text for a change's session: the agent's letter and the title; without a title, the file's name."""
+    """Return the agent's letter and the title of the session that a change touched; without a title, the file name."""
     return f"{GLYPHS.get(change.agent, '·')} {bare_title_of(change, known, opens=opens)}"
 
 
 def bare_title_of(change: Change, known: Known, *, opens: bool) -> str:
-    """Return the title of a change's session; without a title, the file's name."""
+    """Return the title of the session that a change touched; without a title, the file name.
+
+    With `opens`, the file of a session that is not listed is opened for the title.
+    """
     found = known(change.path)
     if found is None and opens:
         path = _where(change)
@@ -72,7 +75,7 @@ def bare_title_of(change: Change, known: Known, *, opens: bool) -> str:
 
 
 def _where(change: Change) -> str:
-    """Return the current path of a change's session, which may be in a trash."""
+    """Return the current path of the session that a change touched; a deleted session may be in the trash."""
     if change.verb == "delete" and not os.path.lexists(change.path):
         items = items_of(change)
         if items and items[-1].item is not None:

@@ -24,10 +24,10 @@ from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRu
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 MOST_CHANGES = 500
-"""Maximum number of changes that the list of undoable changes shows, newest first."""
+"""Maximum number of changes that the undo history lists, newest first."""
 
 _TOLD_BY_SUMMARY = ("rename", "label", "checkout")
-"""Kinds of changes whose row in the list of changes ends with the summary of the change."""
+"""Kinds of changes whose row in the undo history ends with a summary of the change, such as the new name."""
 
 _DONE = {
     "rename": "Undid the rename of",
@@ -42,7 +42,7 @@ _DONE = {
 
 
 def do_undo(screen: CommandScreen[None]) -> None:
-    """Undo the last change; first ask if another run made it, or if its session is not in view."""
+    """Undo the last change; ask first if another run of the program made it, or the session is not in the list."""
     browser = screen.browser
 
     def take_or_ask(last: LastChange | None) -> None:
@@ -77,7 +77,7 @@ def _ask(screen: CommandScreen[None], last: LastChange) -> None:
 
 
 def do_changes(screen: CommandScreen[None]) -> None:
-    """List the changes that can be undone, and undo the chosen one."""
+    """List the changes that can be undone, and undo the change that the user chooses."""
     browser = screen.browser
 
     def show(rows: list[UndoRow]) -> None:
@@ -93,7 +93,7 @@ def do_changes(screen: CommandScreen[None]) -> None:
 
 
 def _take_back(screen: CommandScreen[None], row: UndoRow | None) -> None:
-    """Undo the change of a row; None undoes the last change."""
+    """Undo the change in a row of the undo history; without a row (None), undo the last change."""
     browser = screen.browser
     change_id, title = (row.change.undo_id, row.title) if row is not None else (None, "")
     other = browser.keys.key_of("changes")
@@ -117,21 +117,21 @@ def _take_back(screen: CommandScreen[None], row: UndoRow | None) -> None:
 
 
 class UndoRow(Struct, frozen=True):
-    """A change that can be undone, and the title of its session; "" for several sessions."""
+    """A change that can be undone, and the title of the changed session; "" if it changed several sessions."""
 
     change: Undoable
     title: str
 
 
 class LastChange(Struct, frozen=True):
-    """The last change that can be undone, and the reason why the user is asked first; "" if there is none."""
+    """The last change that can be undone. `remark` is the reason to ask the user before the undo, or ""."""
 
     row: UndoRow
     remark: str
 
 
 def read_last(run: ChangeRun, known: Known, listed: Listed) -> LastChange | None:
-    """Return the last change that can be undone. For background threads."""
+    """Return the last change that can be undone; None if there is none. For background threads."""
     rows = read_changes(run, known, most=1)
     if not rows:
         return None
@@ -140,10 +140,10 @@ def read_last(run: ChangeRun, known: Known, listed: Listed) -> LastChange | None
     changes = [change for change in journal.changes().values() if undo_id in (change.id, change.group)]
     if not all(journal.was_begun_here(change) for change in changes):
         remarks.append("Another run of sessionbrowse made this change.")
-    # A move names its project's directories; the browser moves only sessions that it lists.
+    # A relocation is not checked: its paths are project directories, and it changes only listed sessions.
     sessions = [change for change in changes if change.verb != "relocate"]
     if not all(any(listed.at(path) is not None for path in paths_of(change)) for change in sessions):
-        remarks.append("Its session is not shown here.")
+        remarks.append("The browser does not list the changed session.")
     return LastChange(rows[0], " ".join(remarks))
 
 
@@ -159,7 +159,7 @@ def read_changes(run: ChangeRun, known: Known, most: int = MOST_CHANGES) -> list
 
 
 def describe(undone: Undone, other: str, everything: Sequence[Summary], title: str = "") -> str:
-    """Return the toast after an undo; `title` is used for a session that has no summary in `everything`."""
+    """Return the text of the toast after an undo; `title` is for a session that has no summary in `everything`."""
     of = plural(len(undone.paths), "session")
     if len(undone.paths) == 1:
         # The undo may have moved the file, so the session is looked up by its file name, which stays the same.
@@ -175,7 +175,7 @@ def describe(undone: Undone, other: str, everything: Sequence[Summary], title: s
 
 
 def choices_of(rows: Sequence[UndoRow], now_ms: float) -> list[Choice]:
-    """Return the rows of the list of changes: one row for each command, even if it changed several sessions."""
+    """Return the rows of the undo history: one row for each command, even if it changed several sessions."""
     choices: list[Choice] = []
     for row in rows:
         change = row.change

@@ -1,1 +1,1 @@
-"""The doctor, the clean-up of a store, and the commands that make clean copies: prune, shrink, export, redact."""
+"""Find damaged sessions (doctor) and sessions to delete (clean-up); make copies: prune, shrink, export, redact."""

@@ -1,4 +1,4 @@
-"""The question for the file of a copy."""
+"""The dialog that asks for the path of a session's copy."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def ask_for_file(
     summary: Summary,
     title: str,
     write: Callable[[str], object],
-    hint: str = "A new file, or a folder in which the copy keeps its name.",
+    hint: str = "A new file, or a folder, in which the copy keeps the session's file name.",
 ) -> None:
-    """Ask where the copy of a session goes, and pass the path to `write`."""
+    """Ask for the path of a session's copy, and pass the absolute path to `write`."""
     home = screen.browser.home
 
     def said(typed: str) -> Line:

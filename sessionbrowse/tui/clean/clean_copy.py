@@ -17,17 +17,17 @@ from sessionbrowse.tui.session.screen import SessionScreen
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 
 LARGE_RESULT = 16 * 1024
-"""Bytes above which the output of a tool is large."""
+"""Size in bytes above which `shrink` drops the output of a tool."""
 _DONE = {"prune": "Pruned", "shrink": "Shrunk"}
 
 
 def do_mark_branch(screen: SessionScreen) -> None:
-    """Mark the entry under the cursor, with everything below it, to be pruned; or remove the mark."""
+    """Mark the entry under the cursor, with all entries below it, for pruning; or remove the mark."""
     screen.tree_pane.row_list.toggle_mark()
 
 
 def do_prune(screen: SessionScreen) -> None:
-    """Choose the branches to drop: the marked ones, or abandoned ones; then show what goes."""
+    """Ask which branches to drop, marked or abandoned ones, then show a preview."""
     marked, entry_id = screen.tree_pane.marked_branches, screen.entry_id
     choices = [Choice("marked", f"Drop {plural(len(marked), 'marked branch', 'marked branches')}")] if marked else []
     choices += [
@@ -52,7 +52,7 @@ def do_prune(screen: SessionScreen) -> None:
 
 
 def do_shrink(screen: SessionScreen) -> None:
-    """Choose the large contents to drop, then show what goes."""
+    """Ask which content to drop (images, large tool output, reasoning), then show a preview."""
     plans = {
         "images": (shrink_plan(images=True), "Drop images"),
         "results": (shrink_plan(results_over=LARGE_RESULT), f"Drop tool output over {size(LARGE_RESULT)}"),
@@ -70,7 +70,7 @@ def do_shrink(screen: SessionScreen) -> None:
 
 
 def _preview(screen: SessionScreen, verb: str, plan: MakePlan) -> None:
-    """Work out in the background what goes, show it, and ask where the copy is made."""
+    """Compute a preview of the content to drop, show it, and ask where to write the copy without that content."""
     browser = screen.browser
     target = browser.changes.target(screen.summary)
 
@@ -107,7 +107,7 @@ def _preview(screen: SessionScreen, verb: str, plan: MakePlan) -> None:
 
 
 def preview_parts(seen: Cleaned) -> list[Part]:
-    """Return the lines that tell what a copy leaves out, and what that changes."""
+    """Return the lines of the preview: the dropped content, the number of kept entries, and the side effects."""
     preview = seen.preview
     lines: list[Line] = [[("Goes: ", "dim"), (preview.removed.words, "title")]]
     lines.append([("Stays: ", "dim"), (f"{preview.kept_entries:,} entries", "")])
@@ -120,7 +120,7 @@ def preview_parts(seen: Cleaned) -> list[Part]:
 
 
 def _make(screen: SessionScreen, verb: str, plan: MakePlan, where: Where, seen: Cleaned) -> None:
-    """Make the copy, if the session is still as it was in the preview."""
+    """Write the copy or replace the session, unless the session changed since the preview."""
     browser, summary = screen.browser, screen.summary
     target = browser.changes.target(summary)
 
@@ -140,7 +140,7 @@ def _make(screen: SessionScreen, verb: str, plan: MakePlan, where: Where, seen: 
         gone = done[0].preview.removed.words
         if done[0].to is not None:
             return f"Wrote a copy without {gone} to {clean(shorten_home(done[0].to, browser.home))}."
-        return f"{_DONE[verb]}: {quoted(named(summary))} is without {gone}. The original is in the trash."
+        return f"{_DONE[verb]}: {quoted(named(summary))} no longer contains {gone}. The original is in the trash."
 
     def then(done: Sequence[Cleaned]) -> None:
         screen.tree_pane.row_list.clear_marks()

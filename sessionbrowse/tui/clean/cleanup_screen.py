@@ -1,4 +1,4 @@
-"""The screen of the sessions to clean up, each with its reason; one undo restores all that were moved to the trash."""
+"""The clean-up screen: sessions that could go to the trash, each with a reason. One undo restores all moved ones."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from sessionbrowse.tui.paint.words import agent_span, one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 
 Look = Callable[[Callable[[list[CleanupRow]], None]], None]
-"""A function that finds the sessions to clean up in the background, and passes them to its argument."""
+"""A function that finds the sessions to clean up in the background, and passes them to its argument, a callback."""
 _WHY = {
-    "empty": "Nothing was answered here.",
+    "empty": "The session has no answer from a model.",
     "duplicate": "Nothing is lost: another file has the same bytes.",
     "copy": "Nothing is lost: another session has every entry, the name and the labels.",
-    "large": "Shrinking it keeps the text and drops the images.",
-    "archived": "It is out of the agent's list already.",
+    "large": "Shrinking the session keeps the text and drops the images.",
+    "archived": "The agent no longer lists this session.",
     "old": "Nobody has written to it for a year.",
 }
-"""For each kind, a sentence on the loss if the session is moved to the trash."""
+"""For each kind of clean-up reason, a sentence that helps the user decide whether to trash the session."""
 _KIND_CELLS = max(map(len, KINDS))
 
 
 class CleanupScreen(FindingsScreen[CleanupRow]):
-    """The sessions to clean up, by reason."""
+    """The screen that lists sessions to clean up, sorted by the kind of reason."""
 
     CONTEXTS = (CLEANUP,)
     HEADING = "Clean up"
@@ -48,22 +48,22 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
         self._gone: set[str] = set()
 
     def key_of(self, finding: CleanupRow) -> str:
-        """Return the key of a row: the path of its session file."""
+        """Return the key of a row: the path of the session file."""
         return finding.summary.path
 
     def session_of(self, finding: CleanupRow) -> Summary:
-        """Return a row's session."""
+        """Return the summary of the session in a row."""
         return finding.summary
 
     def row_of(self, finding: CleanupRow, width: int) -> Line:
-        """Return kind, size, reason and title of a session."""
+        """Return the screen row of a session to clean up: kind of reason, size, reason and title."""
         line: Line = [*pad([(finding.kind, "accent")], _KIND_CELLS), (" ", "")]
         line += [right_aligned(size(finding.summary.bytes), "dim", 7), ("  ", "")]
         line += [*pad([(one_line(finding.reason), "")], max(16, width * 2 // 5)), ("  ", "")]
         return fit([*line, agent_span(finding.summary.agent), (" ", ""), *session_title(finding.summary)], width)
 
     def parts_of(self, finding: CleanupRow) -> Sequence[Part]:
-        """Return the reason of a row, the path of its session, and the path of the session that is kept."""
+        """Return the lines of the details pane: the reason, the session's path, and the path of the copy to keep."""
         parts: list[Part] = [LinePart([(f"{clean(finding.reason)}. ", ""), (_WHY[finding.kind], "dim")])]
         parts.append(self.path_part(finding.summary.path))
         if finding.kept is not None:
@@ -71,7 +71,7 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
         return parts
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
-        """Take away the sessions that are gone or changed: their reasons may not hold any longer."""
+        """Remove the rows of deleted or changed sessions; if a deleted session is back, search for all rows again."""
         back = {one.path for one in updates.summaries} & self._gone
         left = [row for row in self.findings if not {row.summary.path, row.kept} & updates.paths]
         self._gone |= {row.summary.path for row in self.findings} & updates.gone
@@ -81,11 +81,11 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
             self.show_findings(left)
 
     def do_reload(self) -> None:
-        """Look again for sessions to clean up."""
+        """Search all sessions again for sessions to clean up."""
         self._look(self.show_findings)
 
     def do_delete(self) -> None:
-        """Ask, then move the chosen sessions to the trash."""
+        """Ask for consent, then move the chosen sessions to the trash."""
         rows, browser = self.chosen_findings, self.browser
         trash = "the demo's trash" if browser.changes.into == "own" else "the trash"
         chosen = [row.summary for row in rows]
@@ -112,7 +112,7 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
             return f"Moved {what} to trash."
 
         self.browser.changes.carry_out(
-            # With `force` no question is asked: a session in use stays where it is, and the report names it.
+            # `force` suppresses the dialog about sessions in use; they are not moved, and a toast names the reason.
             ChangePlan(title="Cleaning up", items=[self._item(row) for row in rows], describe=describe, force=True)
         )
 

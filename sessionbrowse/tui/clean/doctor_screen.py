@@ -1,4 +1,4 @@
-"""The doctor: the damage of one session or of all, with its mends at hand."""
+"""The doctor screen: lists damage in session files and offers remedies, such as a repair."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MENDS = {"repair": "repair", "checkout": "check out the newest message", "reloc
 
 
 class Finding(Struct, frozen=True):
-    """A damage of a session; `damage` None stands for a file that cannot be read, for the `reason`."""
+    """One damage of a session file. If the file cannot be read, `damage` is None and `reason` is the error."""
 
     summary: Summary
     number: int
@@ -42,24 +42,24 @@ class Finding(Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """The kind of damage."""
+        """The kind of damage, such as `torn-line`; `unreadable` if the file cannot be read."""
         return self.damage.kind if self.damage is not None else "unreadable"
 
     @property
     def can_do(self) -> tuple[str, ...]:
-        """The mends of this damage."""
+        """The remedies for the damage: `repair`, `checkout`, `relocate`, `delete`; empty if there is none."""
         return self.damage.can_do if self.damage is not None else ()
 
 
 def findings_of(summary: Summary, examined: Examined) -> list[Finding]:
-    """Return the findings about one session."""
+    """Return one finding for each damage of a session."""
     if examined.unreadable is not None:
         return [Finding(summary, 0, None, examined.unreadable)]
     return [Finding(summary, number, damage, damage.reason) for number, damage in enumerate(examined.damage)]
 
 
 def examine_all(summaries: Sequence[Summary], run: ChangeRun) -> list[Finding]:
-    """Examine sessions one after another; return what is wrong, missing directories last. For background threads."""
+    """Search sessions for damage; return all damage, missing directories last. For background threads."""
     found: list[list[Finding]] = []
     for number, summary in enumerate(summaries):
         if run.stopped():
@@ -72,7 +72,7 @@ def examine_all(summaries: Sequence[Summary], run: ChangeRun) -> list[Finding]:
 
 
 class DoctorScreen(FindingsScreen[Finding]):
-    """The damage of one session, or of several."""
+    """The screen that lists the damage of one session or of several sessions."""
 
     CONTEXTS = (DOCTOR,)
     HEADING = "Doctor"
@@ -85,15 +85,15 @@ class DoctorScreen(FindingsScreen[Finding]):
         self._changed: dict[str, Summary] = {}
 
     def key_of(self, finding: Finding) -> Hashable:
-        """Return the path of a finding's session and the finding's number there."""
+        """Return the key of a finding: the path of the session and the number of the finding in that session."""
         return finding.summary.path, finding.number
 
     def session_of(self, finding: Finding) -> Summary:
-        """Return a finding's session."""
+        """Return the summary of the session that has the damage."""
         return finding.summary
 
     def row_of(self, finding: Finding, width: int) -> Line:
-        """Return the kind of a damage with its line, and in a store the session."""
+        """Return the screen row of a damage: kind, session (if several were examined), line number and reason."""
         roles = "error" if "repair" in finding.can_do or finding.damage is None else "warning"
         line: Line = [*pad([(finding.kind, roles)], _KIND_CELLS), ("  ", "")]
         if not self._is_one:
@@ -104,44 +104,44 @@ class DoctorScreen(FindingsScreen[Finding]):
         return fit([*line, (one_line(finding.reason), "")], width)
 
     def parts_of(self, finding: Finding) -> Sequence[Part]:
-        """Return reason, place, effect and mends of a damage."""
+        """Return the lines of the details pane: reason, remedies, line and byte in the file, effect on the agent."""
         damage = finding.damage
         parts: list[Part] = [LinePart([(clean(finding.reason), "")])]
         if finding.can_do:
             mends = " or ".join(_MENDS[one] for one in finding.can_do)
             parts.append(LinePart([(f"{self.browser.keys.key_of('mend')}: {mends}", "accent")]))
         else:
-            parts.append(LinePart([("Nothing needs to be done, or nothing can.", "dim")]))
+            parts.append(LinePart([("This damage needs no repair, or has none.", "dim")]))
         if damage is not None:
             place = f"line {damage.line:,}, byte {damage.offset:,}"
             parts.append(LinePart([(f"{place}; {clean(damage.agent_does)}.", "dim")]))
         return [*parts, self.path_part(finding.summary.path)]
 
     def amount(self, sessions: Sequence[Summary]) -> str:
-        """Return the number of findings and of their sessions."""
+        """Return the text of the header: the number of findings, and the session's title or the number of sessions."""
         where = one_line(sessions[0].title, 40) if self._is_one and sessions else plural(len(sessions), "session")
         return f"{plural(len(self.findings), 'finding')} in {where}"
 
     @property
     def entry_id(self) -> str | None:
-        """The id of the entry that is damaged."""
+        """The id of the damaged entry under the cursor; None if the damage concerns no entry."""
         finding = self.finding
         return finding.damage.entry_id if finding is not None and finding.damage is not None else None
 
     @property
     def project(self) -> str | None:
-        """The directory of the session under the cursor."""
+        """The working directory of the session under the cursor; None if it has none."""
         return (self.subject.cwd or None) if self.subject is not None else None
 
     def command_context(self) -> CommandContext:
-        """Return the state that decides which commands are available."""
+        """Return the screen's state, from which each command decides whether it is available."""
         can_mend = any(one.can_do for one in self.chosen_findings)
         return CommandContext(has_rows=bool(self.findings), has_session=bool(self.findings), can_mend=can_mend)
 
     # -- changes on the disk ------------------------------------------------------------------------------------
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
-        """Examine the sessions again that changed, and take away those that are gone."""
+        """Search changed sessions for damage again, and remove the findings of deleted sessions."""
         if updates.gone:
             self.show_findings([one for one in self.findings if one.summary.path not in updates.gone])
         self._changed |= {one.path: one for one in updates.summaries if one.path in self._examined}
@@ -166,7 +166,7 @@ class DoctorScreen(FindingsScreen[Finding]):
     # -- mends --------------------------------------------------------------------------------------------------
 
     def do_mend(self) -> None:
-        """List the mends of the chosen damages, and carry out the one that is chosen."""
+        """Ask for a remedy of the chosen damage (repair, check out, relocate or delete), and run it."""
         chosen = [one for one in self.chosen_findings if one.can_do]
         broken = _sessions([one for one in chosen if "repair" in one.can_do])
         at_cursor = self.finding.can_do if self.finding is not None else ()

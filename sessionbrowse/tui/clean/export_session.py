@@ -28,7 +28,7 @@ Pieces = Callable[[ChangeRun], Iterator[bytes]]
 
 
 def do_export(screen: CommandScreen[None]) -> None:
-    """Choose a format, how much, and whether secrets are masked; then write it."""
+    """Ask for the format, for the whole session or one path, and for masking of secrets; then write the export."""
     summary = screen.subject
     if summary is None:
         return
@@ -98,7 +98,7 @@ def _to_file(screen: CommandScreen[None], summary: Summary, pieces: Pieces) -> N
 
 
 def _stoppable(pieces: Iterator[bytes], run: ChangeRun) -> Iterator[bytes]:
-    """Yield the pieces of an export until the user stops it; then no file is made."""
+    """Yield the pieces of an export; if the user stops it, raise `RefusedWrite`, so that no file is written."""
     for piece in pieces:
         if run.stopped():
             raise RefusedWrite("Stopped; nothing was written.")

@@ -1,4 +1,4 @@
-"""The base of the doctor and the clean-up: a list of findings about sessions, to mark, with the one at the cursor."""
+"""Base of the doctor, clean-up and review screens: a list of findings with marks, and a details pane."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ F = TypeVar("F")
 
 
 class FindingsScreen(CommandScreen[None], Generic[F]):
-    """A list of findings, each about one session; commands act on the sessions of the marked rows."""
+    """A screen that lists findings about sessions; commands act on marked findings or the one under the cursor."""
 
     HEADING = ""
     NOTHING = ""
-    """The sentence in place of an empty list."""
+    """The sentence that the screen shows if there are no findings."""
 
     def __init__(self, findings: Sequence[F], *, name: str) -> None:
         super().__init__(name=name)
         self.findings = list(findings)
 
     def compose(self) -> ComposeResult:
-        """Lay out the bar at the top, the list, the finding at the cursor, and the footer."""
+        """Make the widgets: header, list of findings, details of the finding under the cursor, footer."""
         yield Bar(id="header")
         yield RowList(self._render_row, id="findings", classes="pane")
         yield TextView(id="finding", classes="pane")
@@ -49,33 +49,33 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
 
     @abstractmethod
     def key_of(self, finding: F) -> Hashable:
-        """Return the key of a finding's row."""
+        """Return a key that identifies a finding in the list."""
 
     @abstractmethod
     def session_of(self, finding: F) -> Summary:
-        """Return the session that has the finding."""
+        """Return the summary of the session that a finding is about."""
 
     @abstractmethod
     def row_of(self, finding: F, width: int) -> Line:
-        """Return a finding's row."""
+        """Return the screen row of a finding, `width` cells wide."""
 
     @abstractmethod
     def parts_of(self, finding: F) -> Sequence[Part]:
-        """Return everything that is known of a finding, for the pane below the list."""
+        """Return the details of a finding, for the pane below the list."""
 
     def amount(self, sessions: Sequence[Summary]) -> str:
         """Return the total for the header: the number of sessions and their size."""
         return f"{plural(len(sessions), 'session')}, {size(sum(one.bytes for one in sessions))}"
 
     def marked_words(self) -> Line:
-        """Return how much is marked, for the right end of the bar at the top."""
+        """Return the number and the size of the marked sessions, for the right end of the header."""
         if not self.sessions_list.marks:
             return []
         chosen = size(sum(one.bytes for one in self.chosen))
         return [(f"{plural(len(self.chosen), 'session')} marked, {chosen}", "accent")]
 
     def path_part(self, path: str, before: str = "") -> Part:
-        """Return a line with the end of a path, which names the file."""
+        """Return a line that shows a path; a long path loses its beginning, so that the file name is visible."""
         shown = clean(shorten_home(path, self.browser.home))
         return FittedPart(lambda width: [(before, "dim"), (cut_left(shown, max(1, width - len(before))), "dim")])
 
@@ -83,20 +83,20 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
 
     @property
     def finding(self) -> F | None:
-        """The finding under the cursor."""
+        """The finding under the cursor; None if the list is empty."""
         cursor = self.sessions_list.cursor
         return self.findings[cursor] if cursor < len(self.findings) else None
 
     @property
     def chosen_findings(self) -> list[F]:
-        """The marked findings; without marks the one under the cursor."""
+        """The marked findings; without marks, the finding under the cursor."""
         marks = self.sessions_list.marks
         marked = [one for one in self.findings if self.key_of(one) in marks]
         return marked or ([self.finding] if self.finding is not None else [])
 
     @property
     def chosen(self) -> Sequence[Summary]:
-        """The sessions of the chosen findings, each once."""
+        """The sessions of the marked findings, or of the finding under the cursor, without duplicates."""
         return list({one.path: one for one in map(self.session_of, self.chosen_findings)}.values())
 
     @property
@@ -105,19 +105,19 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
         return self.session_of(self.finding) if self.finding is not None else None
 
     def command_context(self) -> CommandContext:
-        """Return the state that decides which commands are available."""
+        """Return the screen's state, from which each command decides whether it is available."""
         has_rows = bool(self.findings)
         return CommandContext(has_rows=has_rows, has_session=has_rows)
 
     # -- the rows -----------------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        """Show the findings."""
+        """Focus the list and show the findings."""
         self.set_focus(self.sessions_list)
         self.show_findings(self.findings)
 
     def show_findings(self, findings: Sequence[F]) -> None:
-        """Replace the findings; marks stay on those that are still there."""
+        """Replace the findings in the list; a marked finding that is in the new list too stays marked."""
         self.findings = list(findings)
         rows = self.sessions_list
         keys = [self.key_of(one) for one in self.findings]
@@ -150,12 +150,12 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
     # -- commands -----------------------------------------------------------------------------------------------
 
     def do_open(self) -> None:
-        """Open the session, at the entry concerned if there is one."""
+        """Open the session of the finding under the cursor, at the damaged entry if there is one."""
         if self.subject is not None:
             self.browser.open_tree(self.subject, entry_id=self.entry_id)
 
     def do_back(self) -> None:
-        """Take the marks away; without marks, leave the screen."""
+        """Remove all marks; if no finding is marked, close the screen."""
         if self.sessions_list.marks:
             self.sessions_list.clear_marks()
         else:

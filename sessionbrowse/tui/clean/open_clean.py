@@ -1,4 +1,4 @@
-"""The commands that open the doctor and the clean-up, after the files are read in the background."""
+"""The commands that open the doctor and clean-up screens, after reading session files in the background."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sessionbrowse.tui.shell.change_plan import ChangeRun
 
 
 def do_cleanup(screen: BrowseScreen) -> None:
-    """Find the sessions to clean up, and list them."""
+    """Find the sessions to clean up in the background, and list them on a screen."""
     browser = screen.browser
 
     def work(run: ChangeRun) -> list[CleanupRow]:
@@ -38,7 +38,7 @@ def do_cleanup(screen: BrowseScreen) -> None:
 
 
 def do_doctor(screen: BrowseScreen) -> None:
-    """Examine the selected sessions, or without a selection all of them."""
+    """Search the selected sessions for damage; without a selection, search all sessions."""
     is_selected = bool(screen.sessions_list.marks)
     summaries = list(screen.chosen) if is_selected else screen.browser.library.all()
     browser = screen.browser
@@ -53,7 +53,7 @@ def do_doctor(screen: BrowseScreen) -> None:
 
 
 def do_damage(screen: SessionScreen) -> None:
-    """Examine the session that is shown."""
+    """Search the open session for damage, and list the damage on a screen."""
     browser, summary = screen.browser, screen.summary
 
     def show(findings: list[Finding]) -> None:

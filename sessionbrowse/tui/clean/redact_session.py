@@ -1,4 +1,4 @@
-"""Copy a session without its secrets and names: found in the background, reviewed, then written."""
+"""Copy a session with secrets and user names masked: find them, let the user review them, write the copy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ IsMasked = Callable[[Suspect], bool]
 
 
 def do_redact(screen: CommandScreen[None]) -> None:
-    """Find the secrets of the session, let the user review them, and write a masked copy."""
+    """Find the secrets of a session, let the user review them, and write a copy with the secrets masked."""
     summary = screen.subject
     if summary is None:
         return
@@ -36,13 +36,13 @@ def do_redact(screen: CommandScreen[None]) -> None:
 
 
 def review_session(screen: CommandScreen[None], summary: Summary, accepted: Callable[[Review, IsMasked], None]) -> None:
-    """Find the secrets of a session in the background and let the user review them; without any, go on at once."""
+    """Find a session's secrets and let the user review them, then call `accepted`; without secrets, skip the review."""
     browser = screen.browser
     target, make_detector = browser.changes.target(summary), browser.source.make_detector
 
     def find(run: ChangeRun) -> Review:
         if make_detector is None:
-            raise RefusedWrite("Here nothing can be searched for secrets.")
+            raise RefusedWrite("This browser cannot search sessions for secrets.")
         run.report(0, 1, "secrets")
         return review_secrets(target, make_detector())
 

@@ -1,4 +1,4 @@
-"""The review before masking: one row for each secret, to mask or to keep. Nothing is written until it is accepted."""
+"""The review screen: one row for each secret found, to mask or to keep, before a masked copy is written."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ _MASK_CELLS = 22
 
 
 class ReviewScreen(FindingsScreen[Suspect]):
-    """The secrets and names that were found in a session; marked ones are masked, and at first all are."""
+    """The screen that lists secrets and names in a session. Marked rows are masked; at first all are marked."""
 
     CONTEXTS = (REVIEW,)
     HEADING = "Redact"
 
     def __init__(self, summary: Summary, review: Review, accept: Callable[[Callable[[Suspect], bool]], None]) -> None:
-        """Make the screen; `accept` gets the function that tells for each secret whether it is masked."""
+        """Make the screen; after the review, call `accept` with a function that returns True for secrets to mask."""
         super().__init__(review.suspects, name="review")
         self._summary = summary
         self._accept = accept
 
     def on_mount(self) -> None:
-        """Mark everything."""
+        """Mark all secrets, so that all are masked by default."""
         self.sessions_list.marks = {self.key_of(one) for one in self.findings}
         super().on_mount()
 
     def key_of(self, finding: Suspect) -> tuple[bool, str]:
-        """Return what tells a secret from others."""
+        """Return the key of a secret: whether it is masked only as a separate word, and the secret text."""
         return finding.mask.is_word, finding.mask.secret
 
     def session_of(self, finding: Suspect) -> Summary:
-        """Return the session that is reviewed."""
+        """Return the summary of the session whose secrets the user reviews."""
         return self._summary
 
     def amount(self, sessions: Sequence[Summary]) -> str:
-        """Return the number of secrets, and the session's title."""
+        """Return the text of the header: the number of secrets found, and the session's title."""
         return f"{plural(len(self.findings), 'finding')} in {one_line(self._summary.title, 40)}"
 
     def marked_words(self) -> Line:
-        """Return how many are masked and how many are kept."""
+        """Return the numbers of secrets to mask and to keep, for the right end of the header."""
         masked = sum(self._is_masked(one) for one in self.findings)
         kept = len(self.findings) - masked
         line: Line = [(f"{masked:,} masked", "accent")]
         return [*line, (f", {kept:,} kept", "warning")] if kept else line
 
     def row_of(self, finding: Suspect, width: int) -> Line:
-        """Return the mask, the number of places, the line and the text around it."""
+        """Return the screen row of a secret: mask, number of occurrences, first line number, surrounding text."""
         line: Line = [*pad([(one_line(finding.mask.text), "accent")], _MASK_CELLS), (" ", "")]
         line += [right_aligned(f"{finding.count:,}×", "dim", 5), ("  ", "")]
         if width >= 70:
@@ -61,7 +61,7 @@ class ReviewScreen(FindingsScreen[Suspect]):
         return fit([*line, (context_of(finding), "")], width)
 
     def parts_of(self, finding: Suspect) -> Sequence[Part]:
-        """Return the whole context of a secret and what becomes of it."""
+        """Return the details of a secret: surrounding text, number of occurrences, and the mask if it is masked."""
         becomes = f"masked as {clean(finding.mask.text)}" if self._is_masked(finding) else "kept as it is"
         places = f"{plural(finding.count, 'place')}, the first on line {finding.line:,}; {becomes}"
         roles = "dim" if self._is_masked(finding) else "warning"
@@ -71,16 +71,16 @@ class ReviewScreen(FindingsScreen[Suspect]):
         return self.key_of(finding) in self.sessions_list.marks
 
     def do_mask(self) -> None:
-        """Go on with the decisions."""
+        """Accept the review: mask the marked secrets and keep the others."""
         masked = set(self.sessions_list.marks)
         self.dismiss(None)
         self._accept(lambda suspect: self.key_of(suspect) in masked)
 
     def do_open(self) -> None:
-        """Switch the clicked secret between masked and kept."""
+        """Switch the secret under the cursor between masked and kept, after a click."""
         self.sessions_list.toggle_mark()
 
     def do_back(self) -> None:
-        """Leave the review; nothing is written."""
+        """Close the review without writing a copy."""
         self.browser.say("Nothing was written.")
         self.dismiss(None)

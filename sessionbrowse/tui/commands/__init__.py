@@ -1,1 +1,1 @@
-"""The table of commands, its keys, and the reasons why a command cannot run."""
+"""The table of commands, the keys that run them, and the reasons why a command is unavailable."""

@@ -1,4 +1,4 @@
-"""The type of a command (a row of the command table), and the screen state that decides whether it is available."""
+"""The type of a command (a row of the command table), and the screen state that decides whether commands work."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ CUSTOM_ID = "custom_"
 CHANGE = "Change"
 
 GROUPS = (MOVE, OPEN, FIND, SHOW, TREE_GROUP, CHANGE, PROGRAM, CUSTOM)
-"""The groups of commands in help and README, in order."""
+"""The titles of the command groups, in the order of the help screen and the README."""
 
 
 class CommandContext(Struct, frozen=True, kw_only=True):
-    """The state of a screen; each command decides from it whether it is available."""
+    """The state of a screen, from which each command decides whether it is available."""
 
     has_rows: bool = True
     has_session: bool = False
@@ -38,9 +38,9 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     is_searching: bool = False
     has_entry_id: bool = False
     caller: str | None = None
-    """The agent that lends its terminal; nothing may be changed then."""
+    """The agent that started the browser in its own terminal, if one did; commands that change files are then off."""
     is_callers: bool = False
-    """True if the agent that lends its terminal has this session open."""
+    """True if the agent `caller` has the session under the cursor open."""
 
 
 Reason = Callable[[CommandContext], str | None]
@@ -49,7 +49,7 @@ Reason = Callable[[CommandContext], str | None]
 class Command(Struct, frozen=True, kw_only=True):
     """A row of the command table.
 
-    `title` is a verb, two words at most; `help` says in eight words or so what the command does, without a full stop.
+    `title` is a verb of at most two words; `help` describes the command in about eight words, without a full stop.
     """
 
     id: str
@@ -60,7 +60,7 @@ class Command(Struct, frozen=True, kw_only=True):
     group: str = ""
     reason: Reason | None = None
     off_in_agent: Reason | None = None
-    """For a command that writes or starts an agent: the reason why it is off while an agent lends its terminal."""
+    """For a command that is off while an agent (`caller`) runs the browser: a function that returns the reason."""
 
     def unavailable(self, context: CommandContext) -> str | None:
         """Return the reason, as a sentence, why the command is unavailable; None if it is available."""
@@ -81,5 +81,5 @@ def row(id: str, keys: str, title: str, help: str, contexts: tuple[str, ...], re
 
 
 def in_group(group: str, *rows: Command) -> tuple[Command, ...]:
-    """Return these rows of the command table as members of a group."""
+    """Return copies of rows of the command table, with `group` set."""
     return tuple([replace(command, group=group) for command in rows])

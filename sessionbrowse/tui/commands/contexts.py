@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-# A screen lists the contexts that apply now, the narrowest first (pane, screen, everywhere).
+# Several contexts apply at a time; a screen lists them with the narrowest first (pane, screen, everywhere).
 EVERYWHERE = "everywhere"
-LIST = "list"  # the lists of folders and sessions, in any pane
+LIST = "list"  # The screen with the lists of folders and sessions, in any pane.
 PROJECTS = "projects"
 SESSIONS = "sessions"
 PREVIEW = "preview"
-SESSION = "session"  # the session screen, in any pane
+SESSION = "session"  # The screen of one session, in any pane.
 TREE = "tree"
 VIEW = "view"
 HELP = "help"
-OVERLAY = "overlay"  # help and palette
-WELCOME = "welcome"  # the screen of a user without sessions
-TYPING = "typing"  # a filter line is focused
-SEARCHING = "searching"  # the search line is focused
+OVERLAY = "overlay"  # The help screen and the command palette.
+WELCOME = "welcome"  # The screen for a user without sessions.
+TYPING = "typing"  # A filter line, while it is focused.
+SEARCHING = "searching"  # The text line of the search screen, while it is focused.
 RESULTS = "results"
 RESULTS_VIEW = "results view"
-FOUND = "found"  # search and checkpoints, in any pane
+FOUND = "found"  # The screens of search and checkpoints, in any pane.
 CHECKPOINTS = "checkpoints"
-STATS = "stats"  # the statistics
-DOCTOR = "doctor"  # the damage of sessions
-CLEANUP = "cleanup"  # the sessions to clean up
-REVIEW = "review"  # the secrets to mask
-DIALOG = "dialog"  # a dialog that asks a question
-PROMPT = "prompt"  # the line of a dialog is focused
-WORKING = "working"  # the progress window of running changes
+STATS = "stats"  # The screen of costs.
+DOCTOR = "doctor"  # The screen that lists damage in session files.
+CLEANUP = "cleanup"  # The screen that lists sessions to clean up.
+REVIEW = "review"  # The screen that lists secrets to mask.
+DIALOG = "dialog"  # A dialog that asks a question.
+PROMPT = "prompt"  # The text line of a dialog, while it is focused.
+WORKING = "working"  # The progress window of running changes.
 
 CONTEXT_NAMES = {
     EVERYWHERE: "everywhere",
@@ -78,4 +78,4 @@ CONTEXT_STACKS = (
     (PROMPT,),
     (WORKING, EVERYWHERE),
 )
-"""The contexts that can be active at the same time; within each tuple a key must have only one meaning."""
+"""Each tuple: contexts that are active at the same time, in which a key must run only one command."""

@@ -1,4 +1,4 @@
-"""The keys of `habits = "pi"`: letters type a filter, so commands move from letters to Alt; the rest is pi's own."""
+"""Keys for the setting `habits = "pi"`: letters type a filter, so commands get Alt+letter or the keys of pi."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from sessionbrowse.tui.commands.contexts import (
 _TYPED_IN = frozenset(
     (EVERYWHERE, LIST, PROJECTS, SESSIONS, PREVIEW, SESSION, TREE, VIEW, FOUND, RESULTS, RESULTS_VIEW, CHECKPOINTS)
 )
-"""The contexts in which a letter is typed into the filter line."""
+"""The contexts in which a letter key types into the filter line instead of running a command."""
 
-# Terminals send Alt+B and Alt+F for Ctrl+← and Ctrl+→ too, so that no command can have them.
+# No command gets Alt+B or Alt+F, because some terminals send these for Ctrl+← and Ctrl+→.
 _OWN = {
     "browse": "alt+s",
     "fork": "alt+shift+c",
@@ -49,13 +49,14 @@ _OWN = {
     "leaf": "f7",
     "select": "insert",
 }
-"""Keys that pi has, and keys of commands whose sign is typed; by command id."""
+"""By command id: keys as in pi, and keys for commands whose default key types a punctuation mark into the filter."""
 
 
 def pi_keys(command: Command) -> tuple[str, ...]:
-    """Return the keys of a command in pi's habits.
+    """Return the keys of a command for the setting `habits = "pi"`.
 
-    A sign has no form with Alt that every terminal sends; its command has another key, or only the palette.
+    A letter becomes Alt+letter. Not every terminal sends Alt with a punctuation mark, so a command on such a key has
+    another key in `_OWN`, or no key and runs from the palette.
     """
     if command.id in _OWN:
         return tuple(_OWN[command.id].split())
@@ -74,4 +75,4 @@ _SIGNS = (
     *("space", "slash", "colon", "question_mark", "full_stop", "apostrophe", "exclamation_mark", "dollar_sign"),
     *("minus", "less_than_sign", "greater_than_sign", "left_square_bracket", "right_square_bracket"),
 )
-"""Names of the keys that type a sign and that run a command by default."""
+"""Textual's names of the keys for space and punctuation marks that run a command by default."""

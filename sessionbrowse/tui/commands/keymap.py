@@ -1,6 +1,6 @@
-"""The keys of commands: the defaults of the table, changed by the settings. Keys that clash are reported.
+"""The keys of commands: defaults from the command table, changed by the settings. Clashing keys are reported.
 
-Textual's own keymap hides clashes, so keys are looked up here.
+Textual's own keymap hides clashes, so this module finds the command of a key.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Keys:
     ) -> None:
         """Set the keys from the settings (`overrides`, `habits`), and add the user's own commands (`own`)."""
         self.types = habits == "pi"
-        """True if letters are typed into the filter line, and run no commands."""
+        """True if letter keys type into the filter line instead of running commands."""
         self.commands: tuple[Command, ...] = (*COMMANDS, *own)
         self.by_id = {command.id: command for command in self.commands}
         chosen: dict[str, tuple[str, ...]] = {}
@@ -56,11 +56,11 @@ class Keys:
         self.clashes: tuple[str, ...] = tuple(unknown + list(dict.fromkeys(clashes)))
 
     def of(self, command: Command) -> tuple[str, ...]:
-        """Return the keys of a command, by Textual's names."""
+        """Return the keys of a command, as Textual names them (`ctrl+r`)."""
         return self._keys[command.id]
 
     def find(self, key: str, contexts: Iterable[str]) -> Command | None:
-        """Return the command that a key runs: that of the first context that uses the key; None if no context does."""
+        """Return the command that a key runs in the first context that uses the key; None if no context uses it."""
         for context in contexts:
             command = self._by_context[context].get(key)
             if command is not None:
@@ -68,24 +68,24 @@ class Keys:
         return None
 
     def at(self, contexts: Sequence[str]) -> list[Command]:
-        """Return the commands that work in the given contexts, in the order of the table."""
+        """Return the commands that work in the given contexts, in the order of the command table."""
         return [command for command in self.commands if any(context in contexts for context in command.where)]
 
     def shown(self, command: Command, contexts: Sequence[str] = (), *, all_keys: bool = False) -> str:
-        """Return a command's first key, or all its keys, as people read them (`^r`).
+        """Return the label (`^r`) of a command's first key; with `all_keys`, the labels of all its keys.
 
-        With `contexts`, a key that runs another command there is left out.
+        With `contexts`, keys that run another command in these contexts are left out.
         """
         own = self._keys[command.id]
         keys = [key_label(key) for key in own if not contexts or self.find(key, contexts) is command]
         return " ".join(keys) if all_keys else keys[0] if keys else ""
 
     def key_of(self, command_id: str) -> str:
-        """Return the first key of the command with this id as people read it (`^r`), for use in sentences."""
+        """Return the label (`^r`) of the first key of the command with this id, for use in sentences."""
         return self.shown(BY_ID[command_id])
 
     def _hidden(self, chosen: Mapping[str, tuple[str, ...]]) -> list[str]:
-        """Return a sentence for each key of the settings that has two commands in contexts that are active together."""
+        """Return a warning for each key in the settings that has two commands in contexts that are active together."""
         clashes: list[str] = []
         for contexts in CONTEXT_STACKS:
             nearest: dict[str, tuple[Command, str]] = {}
@@ -141,7 +141,7 @@ _MODIFIERS = {"ctrl": "^", "alt": "alt+", "shift": "shift+"}
 
 
 def key_label(key: str) -> str:
-    """Return a key as people read it: `ctrl+r` → `^r`, `question_mark` → `?`."""
+    """Return the label of a key for screens and messages: `ctrl+r` → `^r`, `question_mark` → `?`."""
     *modifiers, name = key.split("+")
     if modifiers == ["alt", "shift"] and len(name) == 1:
         modifiers, name = ["alt"], name.upper()
@@ -150,7 +150,7 @@ def key_label(key: str) -> str:
 
 
 def _sign(name: str) -> str:
-    """Return the sign that Textual calls `name`; "" if it is the name of no sign."""
+    """Return the character of the key that Textual calls `name`: `number_sign` → `#`; "" for other keys."""
     if len(name) == 1:
         return name
     names = {other: own for own, other in _OTHER_NAMES.items()}
@@ -169,14 +169,14 @@ def key_name(label: str) -> str:
     if "+" in label[1:-1]:
         modifiers, _, name = label.rpartition("+")
         return f"{modifiers.lower()}+{key_name(name.lower())}"
-    # A single letter keeps its case, because `G` is another key than `g`; names of keys are lower-case.
+    # A single letter keeps its case, because `G` is another key than `g`; longer key names are lower-case.
     if len(label) == 1:
         return _CHARACTERS.get(label) or (label if label.isalnum() else _sign_name(label))
     return label.lower()
 
 
 def _sign_name(sign: str) -> str:
-    """Return Textual's name of a sign: `#` → `number_sign`. Textual takes the names from Unicode, except a few."""
+    """Return Textual's name of the key for a punctuation mark: `#` → `number_sign`. Most are Unicode names."""
     name = unicodedata.name(sign, sign).lower().replace("-", "_").replace(" ", "_")
     return _OTHER_NAMES.get(name, name)
 

@@ -1,6 +1,6 @@
 """Functions that return the reason why a command is unavailable, as a sentence; None if it is available.
 
-The last ones are for commands that are off while an agent lends its terminal to the browser.
+The last functions are for commands that are off while an agent lends its terminal to the browser.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def needs_families(context: CommandContext) -> str | None:
 def needs_family(context: CommandContext) -> str | None:
     if (why := needs_families(context)) is not None or context.has_family:
         return why
-    # Sessions of subagents are only read when they are shown, so nothing is known of them before.
+    # The browser does not read hidden sessions of subagents, so it cannot tell whether there are any.
     if context.shows_hidden:
         return "This session has no forks or subagents."
     return "No forks here; subagents are not shown."
@@ -58,7 +58,7 @@ def needs_labels(context: CommandContext) -> str | None:
 
 
 def needs_mend(context: CommandContext) -> str | None:
-    return None if context.can_mend else "Nothing can be done about this."
+    return None if context.can_mend else "There is no repair for this damage."
 
 
 def needs_project(context: CommandContext) -> str | None:
@@ -95,8 +95,8 @@ def agent_forks_it(context: CommandContext) -> str:
 
 
 def agent_goes_there(context: CommandContext) -> str:
-    return f"{context.caller} is running: open the session or entry, and {context.caller} goes there."
+    return f"{context.caller} is running: open the session or entry to make {context.caller} switch to it."
 
 
 _NAMING = {"omp": "/rename"}
-"""The command that names a session, of agents that do not call it `/name`."""
+"""By agent: the slash command that names a session, for agents where it is not `/name`."""

@@ -1,8 +1,8 @@
-"""The table of commands: footer, palette, help and the README's key table are made from it.
+"""The table of all commands, from which footer, palette, help and the README's key table are made.
 
-A command is data (`command.py`). The function that carries it out is the method `do_<id>` of the screen, or stands in
-the file that `tui/handlers.py` names. `contexts.py` says where a command works, `reasons.py` why it cannot work now,
-`keymap.py` which keys it has for this user.
+A row is data (`command.py`). The function of a command is the screen's method `do_<id>`, or is in a module that
+`tui/handlers.py` lists. `contexts.py` defines the contexts of commands, `reasons.py` returns why a command is
+unavailable, `keymap.py` finds the keys for the user's settings.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ _ROWS: tuple[Command, ...] = (
             needs_rows,
         ),
         row("stats_open", "enter", "Open", "Open the row's sessions, session or branch", (STATS,), needs_rows),
-        row("stats_back", "escape", "Back", "Go back to the table before, or leave", (STATS,)),
+        row("stats_back", "escape", "Back", "Return to the previous table, or leave", (STATS,)),
         row("leave_found", "escape", "Back", "Go back; the search is kept", (SEARCHING, FOUND)),
         row(
             "resume_there", "r", "Resume there", "Check the entry out and run the agent", (CHECKPOINTS,), needs_entry_id
@@ -334,7 +334,7 @@ _ROWS: tuple[Command, ...] = (
             (SESSIONS, PREVIEW, TREE, VIEW),
             needs_session,
         ),
-        row("mask", "enter", "Mask marked", "Mask what is marked, keep the rest", (REVIEW,)),
+        row("mask", "enter", "Mask marked", "Mask the marked secrets, keep the rest", (REVIEW,)),
         row("archive", "a", "Archive", "Archive the session, or unarchive it", (SESSIONS, PREVIEW), needs_session),
         row("restore", "t", "Trash", "List deleted sessions and restore one", (LIST,)),
         row(
@@ -383,9 +383,9 @@ _IN_AGENT = {
     **dict.fromkeys(("select", "select_up", "select_down", "select_range", "select_all"), None),
     **dict.fromkeys(("accept", "cancel", "stop"), None),
 }
-"""Why commands are off while an agent lends its terminal; None for commands that change nothing.
+"""By command id: a function that returns why the command is off while an agent runs the browser; None if it is on.
 
-A command of the group of changes that is not named here is off.
+Commands of the group `CHANGE` that are missing in this table are off.
 """
 
 COMMANDS = tuple(
@@ -404,7 +404,7 @@ _FOOTER_IDS = """
     named palette quit help
 """
 FOOTER = tuple(_FOOTER_IDS.split())
-"""Ids of the commands that the footer shows, in this order; it leaves out those that do not work here."""
+"""Ids of the commands that the footer shows, in this order, if they work in the current contexts."""
 
 _WHILE_TYPING_IDS = """
     up down page_up page_down scope sort named path next_filter previous_filter search_all rename delete quit
@@ -413,4 +413,4 @@ WHILE_TYPING = tuple(_WHILE_TYPING_IDS.split())
 """Ids of the commands that also work while a filter line is focused."""
 
 BY_ID = {command.id: command for command in COMMANDS}
-"""All commands, by their id."""
+"""All commands of the command table, by id."""

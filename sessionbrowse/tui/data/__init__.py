@@ -1,1 +1,1 @@
-"""The data behind the screens: background jobs, the source of sessions, the library, the search program."""
+"""Data for the screens: background jobs, access to sessions on disk, cached summaries, the search client."""

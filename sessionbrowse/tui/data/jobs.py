@@ -1,7 +1,7 @@
 """Run background work in threads that never keep the program from quitting.
 
-A lane does one kind of work and only its newest request counts. Threads are daemons on purpose: a thread that hangs
-on a dead network mount must not hold up the end of the program, as a thread of a pool would.
+Each kind of work has a `Lane`, which runs one request at a time; a new request cancels the previous one. The threads
+are daemon threads because Python waits for the threads of a pool at exit, and one may hang on a dead network mount.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from msgspec import Struct
 from sessionbrowse.errors import SessionBrowseError, shortage_sentence
 
 PATIENCE_SECONDS = 2.0
-"""Seconds that a new job waits for a cancelled one to end before it starts anyway."""
+"""Maximum seconds that a new job waits for the cancelled previous job to end."""
 
 
 class Outcome(Struct, frozen=True):
-    """Something that a job produced: an early value (`last` False), its result, or the error that ended it."""
+    """A message from a background job: its result, the error that ended it, or an interim value (`last` is False)."""
 
     lane: str
     stamp: int
@@ -30,14 +30,14 @@ class Outcome(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The reason why the job failed, in words for the user; an unexpected exception is shown as it is."""
+        """The error that ended the job, as a sentence for the user; for an unexpected exception its `repr`."""
         if isinstance(self.error, SessionBrowseError):
             return self.error.sentence
         return (self.error and shortage_sentence(self.error)) or repr(self.error)
 
 
 class Job:
-    """A running piece of work; it can ask whether it is cancelled, and emit values before its end."""
+    """A background job; the work function uses it to check for cancellation and to emit interim values."""
 
     def __init__(self, lane: Lane, stamp: int) -> None:
         self._lane = lane
@@ -46,19 +46,19 @@ class Job:
         self._stale = threading.Event()
 
     def cancelled(self) -> bool:
-        """True if a newer request replaced this job, or its lane was cancelled."""
+        """True if a newer request of the same kind replaced this job, or all requests of this kind were cancelled."""
         return self._lane.stamp != self.stamp
 
     def pause(self, seconds: float) -> None:
-        """Sleep, so that the interface can work; wake early if the job is cancelled."""
+        """Sleep for some seconds, so that the interface gets processor time; return early if the job is cancelled."""
         self._stale.wait(seconds)
 
     def cancel(self) -> None:
-        """Wake the job if it is in `pause`; called after the job was cancelled."""
+        """Wake the job if it sleeps in `pause`; its lane calls this after cancelling the job."""
         self._stale.set()
 
     def emit(self, value: Any) -> None:
-        """Deliver a value to the receiver before the job ends."""
+        """Send an interim value to the interface while the job is still running."""
         self._lane.deliver(Outcome(self._lane.name, self.stamp, value, last=False))
 
 
@@ -66,7 +66,7 @@ Work = Callable[[Job], Any]
 
 
 class Lane:
-    """Runs one kind of background work; a new request cancels the earlier one."""
+    """Runs one kind of background work, one job at a time; a new request cancels the previous one."""
 
     def __init__(self, name: str, receive: Callable[[Outcome], object] | None = None) -> None:
         self.name = name
@@ -79,7 +79,7 @@ class Lane:
         self._after: Work | None = None
 
     def connect(self, receive: Callable[[Outcome], object]) -> None:
-        """Make `receive` the receiver of outcomes. Outcomes that waited for a receiver are delivered at once."""
+        """Set the function that receives the outcomes of jobs, and pass it the outcomes delivered before it was set."""
         with self._lock:
             self._receive = receive
             kept, self._kept = self._kept, []
@@ -87,7 +87,7 @@ class Lane:
             receive(outcome)
 
     def ask(self, work: Work) -> int:
-        """Cancel the earlier request and run `work` in a thread; return the number (stamp) of the new request."""
+        """Cancel the previous request and run `work` in a thread; return the number (stamp) of the new request."""
         with self._lock:
             self.stamp += 1
             self._after = None
@@ -103,7 +103,7 @@ class Lane:
         return job.stamp
 
     def follow(self, work: Work) -> None:
-        """Run `work` after the running job, which is not cancelled; of several calls only the last one counts."""
+        """Run `work` after the running job ends, without cancelling that job; a later call replaces waiting work."""
         with self._lock:
             running = self._running
             if running is not None and not running.cancelled():
@@ -112,7 +112,7 @@ class Lane:
         self.ask(work)
 
     def cancel(self) -> None:
-        """Cancel the running and the waiting requests of this kind of background work."""
+        """Cancel the running job and all waiting requests of this kind of background work."""
         with self._lock:
             self.stamp += 1
             self._next = self._after = None
@@ -121,7 +121,7 @@ class Lane:
 
     @property
     def busy(self) -> bool:
-        """True if a request that is not cancelled runs or waits."""
+        """True if a job is running or waiting to start; cancelled jobs do not count."""
         running = self._running
         return (running is not None and not running.cancelled()) or self._next is not None or self._after is not None
 
@@ -130,7 +130,7 @@ class Lane:
         return outcome.stamp == self.stamp
 
     def deliver(self, outcome: Outcome) -> None:
-        """Pass a job's outcome to the receiver, unless the request was cancelled."""
+        """Pass a job's outcome to the function set with `connect`; drop it if the job's request was cancelled."""
         with self._lock:
             if outcome.stamp != self.stamp:
                 return
@@ -141,7 +141,7 @@ class Lane:
         try:
             receive(outcome)
         except RuntimeError:
-            # The event loop is closed: the program is ending.
+            # The event loop is closed because the program is ending, so nothing can receive the outcome.
             self.cancel()
 
     def _run(self, work: Work, job: Job) -> None:
@@ -157,8 +157,8 @@ class Lane:
                 overtaken = self._running is not job
                 waiting = None if overtaken else self._next
                 if not overtaken and waiting is None and self._after is not None:
-                    # The same stamp (request number) keeps the result of the last job current until the next
-                    # result arrives.
+                    # The new job reuses the stamp (request number) of the last job. With a new stamp, the last job's
+                    # result would count as outdated before the new result arrives.
                     waiting, self._after = (self._after, Job(self, self.stamp)), None
                 if not overtaken:
                     self._next = None

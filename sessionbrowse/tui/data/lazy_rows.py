@@ -1,4 +1,4 @@
-"""A list whose items are computed on access, because a screen shows only some dozens of ten thousand rows."""
+"""A list whose items are computed on access: of ten thousand rows in a list, a screen shows only some dozens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Made = TypeVar("Made")
 
 
 class LazyRows(Sequence[Made], Generic[Given, Made]):
-    """A list that computes each item from the item of another list, which must not change afterwards."""
+    """A read-only list that computes each item on access from the item of a source list, which must not change."""
 
     def __init__(self, given: Sequence[Given], make: Callable[[Given], Made]) -> None:
         self._given = given
@@ -34,12 +34,12 @@ class LazyRows(Sequence[Made], Generic[Given, Made]):
         return self._make(self._given[index])
 
     def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        """Return the first position of an item.
+        """Return the first position of an item in the list.
 
         Raises:
             ValueError: the item is not in the list.
         """
-        # `Sequence.index` would look up each position in turn, which is slower.
+        # The inherited `Sequence.index` calls `__getitem__` for each position, which is slower than iterating.
         for number, each in enumerate(self):
             if each == value and number >= start and (stop is None or number < stop):
                 return number

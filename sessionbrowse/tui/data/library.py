@@ -1,7 +1,7 @@
-"""The library: holds the summaries of all sessions; groups, filters and sorts them into the rows of the lists.
+"""The summaries of all sessions in memory, grouped, filtered and sorted into the rows of the two lists.
 
-It holds summaries only and knows no screen. Rows are recomputed whole whenever something changes: ten thousand
-sessions take some milliseconds.
+This module does not use Textual. After each change all rows are computed again, which takes some milliseconds for ten
+thousand sessions.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.data.lazy_rows import LazyRows
 
 SORTS = ("recent", "threaded", "name", "size", "cost")
-"""The sort orders of the session list; while a filter is active, relevance is another one."""
+"""The sort orders of the session list; while a filter is active, it can also be sorted by relevance."""
 
 
 class Filter(Struct, frozen=True):
-    """A filter that the user typed; `problem` says why it is invalid or why its search failed, else None.
+    """A filter that the user typed; `problem` is the reason why it is invalid or why its search failed, else None.
 
-    `pattern_is_in` returns whether a regular expression matches somewhere in a text.
+    `pattern_is_in` is the function that searches a text for a regular expression.
     """
 
     text: str = ""
@@ -46,12 +46,12 @@ class Filter(Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
-        """True if the filter matches every session."""
+        """True if the filter has no search terms, so that it matches every session."""
         return self.query.is_empty and self.problem is None
 
 
 def parse_filter(text: str) -> Filter:
-    """Return the filter for the text typed in the filter line."""
+    """Parse the text typed in the filter line; an invalid text gives a filter with a `problem`."""
     try:
         return Filter(text, parse_query(text))
     except BadPattern as error:
@@ -59,9 +59,10 @@ def parse_filter(text: str) -> Filter:
 
 
 class ProjectRow(Struct, frozen=True):
-    """A row of the folder list; `cwd` None stands for all folders, "" for sessions without a directory.
+    """A row of the folder list, for one project; `cwd` is the project's directory.
 
-    For a repository `cwd` is its main directory; `directories` are the working directories of its sessions.
+    `cwd` is None in the row "All folders", and "" in the row of sessions without a directory. If sessions are grouped
+    by repository, `cwd` is the repository's main directory. `directories` are the working directories of the sessions.
     """
 
     cwd: str | None
@@ -74,10 +75,10 @@ class ProjectRow(Struct, frozen=True):
 
 
 class SessionRow(Struct, frozen=True, gc=False):
-    """A row of the session list; `prefix` is the connecting lines to its parent session, as text.
+    """A row of the session list; `prefix` is the line characters (`├─`) that connect it to a related session's row.
 
-    `said` is a part of what was said, for a session that matches the filter only by that. `family` is the number of
-    related sessions: they are folded under the row, or follow it if `is_open`.
+    `said` is the matching snippet of a message if only a message, not the session's name, matches the filter. `family`
+    is the number of related sessions: their rows are hidden, or shown below this row if `is_open`.
     """
 
     summary: Summary
@@ -89,20 +90,23 @@ class SessionRow(Struct, frozen=True, gc=False):
 
 
 class Folding(Struct, frozen=True):
-    """The open families (related sessions): all if `all_open`, else none; the opposite for those in `flipped`."""
+    """The families (groups of related sessions) whose rows are all shown: every family if `all_open`, else none.
+
+    Families with a session path in `flipped` are in the opposite state.
+    """
 
     all_open: bool = False
     flipped: frozenset[str] = frozenset()
 
     def flip(self, family: frozenset[str]) -> Folding:
-        """Return the folding with one family of sessions opened, or folded if it was open."""
+        """Return a copy in which one family (the paths of related sessions) is opened, or folded if it was open."""
         if self.flipped & family:
             return Folding(self.all_open, self.flipped - family)
         return Folding(self.all_open, self.flipped | {min(family)})
 
 
 class Library:
-    """The summaries of all sessions, and the rows of the folder and session lists."""
+    """The summaries of all sessions; it computes the rows of the folder list and the session list."""
 
     def __init__(self, here: str | None = None) -> None:
         self.here = here
@@ -112,54 +116,54 @@ class Library:
         self._families: dict[str, int] | None = None
         self._summaries: dict[str, Summary] = {}
         self._opening: FirstRows | None = None
-        # Paths of the first rows (saved by the last run) that were not found yet in this run; the files may be gone.
+        # Paths of sessions that the last run saved as its first rows and that this run has not found yet. Their files
+        # may be gone.
         self._unconfirmed: set[str] = set()
         self.is_complete = False
-        """True if all sessions of the index, or of the disk, were added to the library."""
-        # Arguments of the last `_newest_first` (directory, named, hidden, archived), and the sessions it returned.
+        """True once all sessions of the index, or of a complete disk scan, were added."""
+        # A cache: the arguments of the last `_newest_first` (directory, named, hidden, archived) and its result.
         self._asked: tuple[str | None, bool, bool, bool] | None = None
         self._chosen: list[Summary] = []
-        # For each letter of the filter: the text typed so far, and the sessions that match that text.
+        # A cache for typing and deleting letters: each text that the filter had, and the sessions that match that text.
         self._hits: list[tuple[str, list[PickerText]]] = []
         self._typed = PickerTexts()
         self._held: list[PickerText] | None = None
-        # The rows of the unfiltered list, and the order, folds and pins that they were made for.
+        # A cache: the rows of the session list without a filter, and the sort order, folding and pins used for them.
         self._unfiltered: tuple[tuple[str, Folding | None, Pins], list[SessionRow]] | None = None
-        # The rows of the folder list, and its row "All folders", for each pair of arguments (hidden, archived).
+        # A cache: the rows of the folder list and its row "All folders", by (hidden sessions shown, archived shown).
         self._grouped: dict[tuple[bool, bool], tuple[list[ProjectRow], ProjectRow]] = {}
 
     def __len__(self) -> int:
         return len(self._summaries)
 
     def add(self, batch: Iterable[Summary]) -> None:
-        """Add summaries of sessions to the library; they replace older summaries of the same files."""
+        """Add summaries of sessions; a new summary replaces the older summary of the same file."""
         for summary in batch:
             self._summaries[summary.path] = summary
             self._unconfirmed.discard(summary.path)
         self._forget_all()
 
     def open(self, opening: FirstRows) -> None:
-        """Show the first rows, saved by the last run, and the saved counts until all sessions are added."""
+        """Show the first list rows and the session counts saved by the last run, until `opened` is called."""
         self.add(opening.summaries)
         self._unconfirmed = {summary.path for summary in opening.summaries}
         self._opening = opening
 
     def opened(self) -> None:
-        """Note that all sessions were added, and remove first rows whose sessions were not among them."""
+        """Stop using rows saved by the last run, because all sessions were added; remove sessions not found again."""
         self._opening = None
         gone, self._unconfirmed = self._unconfirmed, set()
         self.replace((), gone)
 
     @property
     def is_opening(self) -> bool:
-        """True if only the first rows were added so far."""
+        """True while the lists use the first rows saved by the last run, because not all sessions are added yet."""
         return self._opening is not None
 
     def first_rows(self, order: str) -> FirstRows | None:
-        """Return the first rows to save for the next start, computed anew if all sessions are in the library.
+        """Return the first rows to save for the next start.
 
-        While sessions are still being added, return the first rows that were shown at this start. None if there
-        were none, or if there is no usable index.
+        If not all sessions were added yet, return the saved rows that this start used, or None if it used none.
         """
         if self._opening is not None or not self.is_complete:
             return self._opening
@@ -173,7 +177,7 @@ class Library:
         self.replace((), [path for path in self._summaries if path not in found])
 
     def replace(self, summaries: Iterable[Summary], gone: Iterable[str]) -> None:
-        """Replace the summaries of changed sessions, and remove those that are gone."""
+        """Replace the summaries of changed sessions; remove the sessions with the paths in `gone`."""
         for path in gone:
             self._summaries.pop(path, None)
         self.add(summaries)
@@ -183,32 +187,32 @@ class Library:
         return list(self._summaries.values())
 
     def get(self, path: object) -> Summary | None:
-        """Return the summary of the file at `path`."""
+        """Return the summary of the session file at `path`; None if there is none, or if `path` is not a string."""
         return self._summaries.get(path) if isinstance(path, str) else None
 
     def counts(self, *, hidden: bool = False, archived: bool = False) -> tuple[int, int]:
-        """Return the number of sessions and of projects."""
+        """Return the number of sessions and the number of projects."""
         if self._opening is not None:
             return self._opening.sessions, len(self._opening.directories)
         rows, whole = self._all_projects(hidden, archived)
         return whole.sessions, len(rows)
 
     def know_repositories(self, repositories: Mapping[str, str]) -> None:
-        """Add a map from directories to the repositories that contain them."""
+        """Add a map from directories to the main directories of the repositories that contain them."""
         self._repositories = {**self._repositories, **repositories}
         self._regroup()
 
     def group_by_repository(self, wanted: bool) -> None:
-        """Group sessions into one project for each repository, or for each directory."""
+        """Group sessions into projects by repository if `wanted`, else by working directory."""
         self.by_repository = wanted
         self._regroup()
 
     def project_of(self, cwd: str) -> str:
-        """Return the project that a session's directory belongs to."""
+        """Return the directory of the project to which sessions with this working directory belong."""
         return self._repositories.get(cwd, cwd) if self.by_repository else cwd
 
     def family(self, path: str) -> frozenset[str]:
-        """Return the paths of a session's family (the sessions related to it), its own path included."""
+        """Return the paths of a session and of all sessions related to it, such as forks and subagent runs."""
         known = self._known_families()
         number = known.get(path)
         return frozenset([path] if number is None else [other for other, its in known.items() if its == number])
@@ -221,7 +225,7 @@ class Library:
     def projects(
         self, filter: Filter | None = None, *, hidden: bool = False, archived: bool = False
     ) -> list[ProjectRow]:
-        """Return the rows of the folder list: "All folders", the current directory, the others by last activity."""
+        """Return the rows of the folder list: "All folders", the current directory, then others by last activity."""
         if self._opening is not None:
             rows, whole = self._first_projects(self._opening)
         else:
@@ -283,9 +287,10 @@ class Library:
         archived: bool = False,
         folding: Folding | None = None,
     ) -> Sequence[SessionRow]:
-        """Return the rows of the session list; `cwd` None stands for all projects.
+        """Return the rows of the session list for the project `cwd`, or for all projects if None.
 
-        Without `folding` each session has a row of its own, as in threads and while a filter is active.
+        With `folding`, related sessions can be folded under one row. Otherwise, and always while a filter is active or
+        the list is sorted as "threaded", each session has its own row.
         """
         filter = filter or Filter()
         if filter.problem is not None:
@@ -295,7 +300,7 @@ class Library:
             return self._matching(chosen, filter, sort)
         asked = (sort, folding, self.pins)
         if self._unfiltered is None or self._unfiltered[0] != asked:
-            # Cached, so that clearing a filter shows these rows at once.
+            # The rows without a filter are cached, so that clearing a filter shows them at once.
             self._unfiltered = asked, self._all_rows(chosen, sort, folding)
         return self._unfiltered[1]
 
@@ -305,7 +310,7 @@ class Library:
         return self._rows(chosen if sort == "recent" else ordered(chosen, sort), folding)
 
     def _threads(self, chosen: list[Summary]) -> list[SessionRow]:
-        """Return the rows of the threaded session list; threads with a pinned session come first."""
+        """Return rows in which forks follow their parent session; groups with a pinned session come first."""
         holds = self.pins.holds
         grown: list[list[SessionRow]] = []
         for summary, lasts in threads(chosen):
@@ -316,7 +321,7 @@ class Library:
         return [row for thread in grown for row in thread]
 
     def _rows(self, chosen: list[Summary], folding: Folding | None) -> list[SessionRow]:
-        """Return the rows of sorted sessions: pinned sessions first, related sessions (families) together."""
+        """Return the rows of sorted sessions, pinned sessions first; with `folding`, related sessions are adjacent."""
         pinned: dict[str, Summary] = {}
         if self.pins.own or self.pins.omp:
             pinned = {summary.path: summary for summary in chosen if self.pins.holds(summary)}
@@ -349,7 +354,7 @@ class Library:
         return self._chosen
 
     def prepare_filter(self, cwd: str | None, *, named: bool, hidden: bool, archived: bool) -> None:
-        """Prepare the texts of a list for filtering, so that the first typed letter is fast."""
+        """Compute the searched text of each session of a list, so that the first typed letter of a filter is fast."""
         self._newest_first(cwd, named, hidden, archived)
         self._chosen_held()
 
@@ -359,7 +364,7 @@ class Library:
         return self._held
 
     def _matching(self, chosen: list[Summary], filter: Filter, sort: str) -> Sequence[SessionRow]:
-        """Return the sessions that match a filter; after another typed letter only the earlier hits are searched."""
+        """Return the rows of sessions that match a filter; after an added letter, search only the earlier matches."""
         query, text = filter.query, filter.text
         if query.pattern is not None or '"' in text:
             self._hits.clear()
@@ -395,7 +400,7 @@ class Library:
 
 
 def same_names(directories: Iterable[str]) -> frozenset[str]:
-    """Return the directories that share their last name with another of these directories."""
+    """Return those of the directories that have the same last path component as another of them."""
     by_name: dict[str, list[str]] = {}
     for directory in directories:
         by_name.setdefault(directory.rstrip("/\\").rpartition("/")[2], []).append(directory)
@@ -403,7 +408,10 @@ def same_names(directories: Iterable[str]) -> frozenset[str]:
 
 
 def thread_prefix(lasts: Sequence[bool]) -> str:
-    """Return the lines before a session in its thread; `lasts`, for each level, is True if no sibling follows."""
+    """Return the tree lines (`│ `, `├─`, `╰─`) before a session in the threaded list.
+
+    `lasts` has an item for each ancestor session and for the session: True if no sibling follows on that level.
+    """
     if len(lasts) < 2:
         return ""
     above = "".join(["  " if last else "│ " for last in lasts[1:-1]])

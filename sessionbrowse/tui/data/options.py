@@ -1,4 +1,4 @@
-"""The options the browser starts with; this module does not import Textual."""
+"""The options with which the browser starts; this module does not import Textual, so that it loads fast."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ def _here() -> str | None:
 class BrowseOptions(Struct, frozen=True, kw_only=True):
     """The options that a run of the browser starts with.
 
-    `roots` and `agents` are those of the command line; `environ`, `home`, `here` (the directory it was started in)
-    and `now_ms` are parameters so that tests need no patching. `source` replaces the disk. `demo` is the directory of
-    the demo's made-up sessions. `context` replaces the change context that is made from `environ`. `pick` is the task
-    of `sessionbrowse pick`.
+    `roots` and `agents` come from the command line. `environ`, `home`, `here` (the current directory at the start) and
+    `now_ms` are options so that tests can set them. `source` replaces the functions that read sessions from disk.
+    `context` replaces the environment of changes (state directory, journal, clock) that the browser derives from
+    `environ`. `demo` is the directory of the demo's generated sessions, or None. `pick` is set if `sessionbrowse pick`
+    started the browser.
     """
 
     roots: Sequence[str] = ()
@@ -54,18 +55,18 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def cache(self) -> Path:
-        """The directory of the index."""
-        # The index of the demo store is removed with the store.
+        """The directory of the index (our SQLite cache)."""
+        # The demo's index is in the demo's own directory, so that both are deleted together.
         return cache_dir(self.environ, Path(self.home)) if self.demo is None else Path(self.demo) / "cache"
 
     @property
     def caller(self) -> Caller | None:
-        """The agent session that lends its terminal; None unless `pick` was called from an agent."""
+        """The session that is open in the agent that ran `sessionbrowse pick`; None if no agent ran it."""
         return self.pick.caller if self.pick is not None else None
 
     @property
     def restores(self) -> bool:
-        """True if the browser restores the views of the last run, which the demo and `pick` do not."""
+        """True if the browser restores the views of the last run; always False in the demo and in `pick`."""
         return self.settings.restore and self.demo is None and self.pick is None
 
     @property
@@ -75,11 +76,11 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def has_index(self) -> bool:
-        """True if an index exists, which makes the start fast."""
+        """True if the index file exists; the browser can then show sessions without scanning the disk first."""
         return os.path.exists(self.cache / INDEX_FILE)
 
     def request(self) -> MonitorDisk:
-        """Return the request that starts the disk monitor."""
+        """Return the first request to the monitor, the background program that scans the disk for changed sessions."""
         return MonitorDisk(
             home=self.home,
             environ=self.environ,

@@ -1,4 +1,4 @@
-"""The task of `pick`: the first screen, the kind of choice, and the agent session that called."""
+"""Parameters of `sessionbrowse pick`, which lets the user choose a session or entry for another program."""
 
 from __future__ import annotations
 
@@ -12,26 +12,30 @@ from sessionbrowse.model.listing.summary import Summary
 
 
 class Caller(Struct, frozen=True):
-    """The session that an agent has open while it lends its terminal; `leaf` is the agent's leaf in memory."""
+    """The session that is open in the agent from which the user started `sessionbrowse pick`.
+
+    `leaf` is the id of the agent's current leaf, which the agent keeps in memory, so the file may have another leaf.
+    """
 
     agent: str
     path: str
     leaf: str | None = None
 
     def has_open(self, path: str) -> bool:
-        """Return True if a session file is the one that the agent has open."""
-        # Most rows differ in the name already, which needs no look at the disk.
+        """Return True if `path` is the session file that the calling agent has open."""
+        # Comparing file names first avoids a slow disk access (`realpath`) for most rows of the list.
         if os.path.basename(path) != os.path.basename(self.path):
             return False
         return path == self.path or os.path.realpath(path) == os.path.realpath(self.path)
 
 
 class Picking(Struct, frozen=True, kw_only=True):
-    """The task of `pick`.
+    """Parameters of `sessionbrowse pick`.
 
-    `choose` is called with the chosen session, and with the id of the chosen entry or None; then the browser ends.
-    `session` is the session whose tree is shown first. `query` filters the sessions, or with `needs_entry` is searched
-    for in all of them. `here` limits the list to the current directory.
+    The browser calls `choose` with the chosen session, and with the id of the chosen entry or None; then it ends. If
+    `needs_entry`, the user must choose an entry. If `session` is given, its tree is the first screen. `query` is the
+    first filter of the session list, or with `needs_entry` a search through all sessions. `here` limits the list to
+    sessions of the current directory.
     """
 
     choose: Callable[[Summary, str | None], None]
@@ -43,7 +47,7 @@ class Picking(Struct, frozen=True, kw_only=True):
 
 
 def pick_path(choose: Callable[[str], None]) -> Picking:
-    """Return the task of choosing a session, of which `choose` is given the path."""
+    """Return parameters for choosing a session; `choose` is called with the path of the chosen session file."""
     return Picking(choose=partial(_choose_path, choose))
 
 

@@ -1,4 +1,7 @@
-"""The client of the search program, shared by all screens: the first search starts it, the browser's end ends it."""
+"""The client of the search program (a background process), shared by all screens.
+
+The first search starts the process; it is killed when the browser ends.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from sessionbrowse.services.background.search_messages import Find, SearchAnswer
 from sessionbrowse.tui.data.source import Source
 
 Listener = Callable[[SearchAnswer | None], object]
-"""A function that receives each answer, or None if the search program crashed. Called in any thread."""
+"""A function that receives each answer of the search program, or None if it crashed; called from any thread."""
 
 
 class SearchClient:
@@ -23,19 +26,19 @@ class SearchClient:
         self._stamps = count(1)
         self.status: SearchStatus | None = None
         self.wanted = 0
-        """The number of the last search; the search program has forgotten those before."""
+        """The number (stamp) of the latest search; the search program ended every search before it."""
 
     @property
     def is_running(self) -> bool:
-        """True if the search program runs."""
+        """True if the search program is running."""
         return self._channel is not None
 
     def listen(self, listener: Listener) -> None:
-        """Pass every answer to a listener from now on."""
+        """Add a function that is called with every later answer of the search program."""
         self._listeners.append(listener)
 
     def start(self) -> bool:
-        """Start the search program unless it runs; return False if it cannot be started."""
+        """Start the search program unless it is running; return False if it cannot be started."""
         open_search = self._source().open_search
         if self._channel is None and open_search is not None:
             channel = open_search()
@@ -45,18 +48,18 @@ class SearchClient:
         return self._channel is not None
 
     def stamp(self) -> int:
-        """Return the number of a new request."""
+        """Return an unused number for a request; the answers to the request carry the same number."""
         return next(self._stamps)
 
     def send(self, request: SearchRequest) -> None:
-        """Send a request, if the search program runs."""
+        """Send a request to the search program, if it is running."""
         if isinstance(request, Find):
             self.wanted = request.stamp
         if self._channel is not None:
             self._channel.send(request)
 
     def close(self) -> None:
-        """End the search program; the next request needs a new `start`."""
+        """Kill the search program; `start` must be called before the next request."""
         channel, self._channel, self.status = self._channel, None, None
         if channel is not None:
             channel.kill()

@@ -1,4 +1,4 @@
-"""The cache of opened sessions, shared by preview, tree and search results."""
+"""A cache of parsed session files, shared by the preview, the tree and the search results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEPT_SESSIONS = 6
 
 
 class SessionCache:
-    """A cache of the sessions opened last, each valid while its file is unchanged. For background threads."""
+    """A thread-safe cache of the sessions opened last; a cached session is used only while its file is unchanged."""
 
     def __init__(self, open_session: Callable[[str, str | None], Session]) -> None:
         self._open = open_session
@@ -23,7 +23,7 @@ class SessionCache:
         self._kept: OrderedDict[tuple[str, str | None], tuple[tuple[int, int], Session]] = OrderedDict()
 
     def open(self, path: str, agent: str | None) -> Session:
-        """Return a session; read its file if it is not cached or has changed."""
+        """Return the session at `path`; read the file only if the session is not cached or the file has changed."""
         version = _version(path)
         with self._lock:
             known = self._kept.get((path, agent))
@@ -38,13 +38,13 @@ class SessionCache:
         return session
 
     def forget(self) -> None:
-        """Remove all sessions from the cache, because an agent may have changed their files."""
+        """Remove all sessions from the cache; used when an agent may have changed session files."""
         with self._lock:
             self._kept.clear()
 
 
 def _version(path: str) -> tuple[int, int] | None:
-    """Return a value that changes whenever the session's file changes; None if there is no file."""
+    """Return the file's modification time in ns and size in bytes, to detect changes; None if it cannot be read."""
     try:
         status = os.stat(path)
     except OSError:

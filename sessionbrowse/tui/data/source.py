@@ -1,4 +1,4 @@
-"""The functions through which the browser reads sessions: one value that tests and the demo replace."""
+"""The functions with which the browser reads sessions from disk; tests and the demo replace them by others."""
 
 from __future__ import annotations
 
@@ -27,39 +27,47 @@ Exists = Callable[[Iterable[str]], dict[str, bool | None]]
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """The functions that access the disk. All but `places` are called from background threads only."""
+    """The functions that access the disk; the browser calls them only in background threads. `places` is plain data."""
 
     scan: Callable[[Cancelled, bool], Iterator[Batch]]
-    """Reads all sessions, newest first. Arguments: a function that stops it; True to include hidden and archived."""
+    """Reads all sessions, newest first.
+
+    Arguments: a function that returns True to stop the scan; True to include hidden and archived sessions.
+    """
     open_session: Callable[[str, str | None], Session]
-    """Reads one session, by path and agent."""
+    """Reads one session. Arguments: the path of its file; the name of its agent, or None if unknown."""
     exists_many: Exists
-    """Returns whether each directory exists; None if the disk did not answer in time."""
+    """Returns for each given directory True if it exists, False if not, None if the disk did not answer in time."""
     repositories: Callable[[Iterable[str]], dict[str, str]] = lambda _: {}
-    """Returns the repository of each directory that lies in one."""
+    """Returns the main directory of the repository that contains each given directory, if there is one."""
     moved: Callable[[Iterable[str], Sequence[str]], dict[str, str]] = lambda _, __: {}
-    """Returns the new paths of moved directories. Arguments: the missing directories; the existing directories."""
+    """Returns the new paths of moved directories, by old path. Arguments: missing directories; existing directories."""
     pins: Callable[[], Pins] = Pins
-    """Reads the pins of sessions."""
+    """Reads which sessions are pinned to the top of the list."""
     set_pin: Callable[[Summary, bool], None] = lambda _, __: None
     """Pins a session (True) or unpins it (False)."""
     plan_resume: Callable[[Summary, str | None], ResumeCommand]
-    """Returns the command that resumes a session, in its own directory or in the given one. Raises an error with
-    the reason if the session cannot be resumed."""
+    """Returns the command with which a session's agent resumes the session; raises an error if that is not possible.
+
+    Arguments: the session; the directory in which to run the command, or None for the session's own directory.
+    """
     places: tuple[Place, ...] = ()
     """The directories that are scanned for sessions, each with its agent."""
     skipped: Callable[[], Sequence[Skipped]] = tuple
     """Returns the paths that the last scan could not read, with the reasons."""
     count_usage: Callable[[UsageQuestion], UsageAnswer] | None = None
-    """Counts what sessions cost; None if that is not possible."""
+    """Computes tokens and cost of sessions for a query; None if this source cannot compute them."""
     make_detector: Callable[[], SecretDetector] | None = None
-    """Makes what finds secrets, which takes seconds the first time; raises an error if a package is missing."""
+    """Creates the detector of secrets, such as API keys, in texts; raises an error if a Python package is missing.
+
+    The first call takes seconds.
+    """
     open_search: Callable[[], Channel[SearchAnswer] | None] | None = None
-    """Starts the search program; None if that is not possible."""
+    """Starts the search program (a background process), and returns the connection to it; None if it cannot start."""
 
 
 class DirectoryFacts(Struct, frozen=True):
-    """Facts about directories, read from the disk: whether they exist, where moved ones are, their repositories."""
+    """The state of directories on disk: if they exist, the new paths of moved directories, their repositories."""
 
     exists: dict[str, bool | None]
     moved: dict[str, str]
@@ -79,7 +87,7 @@ class SessionUpdates(Struct, frozen=True, kw_only=True):
 
 
 def directory_facts(source: Source, directories: Sequence[str]) -> DirectoryFacts:
-    """Check on disk whether directories exist, were moved, or lie in repositories. For background threads."""
+    """Check on disk if directories exist, were moved, or are inside repositories; call it in a background thread."""
     exists = source.exists_many(directories)
     gone = [path for path in directories if exists.get(path) is False]
     there = [path for path in directories if exists.get(path)]
@@ -87,7 +95,7 @@ def directory_facts(source: Source, directories: Sequence[str]) -> DirectoryFact
 
 
 def place_of(summary: Summary, places: Iterable[Place]) -> Place | None:
-    """Return the innermost session directory of a session's agent that contains its file; None if there is none."""
+    """Return the innermost of the agent's session directories that contains a session's file; None if there is none."""
     holding = [
         place
         for place in places

@@ -1,4 +1,4 @@
-"""Make the `Source` of the sessions on this machine, and scan it in the background."""
+"""Make the `Source` (functions that read sessions from the real disk), and scan for sessions in the background."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 def source_of(options: BrowseOptions) -> Source:
-    """Return the source of the sessions on this machine, or below the roots that the options name.
+    """Return the functions that read the sessions of this machine, or only those below `--root` directories.
 
     Raises:
-        NotFound: a root is not a directory, or an agent is unknown.
+        NotFound: a `--root` is not a directory, or an agent is unknown.
     """
     around = real_surroundings()
     around = msgspec.structs.replace(
@@ -110,7 +110,7 @@ def source_of(options: BrowseOptions) -> Source:
 
 
 def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> None:
-    """Start a scan of the disk in the background; it emits batches of summaries and returns all sessions' paths."""
+    """Scan the disk for sessions in a background job, which emits batches of summaries and returns all file paths."""
 
     def work(job: Job) -> frozenset[str]:
         paths: set[str] = set()
@@ -123,9 +123,10 @@ def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> No
 
 
 def noting_projects(exists_many: Exists, state: str) -> Exists:
-    """Return a function that works like `exists_many` and also records, in the background, which repositories exist.
+    """Return a function that works like `exists_many` and also records the repositories in existing directories.
 
-    The records help to recognise a repository that is moved later.
+    It records, in the background, each repository's origin URL and first commit, to find the repository if it is moved
+    later.
     """
     lane = Lane("noting", lambda outcome: None)
 

@@ -1,4 +1,4 @@
-"""Throttle updates of changed sessions, so that screens get them no faster than they can draw them."""
+"""Throttle updates about changed sessions, so that drawing them does not block the interface."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.tui.data.source import SessionUpdates
 
 REST = 4
-"""Pause after an update, as a multiple of the update's duration, so that key presses are handled meanwhile."""
+"""Factor for the pause after an update: the pause is this many times as long as the update, to leave time for keys."""
 
 
 class UpdateThrottle:
-    """Collects changed and removed sessions, and passes them to the screens at once, or after a pause."""
+    """Collects changed and removed sessions and publishes them to the screens, with pauses between two updates."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class UpdateThrottle:
         self.due = False
 
     def add(self, changed: Sequence[Summary], gone: Sequence[str]) -> None:
-        """Pass sessions that changed or are gone to the screens, at once or after a pause."""
+        """Publish changed sessions and the paths of removed ones now, or when the pause after the last update ends."""
         for summary in changed:
             self._changed[summary.path] = summary
             self._gone.discard(summary.path)

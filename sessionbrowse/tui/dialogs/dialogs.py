@@ -30,15 +30,15 @@ MOST_OFFERS = 6
 
 
 MOST_LETTERS = 9
-"""Maximum number of answers that have letters; a longer list holds things, not answers."""
+"""Maximum number of answers that get letter keys; longer lists, such as deleted sessions, get none."""
 TAKEN = "yngjkq"
-"""Letters that mean something else in a dialog: accept, cancel, move."""
+"""Letters that no answer gets, because in a dialog they accept, cancel or move the cursor."""
 LEAST_REMARK = 12
 """Minimum width in cells of the remark at the right of a long answer in a dialog."""
 
 
 class Choice(Struct, frozen=True):
-    """An answer in a dialog: key, text without control characters, remark at the right edge, style (`roles`)."""
+    """An answer in a dialog: result (`key`), text, remark at the right edge (`right`) and style (`roles`)."""
 
     key: str
     text: str
@@ -47,7 +47,7 @@ class Choice(Struct, frozen=True):
 
 
 class Dialog(CommandScreen[Result]):
-    """A window over a screen with a text above and a question below."""
+    """Base of dialogs: a window over a screen with a text and, below it, a question (answers or a text field)."""
 
     CONTEXTS = (DIALOG,)
 
@@ -85,7 +85,7 @@ class Dialog(CommandScreen[Result]):
 
     @abstractmethod
     def lay_out_question(self, room: int, text: int) -> int:
-        """Set and return the height of the question. The question and the text, `text` rows high, share `room` rows."""
+        """Set and return the height of the question; the dialog has `room` rows, its text needs `text` rows."""
 
     def do_cancel(self) -> None:
         """Close the dialog without an answer."""
@@ -108,7 +108,7 @@ class AskScreen(Dialog[str | None]):
             yield RowList(self._render_choice, wraps=True, id="dialog-rows", empty=self._empty)
 
     def on_mount(self) -> None:
-        """Show the answers with the cursor on the first one."""
+        """Show the answers, with the cursor on the first answer."""
         rows = self.rows
         rows.set_rows([choice.key for choice in self._choices])
         super().on_mount()
@@ -120,7 +120,7 @@ class AskScreen(Dialog[str | None]):
         return self.query_one("#dialog-rows", RowList)
 
     def lay_out_question(self, room: int, text: int) -> int:
-        """Set the height of the answers: all of them, or as many as leave half of the dialog to the text."""
+        """Set the height of the list: all answers if possible, but the text may take up to half of the dialog."""
         # The message of an empty list of answers may need two rows.
         wanted = len(self._choices) or 2
         height = max(min(2, wanted), min(wanted, max(room // 2, room - text)))
@@ -153,7 +153,7 @@ class AskScreen(Dialog[str | None]):
 
 
 def letters_of(texts: Sequence[str]) -> list[str]:
-    """Return a letter of each answer that chooses it, "" where none is free; no letters for a long list."""
+    """Return the letter key of each answer, "" for an answer without a free letter; no letters for a long list."""
     if len(texts) > MOST_LETTERS:
         return []
     letters: list[str] = []
@@ -164,13 +164,14 @@ def letters_of(texts: Sequence[str]) -> list[str]:
 
 
 Hint = Callable[[str], Line]
-"""A function that returns the hint below a dialog's line: the effect of the typed text, or why it is invalid."""
+"""A function that returns the hint below a dialog's text field: the effect of the text, or why it is invalid."""
 
 
 class PromptScreen(Dialog[str | None]):
-    """A dialog with a text line and suggestions; its result is the text in the line, None if cancelled.
+    """A dialog with a text field and suggestions; its result is the text in the field, None if cancelled.
 
-    `hint` describes below the line the effect of the typed text. The movement keys put a suggestion into the line.
+    `hint` returns the line below the field: the effect of the typed text. The movement keys put a suggestion into the
+    field.
     """
 
     TYPING_CONTEXT: ClassVar[str] = PROMPT
@@ -203,7 +204,7 @@ class PromptScreen(Dialog[str | None]):
             yield RowList(self._render_offer, id="dialog-rows")
 
     def on_mount(self) -> None:
-        """Put the initial text into the dialog's line, and focus the line."""
+        """Put the initial text into the dialog's text field, and focus the field."""
         with self.prevent(Input.Changed):
             self.line.value = clean(self._text)
         self.line.cursor_position = len(self.line.value)
@@ -227,11 +228,11 @@ class PromptScreen(Dialog[str | None]):
         return self.query_one("#dialog-rows", RowList)
 
     def moving(self) -> RowList | None:
-        """Return the list of suggestions, which the movement keys move while a text is typed; None if it is empty."""
+        """Return the list of suggestions, where arrow keys move the cursor while the user types; None if empty."""
         return self.rows if self._shown else None
 
     def lay_out_question(self, room: int, text: int) -> int:
-        """Set the height of the dialog's question: the line, two rows of hint, and some suggestions."""
+        """Set the height of the dialog's question: the text field, two rows of hint, and some suggestions."""
         offers = min(len(self._offers), MOST_OFFERS, max(1, room - 4 - text)) if self._offers else 0
         self.rows.display = bool(offers)
         self.rows.styles.height = offers
@@ -251,7 +252,7 @@ class PromptScreen(Dialog[str | None]):
         self.rows.set_rows(offers, cursor=self._text)
 
     def focus_changed(self) -> None:
-        """Show the list's cursor as focused only while the suggestion under it is the text in the line."""
+        """Draw the cursor of the suggestions as focused only while the text field contains the suggestion."""
         super().focus_changed()
         self._tell_rows()
 
@@ -285,11 +286,11 @@ class PromptScreen(Dialog[str | None]):
         self._take_offer()
 
     def do_up(self) -> None:
-        """Put the previous suggestion into the line."""
+        """Put the previous suggestion into the text field."""
         self._move(-1)
 
     def do_down(self) -> None:
-        """Put the next suggestion into the line; at first, the first one."""
+        """Put the next suggestion into the text field, or the first suggestion if the field contains none."""
         self._move(1)
 
     def _move(self, delta: int) -> None:
@@ -299,5 +300,5 @@ class PromptScreen(Dialog[str | None]):
             self._take_offer()
 
     def do_accept(self) -> None:
-        """Close the dialog with the text in the line as its result."""
+        """Close the dialog with the text in the text field as its result."""
         self.dismiss(self._text if self._text in self._offers else self.line.value)

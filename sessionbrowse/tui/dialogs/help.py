@@ -1,4 +1,4 @@
-"""The help screen: every key of the screen below it, with the reason if its command is unavailable now."""
+"""The help screen: lists the keys of the screen that it covers, with the reason if a command is unavailable."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from sessionbrowse.tui.widgets.text_view import TextView
 
 KEY_CELLS = 16
 COLUMN_CELLS = 56
-"""Minimum width of a column; a window of twice that width has two."""
+"""Minimum width in cells of a column of the help; a window at least twice as wide has two columns."""
 
 
 class HelpScreen(TextWindow):
-    """The help screen: the keys that work on the screen below it, by group of commands."""
+    """The help screen: the keys that work on the screen that it covers, by group of commands."""
 
     CONTEXTS: ClassVar[tuple[str, ...]] = (HELP, OVERLAY)
 
@@ -35,19 +35,19 @@ class HelpScreen(TextWindow):
         self._words = ""
 
     def compose(self) -> ComposeResult:
-        """Make the widgets of the window: the keys, and the line in which a filter for them is typed."""
+        """Make the widgets of the help screen: the list of keys, and the filter line."""
         with Vertical(id="text-window", classes="window"):
             yield TextView(id="window-text")
             yield FilterLine(id="filter")
 
     def on_mount(self) -> None:
-        """Show all keys, and the keys of this window on its border."""
+        """Show the keys of all commands; the border shows the keys that filter the list and close the window."""
         super().on_mount()
         keys = self.browser.keys.key_of
         self.query_one("#text-window").border_subtitle = f"{keys('find_key')} filter · {keys('close')} close"
 
     def moving(self) -> TextView:
-        """Return the list of keys, which the movement keys scroll while a filter is typed."""
+        """Return the list of keys, which the movement keys scroll while the user types a filter."""
         return self.query_one("#window-text", TextView)
 
     def parts(self) -> list[Part]:
@@ -61,15 +61,15 @@ class HelpScreen(TextWindow):
         self.moving().show(self.parts())
 
     def do_find_key(self) -> None:
-        """Open the line in which words of a command are typed."""
+        """Open the filter line, where the user types words that a command contains."""
         self.query_one(FilterLine).open("/", self._words, "words of a command", replacing=True)
 
     def do_accept_filter(self) -> None:
-        """Keep the filter, and scroll its keys again."""
+        """Keep the filter, and focus the list of keys, so that the movement keys scroll it."""
         self.set_focus(self.moving())
 
     def do_clear_filter(self) -> None:
-        """Show all keys again."""
+        """Close the filter line and show the keys of all commands."""
         self.query_one(FilterLine).close()
         self.text_changed("")
         self.set_focus(self.moving())
@@ -83,7 +83,7 @@ def do_help(screen: CommandScreen[Any]) -> None:
 def help_parts(keys: Keys, contexts: tuple[str, ...], context: CommandContext, words: str = "") -> list[Part]:
     """Return the lines of the help screen: the commands that work in the given contexts and have all `words`.
 
-    The group with the most commands of the narrowest context comes first, moving the cursor last.
+    The group with the most commands of the narrowest context comes first, the group that moves the cursor last.
     """
     commands = [command for command in keys.at(contexts) if has_words(command, words)]
 
@@ -110,23 +110,23 @@ def _help_line(command: Command, keys: Keys, contexts: tuple[str, ...], context:
 
 
 class ColumnsPart:
-    """Lines in two columns, read down the first one, if there is room for two; no line is wrapped."""
+    """Lines without wrapping, in two columns if the width allows; they fill the left column first."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self._lines = lines
 
     def estimate(self, width: int) -> int:
-        """Return the height, which is known without wrapping."""
+        """Return the height in rows; it is exact, because no line is wrapped."""
         return -(-len(self._lines) // self._columns(width))
 
     def rows(self, width: int) -> list[Line]:
-        """Return the rows, each with a line of every column."""
+        """Return the screen rows; each row contains one line of each column."""
         columns = self._columns(width)
         height, cells = self.estimate(width), width // columns
         return [[span for line in self._lines[row::height] for span in pad(line, cells)] for row in range(height)]
 
     def plain(self) -> str:
-        """Return the text of all lines."""
+        """Return the text of all lines without styles, one line after the other."""
         return "\n".join(["".join([text for text, _ in line]) for line in self._lines])
 
     def _columns(self, width: int) -> int:

@@ -20,7 +20,7 @@ from sessionbrowse.tui.widgets.row_list import RowList, RowState
 
 
 class PaletteScreen(CommandScreen[str | None]):
-    """The command palette: lists the commands of the screen below it; returns the id of the chosen command."""
+    """The command palette: lists the commands of the screen that it covers; its result is the chosen command's id."""
 
     CONTEXTS = (OVERLAY,)
 
@@ -51,7 +51,7 @@ class PaletteScreen(CommandScreen[str | None]):
         return self.query_one(RowList)
 
     def moving(self) -> RowList:
-        """Return the list of commands, which the movement keys move while a name is typed."""
+        """Return the list of commands, in which the movement keys move the cursor while the user types a name."""
         return self.rows
 
     def text_changed(self, text: str) -> None:
@@ -108,7 +108,7 @@ def do_palette(screen: CommandScreen[Any]) -> None:
 
 
 def _score(words: list[str], command: Command) -> float | None:
-    """Return a score of how well a command matches the typed words (lower is better); None if it does not."""
+    """Return a score for a command that matches the typed words (lower is better); None if it does not match."""
     named = fuzzy("".join(words), command.title)
     if named is not None:
         return named

@@ -1,4 +1,4 @@
-"""The progress window of running work, with the key that stops it."""
+"""The window that shows the progress of background work, and the key that stops the work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sessionbrowse.tui.widgets.text_view import TextView
 
 
 class ProgressScreen(CommandScreen[None]):
-    """The progress window of running work; it stays open until the code that opened it calls `finish`."""
+    """The window that shows the progress of background work, until the code that opened it calls `finish`."""
 
     CONTEXTS = (WORKING,)
 
@@ -43,7 +43,7 @@ class ProgressScreen(CommandScreen[None]):
         self._show()
 
     def report(self, done: int, total: int, name: str) -> None:
-        """Show the number of finished items and the name of the current one."""
+        """Show the number of finished items and the name of the current item."""
         self._done_items, self._all_items, self._at_work = done, total, name
         self._show()
 
@@ -53,11 +53,11 @@ class ProgressScreen(CommandScreen[None]):
         self._go_if_finished()
 
     def on_screen_resume(self) -> None:
-        """Close the window if the work ended while another screen was on top."""
+        """Close the progress window if the work ended while another screen was on top."""
         self._go_if_finished()
 
     def _go_if_finished(self) -> None:
-        # Dismissing an unmounted screen fails: its widgets are missing. `on_screen_resume` dismisses it later.
+        # Textual can dismiss only the top screen, after mounting it; otherwise `on_screen_resume` dismisses it later.
         if self._finished and self.is_mounted and self.is_top:
             self._finished = False
             self.dismiss(None)
@@ -71,7 +71,7 @@ class ProgressScreen(CommandScreen[None]):
 
         now = "Stopping after this one …" if self._stopping else clean(self._at_work)
         parts: list[Part] = [FittedPart(bar), LinePart([]), FittedPart(lambda width: fit([(now, "")], width))]
-        for view in self.query(TextView):  # no widget before the screen is laid out
+        for view in self.query(TextView):  # The query finds nothing before the screen is mounted.
             view.show(parts)
 
     def do_stop(self) -> None:

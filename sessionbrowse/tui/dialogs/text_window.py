@@ -16,7 +16,7 @@ from sessionbrowse.tui.widgets.text_view import TextView
 
 
 class TextWindow(CommandScreen[None]):
-    """A window with a title and a scrolling text; the keys for close, help and palette all close it."""
+    """A window with a title and a scrolling text; the keys for close, help and palette close the window."""
 
     CONTEXTS: ClassVar[tuple[str, ...]] = (OVERLAY,)
 
@@ -39,7 +39,7 @@ class TextWindow(CommandScreen[None]):
         self.set_focus(text)
 
     def parts(self) -> Sequence[Part]:
-        """Return the text of the window as parts of a document."""
+        """Return the text of the window, as the parts that a `TextView` shows."""
         return ()
 
     def do_close(self) -> None:
@@ -47,9 +47,9 @@ class TextWindow(CommandScreen[None]):
         self.dismiss(None)
 
     def do_help(self) -> None:
-        """Close the window: the key that opened the help also closes it."""
+        """Close the window, so that the help key both opens and closes the help."""
         self.dismiss(None)
 
     def do_palette(self) -> None:
-        """Close the window: a text has no commands for a palette."""
+        """Close the window instead of opening the palette, because a text has no commands."""
         self.dismiss(None)

@@ -1,4 +1,4 @@
-"""The welcome screen of a user without sessions: the searched directories, and the demo."""
+"""The welcome screen for a user without sessions: offers the demo and lists the searched directories."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from sessionbrowse.tui.widgets.bars import KeyBar
 from sessionbrowse.tui.widgets.text_view import TextView
 
 WINDOW_CELLS = 72
-"""Width of the window in the style sheet."""
+"""Width in cells of the welcome window; the style sheet sets the same width."""
 FRAME_CELLS, FRAME_ROWS = 7, 4
-"""Cells of a row, and rows of the window, that its border, its padding and its scroll bar take."""
+"""Cells of the width and rows of the height that border, padding and scroll bar of the welcome window take."""
 
 
 class WelcomeScreen(CommandScreen[None]):
@@ -39,7 +39,7 @@ class WelcomeScreen(CommandScreen[None]):
         yield KeyBar(id="footer")
 
     def on_mount(self) -> None:
-        """Show the searched directories, and check in the background which exist."""
+        """Show the searched directories, and check in the background whether they exist."""
         self.query_one("#welcome-window").border_title = "sessionbrowse"
         self._show()
         self.set_focus(self.query_one(TextView))
@@ -49,11 +49,11 @@ class WelcomeScreen(CommandScreen[None]):
         self.lane("places", self._take_places).ask(lambda job: exists_many(roots))
 
     def on_resize(self) -> None:
-        """Lay the window out for the new size of the screen."""
+        """Lay the welcome window out for the new size of the screen."""
         self._show()
 
     def on_screen_resume(self) -> None:
-        """Close the screen if sessions were found while the help was open."""
+        """Close the welcome screen if sessions were found while the help was open."""
         if len(self.browser.library):
             self.dismiss(None)
 
@@ -89,14 +89,14 @@ class WelcomeScreen(CommandScreen[None]):
                 line: Line = [("  ", ""), agent_span(agent), (f" {agent:<9}", ""), (shown, "dim"), *missing]
                 parts.append(LinePart(line, indent=14))
         text_view = self.query_one(TextView)
-        # The height is set for the width that the window will have: the first frame is painted before it has one.
+        # The height is computed from the future width: Textual paints the first frame before the window has a width.
         cells = min(WINDOW_CELLS, self.size.width * 96 // 100) - FRAME_CELLS
         rows = sum([len(part.rows(max(1, cells))) for part in parts])
         text_view.styles.height = max(1, min(rows, (self.size.height - 1) * 92 // 100 - FRAME_ROWS))
         text_view.show(parts, keep_place=True)
 
     def do_demo(self) -> None:
-        """Open the demo, a store of made-up sessions."""
+        """Open the demo, which shows sample sessions."""
         self.browser.open_demo()
 
     def do_reload(self) -> None:

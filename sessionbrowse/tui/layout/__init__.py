@@ -1,1 +1,1 @@
-"""Lay out text in rows: Markdown, code, tables, folds."""
+"""Lay out documents in screen rows: Markdown, code, tables, images, folds."""

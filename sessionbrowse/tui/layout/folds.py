@@ -1,6 +1,6 @@
-"""Folds: blocks of a document that show one row until they are opened.
+"""Folds: collapsed blocks of a document, which show one row until the user opens them.
 
-The parts of a fold are built when it is opened; the text view puts them below its row.
+The content of a fold is built when the fold is opened, and shown below the fold's row.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from sessionbrowse.tui.paint.spans import Line, fit, line_width
 
 CLOSED, OPEN = "▸ ", "▾ "
 SMALLEST_REST = 4
-"""Minimum number of lines of a fold; fewer lines need hardly more room than the row of a fold."""
+"""Minimum number of lines to hide in a fold; fewer lines are shown, because a fold would save hardly any room."""
 
 CHARACTERS_PER_LINE = 400
-"""Number of characters that count as one line, so that a line of a megabyte is also folded."""
+"""Number of characters that count as one line when a text is cut for a fold, so that very long lines are cut too."""
 
 
 class Fold(RowPart):
-    """A block of parts that is hidden behind one row."""
+    """A collapsible block of a document; while it is closed, its content is hidden and one row is shown."""
 
     def __init__(
         self,
@@ -37,11 +37,11 @@ class Fold(RowPart):
         self.is_open = is_open
 
     def body(self) -> Sequence[Part]:
-        """Build the parts that the fold hides."""
+        """Build the hidden content of the fold, as a list of document parts."""
         return self._body()
 
     def rows(self, width: int) -> list[Line]:
-        """Return the one row; a closed fold also shows a hint of its content."""
+        """Return the fold's row: its label and, if the fold is closed, a hint of its content."""
         sign = OPEN if self.is_open else CLOSED
         row: Line = [*self._prefix, (sign, "accent"), *self._label]
         if self._hint and not self.is_open and line_width(row) + 8 < width:
@@ -49,13 +49,13 @@ class Fold(RowPart):
         return [fit(row, width)]
 
     def plain(self) -> str:
-        """Return the label; for a closed fold also the hidden text, which in an open fold is returned by its parts."""
+        """Return the fold's label as text; for a closed fold also its content, which an open fold's parts return."""
         label = "".join([text for text, _ in self._label])
         return label if self.is_open else "\n".join([label, *[part.plain() for part in self.body()]])
 
 
 def cut_at(source: str, lines: int) -> int:
-    """Return the offset to cut a text after about `lines` lines; the text's length if the rest is too short to fold."""
+    """Return the offset after about `lines` lines of a text; the text's length if the rest is too short for a fold."""
     limit = min(len(source), lines * CHARACTERS_PER_LINE)
     end = -1
     for _ in range(lines):
@@ -70,7 +70,7 @@ def cut_at(source: str, lines: int) -> int:
 
 
 def more_label(source: str, start: int) -> str:
-    """Return the length of the text after an offset, as `214 more lines`, or in characters if it has few lines."""
+    """Return a label with the length of the text after an offset: `214 more lines`, or for few lines in characters."""
     lines = source.count("\n", start)
     if lines < SMALLEST_REST:
         return f"{len(source) - start:,} more characters"

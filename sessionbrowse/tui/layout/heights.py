@@ -1,6 +1,6 @@
-"""The layout of a document for a width: the height of each part, open folds, wrapped rows.
+"""The layout of a document for a pane's width: the height of each document part, open folds, wrapped rows.
 
-The height of a part is an estimate until the text view measures it.
+The height of a part is an estimate until the part becomes visible; then the text view wraps and measures it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from sessionbrowse.tui.paint.spans import Line
 
 KEPT_PARTS = 256
 MEASURED_AT_ONCE = 200
-"""Maximum estimated rows of a document that is measured completely at first, for an exact scroll bar."""
+"""A document of at most this many estimated rows is measured completely at first, so that its scroll bar is exact."""
 
 Path = tuple[int, ...]
-"""Position of a fold or lazy part: index of its top-level part, then its index in each fold or lazy part around."""
+"""Position of a fold or lazy part in the nested document: its index at each level, from the top level down."""
 
 
 class DocumentLayout:
-    """The parts of a document, laid out for a width."""
+    """A document laid out for a pane's width: a flat list of its parts, those in open folds included, with heights."""
 
     def __init__(
         self,
@@ -35,22 +35,22 @@ class DocumentLayout:
         opened: Mapping[Path, bool] | None = None,
     ) -> None:
         self.open_all = open_all
-        """True or False after the user opened or closed all folds; folds built later get this state. Else None."""
+        """True after the user opened all folds, False after the user closed all, else None; used for later folds."""
         self.opened: dict[Path, bool] = dict(opened or {})
-        """The folds that the user opened or closed one by one."""
+        """The folds that the user toggled one by one: True if opened, False if closed."""
         self.width = max(1, width)
         self.parts: list[Part] = []
         self._given: list[int] = []
         """For each part, the index of its top-level part: the part itself, or the fold or lazy part that built it."""
         self._depths: list[int] = []
         self._paths: dict[Part, Path] = {}
-        """The position of each fold and of each lazy part."""
+        """The position of each fold, and of each lazy part (placeholder), in the nested document."""
         self._flatten(parts, (), None, 0, _Flat(self.parts, self._given, self._depths))
         self._rows: OrderedDict[Part, list[Line]] = OrderedDict()
         self._lay()
 
     def fit(self, width: int) -> None:
-        """Lay the document's parts out for another width."""
+        """Lay out the document again for another width: wrapped rows and heights of its parts are replaced."""
         self.width = max(1, width)
         self._rows.clear()
         self._lay()
@@ -66,16 +66,19 @@ class DocumentLayout:
         self.update_tops()
 
     def update_tops(self) -> None:
-        """Compute the first row of each part from the heights."""
+        """Compute the first row of each document part from the heights of the parts above it."""
         self.tops = list(accumulate(self.heights, initial=0))
 
     @property
     def height(self) -> int:
-        """The height of the whole document in rows, partly estimated."""
+        """The height of the whole document in rows; estimated for parts that were not visible yet."""
         return self.tops[-1]
 
     def measure(self, index: int) -> int:
-        """Replace the estimated height of a part by the real one, after building a lazy part; return the difference."""
+        """Replace a document part's estimated height by its real height in rows; return the difference.
+
+        If the part is a lazy part (a placeholder), build its content first.
+        """
         if self._known[index]:
             return 0
         before = self.heights[index]
@@ -91,7 +94,7 @@ class DocumentLayout:
         return self.heights[index] - before
 
     def rows(self, index: int) -> list[Line]:
-        """Return the wrapped rows of a part of the document; the rows seen last are cached."""
+        """Return the wrapped rows of the document part at an index; the rows of recently used parts are cached."""
         part = self.parts[index]
         rows = self._rows.get(part)
         if rows is None:
@@ -106,18 +109,21 @@ class DocumentLayout:
     # -- places -------------------------------------------------------------------------------------------------
 
     def index_at(self, row: int) -> int:
-        """Return the index of the document's part at a row."""
+        """Return the index of the document part that contains a row of the document."""
         return max(0, bisect_right(self.tops, row) - 1)
 
     def place_of(self, row: int) -> tuple[int, int]:
-        """Return the index of the top-level part at a row, and the row's distance from the first row of that part."""
+        """Return a row's place: the index of its top-level part, and its distance from that part's first row.
+
+        A place stays valid when the width changes or folds are opened, while row numbers change.
+        """
         if not self.parts:
             return 0, 0
         given = self._given[min(self.index_at(row), len(self.parts) - 1)]
         return given, row - self.tops[bisect_left(self._given, given)]
 
     def row_of(self, place: tuple[int, int]) -> int:
-        """Return the row of a place from `place_of`, also if an earlier layout of the document returned that place."""
+        """Return the row of a place that `place_of` returned, in this layout or in an earlier one of the document."""
         given, below = place
         index = first = bisect_left(self._given, given)
         while index < len(self.parts) and self._given[index] == given:
@@ -127,19 +133,19 @@ class DocumentLayout:
         return min(self.tops[first] + below, max(self.tops[first], self.tops[index] - 1))
 
     def number_of(self, part: Part) -> tuple[int, int] | None:
-        """Return the index of a part's top-level part, and the part's number in it; None if the part is gone."""
+        """Return a part's position: index of its top-level part, and its number in that; None if the part is gone."""
         index = next((index for index, other in enumerate(self.parts) if other is part), None)
         return (self._given[index], index - bisect_left(self._given, self._given[index])) if index is not None else None
 
     def part_at(self, number: tuple[int, int]) -> Part | None:
-        """Return the part that has this number from `number_of`; None if the document no longer has the part."""
+        """Return the document part at a position from `number_of`; None if the document has no part there now."""
         index = bisect_left(self._given, number[0]) + number[1]
         return self.parts[index] if index < len(self.parts) and self._given[index] == number[0] else None
 
     # -- folds --------------------------------------------------------------------------------------------------
 
     def toggle(self, index: int) -> None:
-        """Open or close the fold at an index."""
+        """Open the fold that is the part at `index`, or close it if it is open."""
         fold = self.parts[index]
         assert isinstance(fold, Fold)
         path, depth = self._paths[fold], self._depths[index]
@@ -170,7 +176,7 @@ class DocumentLayout:
 
     def _flatten(self, parts: Sequence[Part], above: Path, given: int | None, depth: int, into: _Flat) -> None:
         if given is None and not any(issubclass(kind, Fold) for kind in set(map(type, parts))):
-            # Documents without folds skip the loop, which would be slow for 100,000 entries.
+            # A document without folds skips the loop below, which would be slow for 100,000 entries.
             into.parts.extend(parts)
             into.given.extend(range(len(parts)))
             into.depths.extend(repeat(depth, len(parts)))
@@ -199,7 +205,7 @@ class DocumentLayout:
 
 
 class _Flat(NamedTuple):
-    """Parts in a flat list; for each part, the index of its top-level part and the number of folds around it."""
+    """Document parts as a flat list, with each part's top-level index (`given`) and number of enclosing folds."""
 
     parts: list[Part]
     given: list[int]

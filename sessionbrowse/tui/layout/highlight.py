@@ -1,6 +1,6 @@
-"""Syntax colours of code: Pygments lexes the code from the top down to the visible lines.
+"""Syntax colours of code: Pygments splits the code into tokens, from its first line down to the visible lines.
 
-After a jump far down, lexing begins at the visible lines, to be fast; a string that began further up may then have the
+After a jump far down, it begins at the visible lines, to be fast; a string that began further up may then have the
 wrong colour. Long texts and texts with very long lines have no colours.
 """
 
@@ -20,13 +20,13 @@ from sessionbrowse.tui.layout.parts import Part, text_parts, wrap_line
 from sessionbrowse.tui.paint.spans import Line, line_width
 
 LONGEST_CODE = 200_000
-"""Maximum number of characters of code that gets colours."""
+"""Maximum number of characters of a code block that gets syntax colours; a longer block has one colour."""
 
 LONGEST_LINE = 1_000
-"""Maximum number of characters in a line of code that gets colours."""
+"""A code block with a line of more characters than this has no syntax colours."""
 
 FARTHEST_JUMP = 300
-"""Maximum number of invisible lines that are lexed only to reach the visible lines below them."""
+"""Maximum number of lines not yet processed above the visible lines; if there are more, Pygments skips them."""
 
 LINES_OF_A_PART = 24
 LONGEST_LANGUAGE = 40
@@ -55,7 +55,7 @@ _ROLES: dict[Any, str] = {
 
 
 def code_parts(source: str, lexer: Lexer | None, *, prefix: Line | None = None) -> list[Part]:
-    """Return the parts of a code block; in one colour if there is no lexer or the code is too long."""
+    """Return a code block as document parts; without syntax colours if `lexer` is None or the code is too long."""
     if len(source) > LONGEST_CODE:
         return text_parts(source, prefix=prefix)
     lines = clean_lines(source)
@@ -70,7 +70,7 @@ def code_parts(source: str, lexer: Lexer | None, *, prefix: Line | None = None) 
 
 @lru_cache(maxsize=64)
 def lexer_named(language: str) -> Lexer | None:
-    """Return the lexer of a language, by its name in Markdown; None if there is none."""
+    """Return the Pygments lexer for the language named after the ``` of a Markdown code block; None if unknown."""
     if not language or len(language) > LONGEST_LANGUAGE:
         return None
     try:
@@ -81,19 +81,19 @@ def lexer_named(language: str) -> Lexer | None:
 
 @lru_cache(maxsize=256)
 def lexer_for_path(path: str) -> Lexer | None:
-    """Return the lexer for a file name; None if there is none."""
+    """Return the Pygments lexer for a path, by the file's name; None if there is none."""
     name = path.rsplit("/", 1)[-1]
     found = find_lexer_class_for_filename(name) if 0 < len(name) <= 4 * LONGEST_LANGUAGE else None
     return _made(found) if found is not None else None
 
 
 def _made(kind: type[Lexer]) -> Lexer | None:
-    # The plain-text lexer gives no colours, so it would only waste time.
+    # Pygments' lexer for plain text gives no colours, so running it would only waste time.
     return kind(stripnl=False, ensurenl=False) if kind.name != "Text only" else None
 
 
 class Code:
-    """Lines of code, and their spans as far as they were lexed."""
+    """The lines of a code block, with the coloured spans of those lines that were split into tokens so far."""
 
     def __init__(self, lines: list[str], lexer: Lexer) -> None:
         self.lines = lines
@@ -102,7 +102,7 @@ class Code:
         self._stream = self._lex(0, len(lines))
 
     def spans(self, first: int, end: int) -> list[Line]:
-        """Return the spans of the lines `first` to `end`."""
+        """Return the coloured spans of the lines from `first` up to, but not including, `end`."""
         if first - len(self._ready) > FARTHEST_JUMP:
             return list(self._lex(first, end))
         while len(self._ready) < end:
@@ -110,14 +110,14 @@ class Code:
         return self._ready[first:end]
 
     def _lex(self, first: int, end: int) -> Iterator[Line]:
-        """Yield the spans of each line; together they are the line's text, even if the lexer fails."""
+        """Yield the coloured spans of each line; if the lexer fails, the other lines follow without colours."""
         made = 0
         try:
             for line in self._token_lines("\n".join(self.lines[first:end])):
                 yield line
                 made += 1
         except Exception:
-            # Lexers may raise any error on unusual input; the rest of the text is then shown without colours.
+            # Pygments lexers may raise any error on unusual input; the rest of the code is then shown without colours.
             made = min(made, end - first)
         for text in self.lines[first + made : end]:
             yield [(text, "")]
@@ -137,12 +137,12 @@ class Code:
 
 @cache
 def _role_of(kind: Any) -> str:
-    """Return the role (style name) of a Pygments token type; if it has none, of its nearest ancestor type."""
+    """Return the role (style name) for a Pygments token type, or for its nearest ancestor type that has a role."""
     return next(_ROLES[above] for above in reversed(kind.split()) if above in _ROLES)
 
 
 class CodePart:
-    """A part of a document that shows some lines of code."""
+    """A document part that shows some lines of a code block, in syntax colours."""
 
     def __init__(self, code: Code, first: int, end: int, prefix: Line) -> None:
         self._code = code
@@ -156,7 +156,7 @@ class CodePart:
         return sum([max(1, -(-len(line) // room)) for line in self._code.lines[self._first : self._end]])
 
     def rows(self, width: int) -> list[Line]:
-        """Return the wrapped rows in colour, indented a little more than their line."""
+        """Return the coloured, wrapped rows; rows after a line's first row are indented a little more than the line."""
         room = max(1, width - line_width(self._prefix))
         lines = self._code.lines[self._first : self._end]
         rows: list[Line] = []

@@ -1,4 +1,4 @@
-"""Images as one row with type, width, height and size; the picture itself is not shown."""
+"""Images in documents: one row of text with type, width, height and size instead of the picture."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from sessionbrowse.tui.layout.parts import RowPart
 from sessionbrowse.tui.paint.spans import Line, fit
 
 HEAD_CHARACTERS = 96 * 1024
-"""Number of base64 characters read to find width and height; in a JPEG a thumbnail may come before them."""
+"""Number of base64 characters of an image that are searched for its width and height.
+
+A JPEG may begin with a large thumbnail, and contains width and height only after it.
+"""
 
 EXTENSIONS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
-"""Image types that can be opened, and their file extensions."""
+"""The image types that the browser can open in another program, with their file extensions."""
 
 
 class ImagePart(RowPart):
-    """The row of an image; `data` is its base64 text, None if the file does not contain the image."""
+    """A row that represents an image; `data` is the image in base64, None if the session file does not contain it."""
 
     def __init__(self, mime_type: str | None, data: str | None, *, prefix: Line | None = None) -> None:
         self.mime_type = mime_type or "image"
@@ -27,7 +30,7 @@ class ImagePart(RowPart):
         self._prefix = prefix or []
 
     def rows(self, width: int) -> list[Line]:
-        """Return the image's one row."""
+        """Return the row that describes the image, cut to `width` cells."""
         return [fit([*self._prefix, *image_line(self.mime_type, self.data)], width)]
 
     def plain(self) -> str:
@@ -36,11 +39,12 @@ class ImagePart(RowPart):
 
 
 def image_line(mime_type: str | None, data: str | None) -> Line:
-    """Return the row of an image: type, width and height, size."""
+    """Return the row that describes an image: type, width and height in pixels, size in bytes."""
     line: Line = [("▣ ", "accent"), (clean(mime_type or "image"), "")]
     if not data:
-        # The data is missing in the file, or the context view left out a large image, which the entry view shows.
-        return [*line, ("  not here: see the entry itself", "dim")]
+        # Either the session file lacks the image's data, or this is the context view, which leaves large images out;
+        # the entry view shows these.
+        return [*line, ("  no image data here; see the entry view", "dim")]
     if data.startswith("blob:"):
         return [*line, (f"  in omp's blobs, {clean(data.rsplit(':', 1)[-1][:8])}…", "dim")]
     area = dimensions(data)
@@ -50,7 +54,7 @@ def image_line(mime_type: str | None, data: str | None) -> Line:
 
 
 def image_bytes(data: str) -> bytes | None:
-    """Return the bytes of base64 text; None if it is invalid."""
+    """Decode an image from base64 text; return None if the text is not valid base64."""
     try:
         return base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
@@ -58,7 +62,7 @@ def image_bytes(data: str) -> bytes | None:
 
 
 def kind_of(head: bytes) -> str | None:
-    """Return the type of an image by its first bytes; None if it cannot be opened."""
+    """Detect an image's MIME type from its first bytes; None unless it is PNG, JPEG, GIF or WebP."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if head.startswith(b"\xff\xd8\xff"):
@@ -71,7 +75,7 @@ def kind_of(head: bytes) -> str | None:
 
 
 def dimensions(data: str) -> tuple[int, int] | None:
-    """Return width and height in pixels from the first bytes of an image; None if they are not found."""
+    """Return the width and height in pixels of an image in base64; None if its first bytes do not contain them."""
     head = image_bytes(data[:HEAD_CHARACTERS][: len(data[:HEAD_CHARACTERS]) // 4 * 4])
     if head is None:
         return None
@@ -117,7 +121,8 @@ def _jpeg(head: bytes) -> tuple[int, int] | None:
         if marker in (0xFF, 0x01) or 0xD0 <= marker <= 0xD7:
             position += 1 if marker == 0xFF else 2
             continue
-        # A frame header, which has width and height; C4, C8 and CC mark tables and extensions instead.
+        # Markers C0 to CF begin a JPEG frame header, which contains height and width. C4, C8 and CC are exceptions:
+        # they begin tables or are reserved for extensions.
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             height, width = struct.unpack(">HH", head[position + 5 : position + 9])
             return width, height

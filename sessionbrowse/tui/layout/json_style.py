@@ -1,4 +1,4 @@
-"""Colours of indented JSON, line by line; no character is added or removed."""
+"""Syntax colours of indented JSON, computed line by line; the text stays unchanged."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _JSON_NUMBER = re.compile(r"\s*-?\d[\d.eE+-]*,?\s*")
 
 
 def style_json(line: str) -> Line:
-    """Return the spans of one line of indented JSON."""
+    """Return one line of indented JSON as coloured spans."""
     match = _JSON_LINE.fullmatch(line)
     if match is None:
         return _json_value(line)

@@ -1,8 +1,8 @@
-"""Convert Markdown to parts of a document, without losing a letter.
+"""Convert a Markdown text to document parts, without losing a letter of it.
 
-markdown-it splits a text into blocks at once (4 MB/s); the inside of a block is parsed when it becomes visible. A block
-whose layout would lose letters (an unusual link, a table with too many cells) is shown as source. HTML and entities are
-shown as written; line ends are kept.
+The library markdown-it splits the text into blocks (4 MB/s); the content of a block is parsed when it becomes visible.
+A block whose layout would lose letters (an unusual link, a table with too many cells) is shown as Markdown source. HTML
+tags and entities (`&amp;`) are shown unchanged; line ends are kept.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from sessionbrowse.tui.layout.tables import TablePart
 from sessionbrowse.tui.paint.spans import Line, line_width
 
 LONGEST_MARKDOWN = 400_000
-"""Maximum number of characters of a text that is parsed; a longer text is shown as source."""
+"""Maximum number of characters of a text that is parsed as Markdown; a longer text is shown as source."""
 
 LONGEST_INLINE = 4_000
-"""Maximum number of characters of a paragraph that is parsed, because thousands of brackets parse slowly."""
+"""A paragraph with more characters is shown as Markdown source: parsing thousands of brackets would be slow."""
 
 DEEPEST_PREFIX = 24
-"""Maximum width in cells of the quote bars and list indents before a row's text."""
+"""Maximum width in terminal cells of the quote bars and list indents at the start of a row."""
 
 CODE_BAR = ("▏ ", "rule")
 _QUOTE_BAR = ("▎ ", "rule")
@@ -46,7 +46,7 @@ _MARKS = {
 
 
 class _Parser(MarkdownIt):
-    """A CommonMark parser with tables; link addresses are only displayed, so they stay as written."""
+    """A CommonMark parser that leaves link addresses unchanged, because they are displayed but never followed."""
 
     def normalizeLink(self, url: str) -> str:
         return url
@@ -62,39 +62,40 @@ class _Parser(MarkdownIt):
 def _parser() -> MarkdownIt:
     parser = _Parser("commonmark", {"html": False})
     parser.enable(["table", "strikethrough"])
-    # Entities and HTML are shown as written.
+    # The parser's rules for entities (`&amp;`) and HTML tags are disabled, so that both are shown unchanged.
     parser.disable(["entity", "autolink", "html_block", "html_inline"])
     parser.core.ruler.disable(["inline", "text_join"], True)
     return parser
 
 
 def letters(text: str) -> str:
-    """Return only the letters and digits of a text, to check that a layout lost none."""
+    """Return only the letters and digits of a text; comparing them before and after a layout shows if any were lost."""
     return _NOT_WORD.sub("", text)
 
 
 def markdown_parts(source: str, *, roles: str = "", prefix: Line | None = None) -> list[Part]:
-    """Return the parts of a Markdown text."""
+    """Convert a Markdown text to document parts; a text that is too long or cannot be parsed is shown as source."""
     if len(source) > LONGEST_MARKDOWN:
         return text_parts(source, roles=roles, prefix=prefix)
     lines = clean_lines(source)
     try:
         tokens = _parser().parse("\n".join(lines))
     except Exception:
-        # The parser raises errors on some unusual texts, which are then shown as source.
+        # The Markdown parser raises errors on some unusual texts; such a text is then shown as source.
         return text_parts(source, roles=roles, prefix=prefix)
     return _Layout(lines, roles, prefix or []).parts(tokens)
 
 
 class _Layout:
-    """Turns the blocks of one text into parts."""
+    """Converts the parsed blocks of one Markdown text to document parts."""
 
     def __init__(self, lines: list[str], roles: str, prefix: Line) -> None:
         self._lines = lines
         self._roles = roles
         self._prefix = prefix
         self._parts: list[Part] = []
-        # Prefixes of the open quotes and lists: for most rows, and for the first row of a list item.
+        # The row prefixes (bars and indents) of the quotes and list items around the current block. `_first` is for the
+        # block's first row, where a list item has its bullet; `_rest` is for its other rows.
         self._rest: list[tuple[str, str]] = []
         self._first: list[tuple[str, str]] = []
         self._last_rest: list[tuple[str, str]] = []
@@ -148,7 +149,10 @@ class _Layout:
         self._rest.pop()
 
     def _before(self) -> tuple[Line, Line]:
-        """Return the prefixes of a block's first row and of its other rows; the bullet of a list item is used once."""
+        """Return the prefix (quote bars, indents, a bullet) of a block's first row, and that of the block's other rows.
+
+        The bullet of a list item is used only once.
+        """
         first: Line = [*self._prefix, *_clipped(self._first)]
         rest: Line = [*self._prefix, *_clipped(self._rest)]
         self._first = list(self._rest)
@@ -163,11 +167,11 @@ class _Layout:
         self._seen = max(self._seen, end)
 
     def _show_missed(self, start: int) -> None:
-        """Show the lines that no block covers: empty lines, and link definitions as source."""
+        """Add parts for source lines before line `start` that belong to no block: empty lines and link definitions."""
         missed = self._lines[self._seen : start]
         words = [line for line in missed if letters(line)]
         if len(missed) > len(words) and self._parts and start < len(self._lines):
-            # Prefixes of the quotes and lists that contain both the previous and the next block.
+            # An empty line between two blocks gets the bars and indents of the quotes and lists that contain both.
             shared = [piece for piece, before in zip(self._rest, self._last_rest, strict=False) if piece == before]
             self._parts.append(LinePart([*self._prefix, *_clipped(shared)]))
         if words:
@@ -189,7 +193,8 @@ class _Layout:
         first, rest = self._before()
         language = token.info.strip()
         bar: Line = [*rest, CODE_BAR]
-        # The label is taken from the source, because the parser removes backslashes from `token.info`.
+        # The label of a code block is taken from its source line, because the parser removes backslashes from
+        # `token.info`.
         fence = _FENCE.search(self._lines[token.map[0]]) if token.map and language else None
         label = fence[1].strip() if fence is not None else ""
         if label or first != rest:
@@ -223,13 +228,16 @@ class _Layout:
             as_written = text_parts(written, roles=self._roles, prefix=self._prefix)
             self._parts.append(TablePart(cells, sides, as_written, first, rest))
         else:
-            # The source lines start with their own quote and list signs, so they get no further prefix.
+            # The source lines of the table start with their own quote and list signs, so they get no bars and indents.
             self._parts += text_parts(written, roles=self._roles, prefix=self._prefix)
         return end
 
 
 def _cells(row: list[str], roles: str) -> list[Line]:
-    """Return the cells of a table row. Cells too long to parse are left out; the table is then shown as source."""
+    """Return the parsed cells of a table row, without cells that are too long to parse.
+
+    If a cell is missing, the caller shows the table as Markdown source.
+    """
     return [inline_lines(cell, roles)[0] for cell in row if len(cell) <= LONGEST_INLINE]
 
 
@@ -238,7 +246,10 @@ def _ruled(before: Line) -> Part:
 
 
 def _clipped(pieces: Sequence[tuple[str, str]]) -> Line:
-    """Return the prefix of a row, without the pieces that exceed `DEEPEST_PREFIX`; the innermost one is kept."""
+    """Return the bars and indents before a row, limited to about `DEEPEST_PREFIX` cells.
+
+    The innermost bar or indent and the numbers of list items are always kept.
+    """
     line: Line = []
     room = DEEPEST_PREFIX
     for number, piece in enumerate(pieces):
@@ -260,7 +271,7 @@ def _as_written(content: str, roles: str, first: Line, rest: Line) -> list[Part]
 
 
 class ProsePart:
-    """A paragraph or a heading; its emphasis is parsed when it comes into view."""
+    """A Markdown paragraph or heading; its emphasis, links and code are parsed when it becomes visible."""
 
     def __init__(self, content: str, roles: str, first: Line, rest: Line) -> None:
         self._content = content
@@ -274,7 +285,7 @@ class ProsePart:
         return sum([max(1, -(-len(line) // room)) for line in self._content.split("\n")])
 
     def rows(self, width: int) -> list[Line]:
-        """Return the wrapped rows."""
+        """Return the wrapped rows of the paragraph or heading."""
         rows: list[Line] = []
         before = self._first
         for line in inline_lines(self._content, self._roles):
@@ -287,24 +298,24 @@ class ProsePart:
         return rows
 
     def plain(self) -> str:
-        """Return the Markdown source."""
+        """Return the paragraph's Markdown source, for the clipboard."""
         return self._content
 
 
 def inline_lines(content: str, roles: str = "") -> list[Line]:
-    """Return the lines of a block with their emphasis; as source if a letter would be lost."""
+    """Return the lines of a Markdown paragraph with emphasis and links styled; as source if a letter would be lost."""
     tokens: list[Token] = []
     written = content.split("\n")
     try:
         _parser().inline.parse(content, _parser(), {}, tokens)
         lines = _spans(tokens, roles)
     except Exception:
-        # The parser may fail on unusual texts: the source is shown then, as in `markdown_parts`.
+        # The Markdown parser raises errors on some unusual texts; the paragraph is then shown as source.
         return [[(line, roles)] for line in written]
     if letters("".join([text for line in lines for text, _ in line])) != letters(content):
         return [[(line, roles)] for line in written]
     if len(lines) == len(written):
-        # Markdown drops indentation, but pasted text needs it.
+        # The Markdown parser drops the indentation of lines, but users paste indented text into messages.
         for line, source in zip(lines[1:], written[1:], strict=True):
             blanks = len(source) - len(source.lstrip(" "))
             if blanks:

@@ -1,7 +1,7 @@
-"""The parts of documents for the text view; a part estimates its height, and is wrapped when it becomes visible.
+"""The parts (blocks) of which a document for the text view consists.
 
-A document is a list of parts. Fifty megabytes of text are a few thousand parts that point into one string; only the
-visible ones are cleaned, wrapped and styled.
+A part estimates its height, and is cleaned, wrapped and styled only when it becomes visible. Fifty megabytes of text
+are a few thousand parts, which store offsets into one string.
 """
 
 from __future__ import annotations
@@ -17,49 +17,49 @@ from sessionbrowse.text import clean, clean_lines
 from sessionbrowse.tui.paint.spans import Line, line_width, wrap_offsets
 
 CHUNK = 8 * 1024
-"""Minimum number of characters in one part of a long text; the part ends at the next line end."""
+"""A long text is split into document parts of at least this many characters; each ends at the next line end."""
 
 LONGEST_PART = 2 * CHUNK
-"""Maximum number of characters in one part; a longer line is cut into pieces of `PIECE_OF_LINE` characters."""
+"""Maximum number of characters in one document part; longer lines are cut to pieces of `PIECE_OF_LINE` characters."""
 
 PIECE_OF_LINE = CHUNK // 2
-"""Number of characters in one part of a very long line."""
+"""Number of characters in one document part, if a very long line is cut into several parts."""
 
 SHOWN_FIRST = 24
-"""Maximum number of parts that can be visible when a document opens."""
+"""Number of parts at the top of a document that are built in advance, because they may be visible when it opens."""
 
 _SEPARATOR = " ·"
 
 Styler = Callable[[str], Line]
-"""A function that styles one line: it returns spans for a clean text."""
+"""A function that styles one line: it splits the text, which has no control characters, into styled spans."""
 
 
 class Part(Protocol):
-    """A piece of a document."""
+    """A block of a document, such as a paragraph or a section of a long text; it can wrap itself into screen rows."""
 
     def estimate(self, width: int) -> int:
-        """Return an estimate of the height in rows, without wrapping the text."""
+        """Return the part's estimated height in rows, without wrapping its text."""
 
     def rows(self, width: int) -> list[Line]:
-        """Return the rows of the part, each at most `width` cells."""
+        """Return the part's content as screen rows, each at most `width` cells wide."""
 
     def plain(self) -> str:
-        """Return the text of the part for the clipboard."""
+        """Return the part's text without styles, for the clipboard."""
 
 
 class LinePart:
-    """One styled line, wrapped with a hanging indent."""
+    """A document part with one styled line; wrapped rows after its first row are indented."""
 
     def __init__(self, line: Line, *, indent: int = 0) -> None:
         self._line = line
         self._indent = indent
 
     def estimate(self, width: int) -> int:
-        """Return the number of screen rows of this part, estimated from the length of its line in the file."""
+        """Return the number of screen rows of the line, estimated from its number of characters."""
         return 1 + sum([len(text) for text, _ in self._line]) // max(1, width)
 
     def rows(self, width: int) -> list[Line]:
-        """Return the wrapped rows."""
+        """Return the wrapped rows of the line."""
         rows = wrap_line(self._line, width, indent=self._indent)
         return [*map(_without_separator, rows[:-1]), rows[-1]]
 
@@ -69,11 +69,11 @@ class LinePart:
 
 
 class FactPart(LinePart):
-    """A line with a fact about an entry; searches do not mark matches in it."""
+    """A line with a fact about an entry, such as its model; search matches are not highlighted in it."""
 
 
 class ItemsPart(LinePart):
-    """Short facts with dots between them; a row never ends with a dot."""
+    """Short facts separated by ` · `; they are wrapped only between facts, and no row begins or ends with a dot."""
 
     def __init__(self, items: Sequence[str], *, before: Line | None = None) -> None:
         first = before or []
@@ -82,7 +82,7 @@ class ItemsPart(LinePart):
         self._items = items
 
     def rows(self, width: int) -> list[Line]:
-        """Return the rows, each with as many facts as fit."""
+        """Return rows that each contain as many facts as fit into `width` cells."""
         rows: list[Line] = [list(self._first)]
         for item in self._items:
             dot = " · " if rows[-1] else ""
@@ -94,7 +94,7 @@ class ItemsPart(LinePart):
 
 
 class RowPart:
-    """The base of parts that are always one row high."""
+    """Base class of document parts that are always one row high."""
 
     def estimate(self, width: int) -> int:
         """Return the height of the part, which is always one row."""
@@ -102,14 +102,14 @@ class RowPart:
 
 
 class FittedPart(RowPart):
-    """A screen row that depends on the pane's width: a rule, a bar, or a line with a text at its right edge."""
+    """A row computed for the pane's width: a horizontal line, a bar, or a line with a text at the right edge."""
 
     def __init__(self, make: Callable[[int], Line], plain: str = "") -> None:
         self._make = make
         self._plain = plain
 
     def rows(self, width: int) -> list[Line]:
-        """Return the part's one row, made for this width."""
+        """Return one row, computed for a pane of `width` cells."""
         return [self._make(width)]
 
     def plain(self) -> str:
@@ -118,7 +118,7 @@ class FittedPart(RowPart):
 
 
 class EntryLink(FittedPart):
-    """A row that leads to another entry of the session: Enter or a click puts the tree's cursor there."""
+    """A row that links to another entry of the session; Enter or a click moves the tree's cursor to that entry."""
 
     def __init__(self, make: Callable[[int], Line], plain: str, index: int) -> None:
         super().__init__(make, plain)
@@ -126,7 +126,7 @@ class EntryLink(FittedPart):
 
 
 class TextPart:
-    """A section of a long text, with a prefix before each row."""
+    """A document part that shows a section of a long text, with a prefix before each row."""
 
     def __init__(
         self,
@@ -148,13 +148,13 @@ class TextPart:
         self._hang = hang
 
     def estimate(self, width: int) -> int:
-        """Return the number of rows, estimated as if all lines had the mean length."""
+        """Return the number of rows of the section, estimated from its numbers of lines and characters."""
         room = max(1, width - line_width(self._prefix))
         breaks = self._source.count("\n", self._start, self._end)
         return 1 + breaks + (self._end - self._start - breaks) // (room + max(0, room // 4))
 
     def rows(self, width: int) -> list[Line]:
-        """Return the wrapped rows."""
+        """Return the wrapped rows of the section."""
         room = max(1, width - line_width(self._prefix))
         rows: list[Line] = []
         for text in clean_lines(self._source[self._start : self._end]):
@@ -169,9 +169,9 @@ class TextPart:
 
 
 class LazyPart:
-    """A placeholder for parts that are built when they become visible, such as an entry to be read from its file.
+    """A placeholder for document parts that are built only when they become visible, such as an entry read from disk.
 
-    The text view replaces the placeholder by the built parts.
+    The text view then replaces the placeholder by the built parts.
     """
 
     def __init__(self, make: Callable[[], list[Part]], *, about: int = 3) -> None:
@@ -180,11 +180,11 @@ class LazyPart:
         self._built: list[Part] | None = None
 
     def warm(self) -> None:
-        """Build the parts in a background thread, so that painting does not wait for a disk."""
+        """Build the parts in advance; call this in a background thread, so that painting does not wait for the disk."""
         self._built = self.build()
 
     def build(self) -> list[Part]:
-        """Return the parts; if the file cannot be read, a line with the reason."""
+        """Build and return the document parts that replace the placeholder; if that fails, a line with the error."""
         if self._built is not None:
             return self._built
         try:
@@ -193,7 +193,7 @@ class LazyPart:
             return [LinePart([("✗ ", "error"), (clean(str(error)), "error")])]
 
     def estimate(self, width: int) -> int:
-        """Return the estimated number of rows, which was given when the placeholder was made."""
+        """Return the number of rows that the creator of the placeholder estimated."""
         return self._about
 
     def rows(self, width: int) -> list[Line]:
@@ -201,12 +201,12 @@ class LazyPart:
         return [row for part in self.build() for row in part.rows(width)]
 
     def plain(self) -> str:
-        """Return the text of the parts."""
+        """Build the parts and return their text, for the clipboard."""
         return "\n".join([part.plain() for part in self.build()])
 
 
 def warm(parts: Iterable[Part]) -> None:
-    """Build the lazy parts at the top of the document, so that painting does not wait for a disk."""
+    """Build the lazy parts at the top of a document; called in a background thread, so that painting need not wait."""
     for part in islice(parts, SHOWN_FIRST):
         if isinstance(part, LazyPart):
             part.warm()
@@ -220,7 +220,7 @@ def text_parts(
     styler: Styler | None = None,
     hang: bool = False,
 ) -> list[Part]:
-    """Return the parts of a text of any size; with `hang`, wrapped rows are indented a little more than their line."""
+    """Split a text of any size into document parts; with `hang`, the later rows of a wrapped line are indented more."""
     return [
         TextPart(source, start, end, roles=roles, prefix=prefix, styler=styler, hang=hang)
         for start, end in text_cuts(source)
@@ -228,7 +228,7 @@ def text_parts(
 
 
 def text_cuts(source: str, start: int = 0) -> list[tuple[int, int]]:
-    """Return start and end of each part of a long text; the line end between two parts belongs to neither."""
+    """Return start and end offset of each part into which a long text is split, without the line ends between them."""
     cuts: list[tuple[int, int]] = []
     length = len(source)
     while length - start > LONGEST_PART:
@@ -247,13 +247,13 @@ def text_cuts(source: str, start: int = 0) -> list[tuple[int, int]]:
 
 
 def wrap_line(line: Line, width: int, *, indent: int = 0) -> list[Line]:
-    """Return the rows of a wrapped line; rows after the first start with `indent` blanks."""
+    """Wrap a styled line to rows of at most `width` cells; rows after the first start with `indent` blanks."""
     text = "".join([piece for piece, _ in line])
     if text.isascii() and len(text) <= width:
         return [line]
     offsets = wrap_offsets(text, width)
     if indent and len(offsets) > 1:
-        # Only the first row has the full width, so the rest is wrapped again at the narrower width.
+        # Rows after the first are indented and so have less width: the text after the first row is wrapped again.
         head = offsets[0]
         rest = text[offsets[1][0] :]
         base = offsets[1][0]
@@ -266,13 +266,13 @@ def wrap_line(line: Line, width: int, *, indent: int = 0) -> list[Line]:
 
 
 def _without_separator(row: Line) -> Line:
-    """Return a row without the separator of facts at its end: the end of the row separates them."""
+    """Remove the separator ` ·` from the end of a row; it is needed only between two facts in the same row."""
     text = "".join([piece for piece, _ in row])
     return slice_line(row, 0, len(text) - len(_SEPARATOR)) if text.endswith(_SEPARATOR) else row
 
 
 def slice_line(line: Line, start: int, end: int) -> Line:
-    """Return the characters `start` to `end` of a styled line."""
+    """Return the part of a styled line between two character offsets."""
     kept: Line = []
     position = 0
     for text, roles in line:
@@ -286,7 +286,7 @@ def slice_line(line: Line, start: int, end: int) -> Line:
 
 
 def overlay(line: Line, ranges: Iterable[tuple[int, int]], roles: str) -> Line:
-    """Return the line with further roles added on some ranges of characters; the ranges are in order."""
+    """Return a styled line with additional roles (styles) on some character ranges, which must be sorted."""
     total = sum([len(text) for text, _ in line])
     result: Line = []
     position = 0
@@ -301,7 +301,7 @@ def overlay(line: Line, ranges: Iterable[tuple[int, int]], roles: str) -> Line:
 
 
 class PreviewDocument(Struct, frozen=True):
-    """A document for a preview, and the query whose matches are marked in it."""
+    """A document for the preview pane, and the search query whose matches are highlighted in it."""
 
     parts: list[Part]
     query: str = ""

@@ -1,4 +1,4 @@
-"""A Markdown table whose columns fit their cells and the pane."""
+"""Layout of Markdown tables: column widths that fit the content of the cells and the width of the pane."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from sessionbrowse.tui.layout.parts import Part, wrap_line
 from sessionbrowse.tui.paint.spans import Line, line_width
 
 NARROWEST = 5
-"""Minimum width of a column in cells; if a column would be narrower, the table is shown as Markdown source."""
+"""Minimum width of a wrapped column in terminal cells; if a column would be narrower, Markdown source is shown."""
 
 BETWEEN = (" │ ", "rule")
 MOST_ROWS = 400
-"""Maximum number of rows of a table that is laid out, because the widths of all rows are measured at once."""
+"""Maximum number of rows of a table; a larger one is shown as Markdown source, because measuring it would be slow."""
 
 
 class TablePart:
-    """A table; its first row is the heading."""
+    """A Markdown table as a document part; the first row of `cells` is the heading."""
 
     def __init__(
         self, cells: Sequence[Sequence[Line]], sides: Sequence[str], written: Sequence[Part], first: Line, rest: Line
@@ -33,7 +33,7 @@ class TablePart:
         return len(self._cells) + 1
 
     def rows(self, width: int) -> list[Line]:
-        """Return the rows of the table; its Markdown source if the columns do not fit."""
+        """Return the screen rows of the table; rows with its Markdown source if the columns do not fit the width."""
         widths = column_widths(self._cells, width - line_width(self._rest)) if len(self._cells) <= MOST_ROWS else None
         before = self._first
         if widths is None:
@@ -48,17 +48,17 @@ class TablePart:
         return rows
 
     def plain(self) -> str:
-        """Return the Markdown source."""
+        """Return the table's Markdown source, for the clipboard."""
         return "\n".join([part.plain() for part in self._written])
 
 
 def column_widths(cells: Sequence[Sequence[Line]], width: int) -> list[int] | None:
-    """Return the width of each column: its content's width or a fair share; None if a share is too narrow."""
+    """Return the width of each table column: its content's width or a fair share; None if a share is too narrow."""
     needed = [max(1, *[line_width(cell) for cell in column]) for column in zip(*cells, strict=True)]
     room = width - len(BETWEEN[0]) * (len(needed) - 1)
     given = [0] * len(needed)
     waiting = sorted(range(len(needed)), key=lambda column: needed[column])
-    # Narrow columns get their width first, and wide columns share the rest.
+    # Columns with narrow content get their full width first; wide columns share the remaining width.
     while waiting:
         column = waiting.pop(0)
         given[column] = min(needed[column], room // (len(waiting) + 1))

@@ -1,1 +1,1 @@
-"""The first screen: projects, sessions and preview."""
+"""The browser's first screen: the folder list, the session list and the session preview."""

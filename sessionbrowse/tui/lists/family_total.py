@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from sessionbrowse.services.usage.usage_listing import UsageRow
 
 QUIET_SECONDS = 5.0
-"""Seconds without a change on the disk after which a total is counted again; counting reads the sums of all files."""
+"""Seconds without a change on the disk before the shown total is computed again, from the costs of all sessions."""
 
 
 class FamilyTotals:
-    """Counts in the background what the family of the previewed session cost.
+    """Computes in the background the total cost of the family of the session in the preview.
 
-    `has_family` tells of a session's path whether the list shows forks or copies of it; `is_scanning` whether sessions
-    are still being read, which counting would delay. `changed` is called when the line has changed.
+    `has_family(path)` returns True if the session list contains forks or copies of the session at `path`.
+    `is_scanning` returns True during a scan of the disk; totals are computed after the scan, because computing them
+    would delay the scan. `changed` is called when a computation has ended.
     """
 
     def __init__(
@@ -43,24 +44,24 @@ class FamilyTotals:
         self._timer: Timer | None = None
 
     def line(self, path: str) -> Line | None:
-        """Return the line with the total of a session's family; None if nothing is known of a family."""
+        """Return the line with the total cost of a session's family ("…" during counting); None without a total."""
         is_awaited = path == self._path and (self._awaits_scan or self._is_counting)
         return self._lines.get(path) or (_line("…") if is_awaited and self._has_family(path) else None)
 
     def ask(self, path: str) -> None:
-        """Count the total of a session's family if it is not known."""
+        """Compute the total cost of a session's family unless the total is cached; a running scan must end before."""
         self._path = path
         self._awaits_scan = self._is_scanning()
         if path not in self._lines and not self._awaits_scan:
             self._count()
 
     def scanned(self) -> None:
-        """Count the total that was asked for during a scan, if the scan is complete."""
+        """If the scan is complete, compute the total that was requested during the scan."""
         if self._awaits_scan and not self._is_scanning() and self._path is not None:
             self.ask(self._path)
 
     def forget(self) -> None:
-        """Drop the totals, because sessions changed; the shown one stays until it is counted again."""
+        """Drop the cached totals, because sessions changed; the shown total stays until it is computed again."""
         self._lines = {path: line for path, line in self._lines.items() if path == self._path}
         if self._timer is not None:
             self._timer.stop()
@@ -85,7 +86,7 @@ class FamilyTotals:
 
     def _take(self, outcome: Outcome) -> None:
         self._is_counting = False
-        # A total that cannot be counted is left out: the statistics say why.
+        # If a total cannot be computed, the preview shows none; the statistics screen reports the error.
         if outcome.error is None:
             path, line = outcome.value
             self._lines.pop(path, None)

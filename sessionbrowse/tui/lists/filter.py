@@ -7,7 +7,7 @@ from sessionbrowse.tui.widgets.filter_line import FilterLine
 
 
 def do_filter(screen: BrowseScreen) -> None:
-    """Open the line in which a filter for the focused list is typed."""
+    """Open the filter line, in which the user types a filter for the focused list."""
     state = screen.state
     state.filtered = "projects" if screen.pane == "projects" else "sessions"
     hint = "a folder's name" if state.filtered == "projects" else 'words, "a phrase", re:pattern'
@@ -19,7 +19,7 @@ def do_filter(screen: BrowseScreen) -> None:
             state.library.prepare_filter(state.folder, named=state.named, hidden=state.hidden, archived=state.archived)
             screen.said.prepare()
 
-        # Prepare the texts now, so that the first typed letter need not wait for them.
+        # Prepare the searched texts of the sessions now, so that the first typed letter is handled without delay.
         screen.after_frame(prepare)
 
 
@@ -30,7 +30,7 @@ def do_accept_filter(screen: BrowseScreen) -> None:
     if state.filters[state.filtered].is_empty:
         screen.query_one(FilterLine).close()
     elif state.filtered == "projects" and screen.projects_list.cursor == 0:
-        # The first row is always "All folders", so go to the first folder that was found.
+        # The first row is always "All folders"; the next row is the first folder that matches the filter.
         screen.projects_list.go_down()
 
 

@@ -8,7 +8,7 @@ from sessionbrowse.tui.shell.paned_screen import ROOM_FOR
 
 
 def do_open(screen: BrowseScreen) -> None:
-    """Focus the session list from a folder; open the tree of a session."""
+    """Open the row under the cursor: focus the sessions of a folder; show, resume or pick a session."""
     if screen.pane == "projects":
         screen.set_focus(screen.sessions_list)
     elif opens_by_resuming(screen):
@@ -20,9 +20,9 @@ def do_open(screen: BrowseScreen) -> None:
 
 
 def do_browse(screen: BrowseScreen) -> None:
-    """Open the tree of the session under the cursor, also where the key for opening chooses it.
+    """Open the tree of the session under the cursor, even if the open key would resume or pick the session.
 
-    A session that is listed because of what was said opens at that entry.
+    If the session is listed because one of its entries matches the filter, the tree opens at that entry.
     """
     summary = screen.subject
     if summary is None:
@@ -68,7 +68,7 @@ def _step(screen: BrowseScreen, delta: int) -> None:
 
 
 def do_preview(screen: BrowseScreen) -> None:
-    """Show or hide the preview: beside the lists, or in their place where there is no room beside them."""
+    """Show or hide the preview pane; on a narrow screen the preview replaces the lists."""
     if screen.size.width >= ROOM_FOR["preview"]:
         screen.preview.set_shown(not screen.has_class("-preview-shown"))
     elif screen.pane == "preview":

@@ -10,7 +10,7 @@ from sessionbrowse.tui.lists.screen import BrowseScreen
 
 
 class NotPinned(SessionBrowseError):
-    """The disk refused to save a pin."""
+    """Error: the file of pins could not be written."""
 
 
 def do_pin(screen: BrowseScreen) -> None:

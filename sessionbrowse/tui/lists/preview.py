@@ -1,4 +1,4 @@
-"""The session preview: shows a session's facts at once, and its conversation when the cursor rests on it."""
+"""The session preview: shows a session's summary at once, and its conversation when the cursor rests on the session."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sessionbrowse.services.search.hits import Hit
 
 PREVIEW_DELAY = 0.12
-"""Seconds the cursor rests on a session before its file is opened for the preview."""
+"""Seconds that the cursor must rest on a session before the preview reads the session's file."""
 
 
 class Preview:
@@ -56,7 +56,7 @@ class Preview:
         return self._screen.query_one("#preview", TextView)
 
     def show(self) -> None:
-        """Show the session under the cursor in the preview: its facts, after a short delay its conversation."""
+        """Show the session under the cursor in the preview: its summary, and after a short delay its conversation."""
         summary = self._screen.subject
         if self._timer is not None:
             self._timer.stop()
@@ -71,7 +71,7 @@ class Preview:
         self._shown = None
         rested = self._resting.moved()
         if rested or not self._painted:
-            # The list rows are painted first, because the preview takes as long as they do, and longer if it must
+            # Paint the list rows first: painting the preview takes as long, and longer the first time, when it must
             # import modules.
             self._screen.after_frame(self._show_facts)
         if rested and self._screen.has_class("-preview-shown"):
@@ -79,13 +79,13 @@ class Preview:
             self._timer = self._screen.set_timer(PREVIEW_DELAY, self.load)
 
     def rows_changed(self) -> None:
-        """Show the session under the cursor again if it now matches the filter by another entry, or by other words."""
+        """Update the preview after a change of the list: another entry of the session may match the filter now."""
         self._family.scanned()
         if self._asked is not None and self._asked_said != self._said_in(self._asked):
             self.show()
 
     def _said_in(self, path: str) -> tuple[Hit, str] | None:
-        """Return the entry by which a session matches the filter, with the query; None if its name matches."""
+        """Return the entry of a session that matches the filter, and the query; None if the session's name matches."""
         hit = self._said.hit(path)
         return (hit, self._said.searched_in(path)) if hit is not None else None
 
@@ -101,13 +101,13 @@ class Preview:
             screen.set_focus(screen.query_one("#sessions"))
 
     def _rests(self) -> None:
-        """Show the session on which the cursor rests after quick moves."""
+        """Show the session under the cursor, once quick cursor moves have ended."""
         self._show_facts()
         if self._screen.has_class("-preview-shown"):
             self.load()
 
     def load(self, *, follows: bool = False) -> None:
-        """Read the session under the cursor in the background, for its conversation in the preview."""
+        """Read the file of the session under the cursor in the background; `take` then shows the conversation."""
         self._is_due = False
         summary, browser = self._screen.subject, self._screen.browser
         if summary is None:
@@ -128,11 +128,11 @@ class Preview:
         (lane.follow if follows else lane.ask)(load)
 
     def sessions_changed(self, paths: Collection[str]) -> None:
-        """Read the previewed session again if it changed; the preview keeps its scroll position."""
+        """Read the previewed session again if `paths` contains its path; the preview keeps its scroll position."""
         self._family.forget()
         if self._asked not in paths or not self._screen.has_class("-preview-shown"):
             return
-        # While another screen covers the preview, reading the session again can wait.
+        # While another screen covers the preview, do not read the session: `seen_again` will read it.
         self._is_stale = not self._screen.is_seen
         if self._screen.is_seen:
             self.load(follows=True)
@@ -144,7 +144,7 @@ class Preview:
             self.load()
 
     def take(self, outcome: Outcome) -> None:
-        """Show the conversation that was read, if the cursor is still on that session."""
+        """Show the conversation (or the error) of a session that was read, if the cursor is still on the session."""
         summary = self._screen.subject
         if summary is None or summary.path != self._asked:
             return

@@ -44,7 +44,7 @@ class ListStyle(Struct, frozen=True, kw_only=True):
 
 
 def directory_state(directories: Sequence[str], exists: Mapping[str, bool | None], moved: Mapping[str, str]) -> str:
-    """Return "missing" or "moved" for a folder row whose directories are all gone, else ""."""
+    """Return "moved" or "missing" if none of a folder row's directories exists any more, else ""."""
     if not directories or any(exists.get(directory) is not False for directory in directories):
         return ""
     return "moved" if any(directory in moved for directory in directories) else "missing"
@@ -70,7 +70,7 @@ def project_row(row: ProjectRow, width: int, home: str, state: str = "", *, ambi
 
 
 def session_title(summary: Summary) -> Line:
-    """Return a session's title, after a sign if the file is damaged."""
+    """Return a session's name, or its first message if it has no name; `✗` precedes the title of a damaged file."""
     line: Line = []
     if summary.problem is not None:
         line.append(("✗ ", "error"))
@@ -86,7 +86,7 @@ def session_title(summary: Summary) -> Line:
 
 
 def session_badges(summary: Summary) -> Line:
-    """Return the small signs after a title: fork, branches, labels, damaged lines, newest message on another branch."""
+    """Return the symbols after a title: fork, branches, labels, damaged lines, newest message on another branch."""
     badges: Line = []
     if summary.parent_session is not None:
         badges.append((" ↳", "branch"))
@@ -95,7 +95,7 @@ def session_badges(summary: Summary) -> Line:
     if summary.label_count:
         badges.append((f" ⚑{summary.label_count}", "label"))
     if summary.problem_count and summary.problem is None:
-        # No number is shown: damaged lines are counted only when the whole session is read.
+        # Show no number: damaged lines are counted completely only when the whole session is read.
         badges.append((" ✗", "error"))
     if summary.left_behind:
         badges.append((" ↯", "warning"))
@@ -105,7 +105,7 @@ def session_badges(summary: Summary) -> Line:
 
 
 def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
-    """Return the row of a session: title and signs at the left, as many columns at the right as fit."""
+    """Return the row of a session: title and symbols at the left, as many columns at the right as fit."""
     summary = row.summary
     right = session_path(summary, width, style) if style.show_path else session_facts(summary, width, style)
     prefix: Line = [(row.prefix, "faint")] if row.prefix else []
@@ -121,14 +121,14 @@ def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
         badges, room = [], width - line_width(right) - line_width(prefix) - 1
     title = session_title(summary)
     if row.said:
-        # Only what was said matches: the title is not what was looked for.
+        # The title does not match the filter, so cut it to make room for the matching text of an entry.
         title = [*fit(title, room // 2), ("  “", "faint"), (one_line(row.said), "dim"), ("”", "faint")]
     left: Line = [*prefix, *fit(title, max(0, room)), *badges]
     return sides(left, right, width, least=0)
 
 
 def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
-    """Return one cell: ● if a program has the session open, ○ if it changed in the last minutes, else its status."""
+    """Return one cell: ● if a program has the session open, ○ if the session changed just now, else a status symbol."""
     if summary.path in style.in_use:
         return ("●", "good")
     if 0 <= style.now_ms - summary.mtime_ns / 1_000_000 < RECENT_MS:
@@ -152,7 +152,7 @@ _LEAST_WIDTH: dict[RowField, int] = {
 _BESIDE_PATH: tuple[RowField, ...] = ("agent", "modified", "messages")
 
 _SORTED_BY: dict[str, RowField] = {"size": "size", "cost": "cost"}
-"""The column by which an order sorts; the row shows it in place of the number of messages, however narrow it is."""
+"""The column that shows the sorted value of a sort order; narrow rows show it in place of the number of messages."""
 
 
 def session_facts(summary: Summary, width: int, style: ListStyle) -> Line:
@@ -206,7 +206,7 @@ def _fact(summary: Summary, field: RowField, style: ListStyle) -> Line:
 
 
 def _apart(fact: str, cells: int) -> tuple[str, str]:
-    """Return a right-aligned column with at least one blank before its text."""
+    """Return a text right-aligned in a column of `cells` cells, with at least one blank before the text."""
     return right_aligned(f" {fact}", "dim", cells)
 
 
@@ -228,7 +228,7 @@ def moment(time_ms: float | None, style: ListStyle) -> str:
 
 
 def session_path(summary: Summary, width: int, style: ListStyle) -> Line:
-    """Return the path of a session's file, cut at the right if it is too long, and the columns after it."""
+    """Return the path of a session's file, cut at the right if too long, then agent, time and number of messages."""
     path = clean(text.shorten_home(summary.path, style.home))
     fields = [field for field in _BESIDE_PATH if width >= _LEAST_WIDTH[field]]
     facts = [span for field in fields for span in _fact(summary, field, style)]
@@ -236,7 +236,7 @@ def session_path(summary: Summary, width: int, style: ListStyle) -> Line:
 
 
 def progress_bar(done: int, total: int | None, rate: float | None = None, verb: str = "reading") -> Line:
-    """Return a small progress bar of a scan, with the number of sessions read per second."""
+    """Return a small progress bar; `verb` names the work, `rate` is the number of sessions handled per second."""
     if not total:
         return [(f"{verb} {done:,}", "accent")]
     cells = 8

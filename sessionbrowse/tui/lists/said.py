@@ -1,4 +1,6 @@
-"""Sessions in which the words of the list's filter were said, listed below those that match by name."""
+"""Find sessions whose entries contain the words of the session list's filter.
+
+The list shows these sessions below the sessions whose names match."""
 
 from __future__ import annotations
 
@@ -17,13 +19,13 @@ if TYPE_CHECKING:
 LEAST_LETTERS = 3
 MAX_SESSIONS = 60
 SHOWN_BEFORE = 12
-"""Number of characters shown before the first match."""
+"""Number of characters of an entry's text that a row shows before the first match."""
 MAX_ABOVE = 500
-"""Number of matches by name from which no others are listed: nobody would see them so far below."""
+"""If more sessions than this match by name, sessions with matching entries, which come below, are not listed."""
 
 
 class SaidSessions:
-    """Asks the search program for the sessions in which a filter's words were said."""
+    """Requests from the background search process the sessions whose entries contain the filter's words."""
 
     def __init__(self, screen: CommandScreen[None], state: ListState, changed: Callable[[], object]) -> None:
         self._screen = screen
@@ -40,21 +42,21 @@ class SaidSessions:
 
     @property
     def due(self) -> bool:
-        """True while an answer is expected."""
+        """True while an answer of the search process is awaited."""
         return self._is_asked
 
     def prepare(self) -> None:
-        """Start the search program, if there is one, before the first letter of a filter."""
+        """Start the search process (if the browser has one) before the first letter of a filter is typed."""
         client = self._screen.browser.search_client
         if client.start() and not self._listens:
             self._listens = True
             client.listen(lambda answer: self._screen.call_later(self.take, answer))
 
     def ask(self, text: str) -> None:
-        """Search for a filter's words; the sessions found for the filter before are forgotten."""
+        """Search all entries for the words of a filter; drop the sessions that were found for the previous filter."""
         if text == self._text:
             return
-        # Imported here: the first rows need no search.
+        # Imported here, because the first frame needs no search and must not wait for the import.
         from sessionbrowse.services.background.search_messages import Find
 
         client = self._screen.browser.search_client
@@ -67,7 +69,7 @@ class SaidSessions:
             client.send(Find(self._stamp, text, limit=MAX_SESSIONS))
 
     def take(self, answer: SearchAnswer | None) -> None:
-        """Take an answer of the search program; None means that the program has ended."""
+        """Handle an answer of the search process; None means that the process has ended."""
         from sessionbrowse.services.background.search_messages import HitPage, SearchProgress, SessionHits
         from sessionbrowse.services.search.ranked_page import corrected
 
@@ -84,20 +86,20 @@ class SaidSessions:
                 self._is_asked = False
 
     def searched_in(self, path: str) -> str:
-        """Return the query whose words were said in a session; "" if they were not, or this is not known."""
+        """Return the searched query if entries of a session are known to match it, else ""."""
         return self._searched if self.hits(path) else ""
 
     def hits(self, path: str) -> list[Hit]:
-        """Return the entries of a session in which the words were said, best first."""
+        """Return the entries of a session that contain the filter's words, best match first."""
         known = next((found.hits for found in self._found if found.summary.path == path), ())
         return [hit for hit in self._all_hits.get(path, known) if hit.entry_index is not None]
 
     def hit(self, path: str) -> Hit | None:
-        """Return the entry by which a session matches the filter; None if the session's name matches."""
+        """Return the best matching entry of a session that is listed for its entries; None for any other session."""
         return next(iter(self.hits(path)), None) if path in self._listed else None
 
     def hit_to_open(self, path: str) -> Hit | None:
-        """Return the entry by which a session matches, as `hit` does, and ask for all hits of the session."""
+        """Return the session's best matching entry, as `hit` does, and request all hits of the session."""
         from sessionbrowse.services.background.search_messages import FindInSession
 
         if any(found.more and found.summary.path == path for found in self._found):
@@ -105,7 +107,7 @@ class SaidSessions:
         return self.hit(path)
 
     def rows(self, above: Sequence[SessionRow]) -> list[SessionRow]:
-        """Return the rows of sessions in which the words were said, without those that match by name."""
+        """Return the rows of sessions whose entries contain the words, without the sessions in the rows `above`."""
         self._listed = frozenset()
         if not self._found or len(above) > MAX_ABOVE or self._state.filter.text != self._text:
             return []
@@ -120,7 +122,7 @@ class SaidSessions:
 
 
 def _part_of(hit: Hit) -> str:
-    """Return the snippet from shortly before its first match."""
+    """Return a hit's snippet, cut at the left so that it begins shortly before the first match."""
     begin = max(0, hit.marks[0][0] - SHOWN_BEFORE) if hit.marks else 0
     return ("…" if begin else "") + hit.snippet[begin:]
 

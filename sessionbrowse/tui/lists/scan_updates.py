@@ -1,4 +1,4 @@
-"""Update the lists while the disk is scanned: sessions found, changed and gone, and the progress."""
+"""Update the folder and session lists during a scan of the disk: add and remove sessions, show the progress."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.widgets.row_list import RowList
 
 REFRESH_DELAY = 0.08
-"""Seconds to wait for more sessions before the rows of the lists are computed again."""
+"""Seconds to wait before computing the lists' rows again, so that sessions arriving meanwhile are included."""
 
 
 class ShownLists(Protocol):
-    """The methods of the lists' screen that scan updates use."""
+    """The attributes and methods of the browser's first screen that `ScanUpdates` uses."""
 
     state: ListState
 
@@ -45,7 +45,7 @@ class ShownLists(Protocol):
         """The widget that lists the sessions."""
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> object:
-        """Call `callback` after `delay` seconds, unless the screen is closed before."""
+        """Call `callback` after `delay` seconds, unless the screen closes first."""
 
     def refresh_rows(self) -> None:
         """Compute the rows of folders and sessions again."""
@@ -57,7 +57,7 @@ class ShownLists(Protocol):
         """Compute the rows of the session list again."""
 
     def lane(self, name: str, take: Callable[[Outcome], object]) -> Lane:
-        """Return the screen's lane of background work with this name; `take` gets its results."""
+        """Return the screen's background queue (lane) with this name; `take` receives the results."""
 
     @property
     def projects_list(self) -> RowList:
@@ -65,7 +65,7 @@ class ShownLists(Protocol):
 
 
 class ScanUpdates:
-    """Adds the results of scans to the library, then updates the rows of the lists."""
+    """Adds the results of scans to the library (the summaries of all sessions), then updates the rows of the lists."""
 
     def __init__(self, screen: ShownLists) -> None:
         self._screen = screen
@@ -77,11 +77,11 @@ class ScanUpdates:
 
     @cached_property
     def throttle(self) -> UpdateThrottle:
-        """The throttle through which sessions that changed on disk reach all screens."""
+        """The throttle that limits how often all screens are updated for sessions that changed on disk."""
         return UpdateThrottle(self._screen.browser.publish, self._screen.set_timer)
 
     def begin(self) -> None:
-        """Note that a new scan of the disk begins."""
+        """Mark the scan as running and clear the previous failure, because a new scan of the disk begins."""
         self.scanning, self.failure = True, None
 
     def take_scan(self, outcome: Outcome) -> None:
@@ -102,15 +102,15 @@ class ScanUpdates:
             screen.refresh_rows()
 
     def take_event(self, outcome: Outcome) -> None:
-        """Handle a message of the disk monitor: sessions found or gone, progress, or a failure."""
+        """Handle a message of the disk monitor process: sessions found or gone, progress, or a failure."""
         screen = self._screen
         match outcome.value:
             case SessionsFound(summaries, done, total):
                 self._advance("reading", done, total)
                 self._take_found(summaries)
                 if total and screen.state.library.is_opening:
-                    # The monitor already reads files without having sent the index's sessions: there is no usable
-                    # index.
+                    # The monitor reports progress in reading files before it has sent any session of the index, so
+                    # there is no usable index, and waiting for the rows of the index would be useless.
                     screen.state.library.opened()
                     self._refresh_soon()
             case IndexRead():
@@ -140,7 +140,7 @@ class ScanUpdates:
     def _take_found(self, summaries: Sequence[Summary]) -> None:
         screen, library = self._screen, self._screen.state.library
         before = len(library)
-        # Screens are told of changed sessions at once, but of new ones only after the scan: there may be thousands.
+        # Publish changed sessions at once, but do not publish new ones during a scan: there may be thousands.
         same = (None,) if self.scanning else ()
         changed = [each for each in summaries if library.get(each.path) not in (*same, each)]
         library.add(summaries)
@@ -165,7 +165,7 @@ class ScanUpdates:
         self._screen.browser.scanned(len(self._screen.state.library), tuple(skipped))
 
     def _refresh_soon(self) -> None:
-        """Compute the rows again after a short delay, once for all sessions that arrive before that."""
+        """Compute the rows again after `REFRESH_DELAY`, once for all sessions that arrive during the delay."""
         if not self.refresh_due:
             self.refresh_due = True
             self._screen.set_timer(REFRESH_DELAY, self._refresh_now)
@@ -198,7 +198,7 @@ class ScanUpdates:
         self._screen.lane("pins", self.take_pins).ask(lambda job: browser.source.pins())
 
     def take_pins(self, outcome: Outcome) -> None:
-        """Show the pinned sessions at the top of the list."""
+        """Store the pins that were read, and show the pinned sessions at the top of the list."""
         if outcome.error is not None:
             self._screen.browser.say(outcome.sentence, "error")
         elif isinstance(outcome.value, Pins):

@@ -9,7 +9,7 @@ from sessionbrowse.tui.lists.screen import BrowseScreen
 def do_scope(screen: BrowseScreen) -> None:
     """Switch the session list between all folders and one folder."""
     state = screen.state
-    # A key can come before the row of the folder that the browser opens with is read: that folder counts as shown.
+    # At the start the last run's folder (`wanted_folder`) may not have a row yet; treat it as the shown folder.
     is_folder = state.folder is not None or state.wanted_folder is not None
     state.wanted_folder = None
     screen.projects_list.go_to_key(("folder", None if is_folder else state.other_folder(screen.subject)))
@@ -27,29 +27,29 @@ def do_hidden(screen: BrowseScreen) -> None:
     state.hidden = not state.hidden
     screen.refresh_rows()
     if state.hidden:
-        # Sessions of subagents can be many and large, so they are read only when they are shown.
+        # Sessions of subagents can be many and large, so they are scanned only while the list shows them.
         do_reload(screen)
         screen.browser.say("Sessions of subagents and workflows are shown too.")
 
 
 def do_archived(screen: BrowseScreen) -> None:
-    """Switch between the archived sessions and the others."""
+    """Switch between showing only archived sessions and only sessions that are not archived."""
     state = screen.state
     state.archived = not state.archived
     state.folder = None
     screen.refresh_rows(top=True)
     if state.archived:
-        # Archived sessions are read only when they are shown.
+        # Archived sessions are scanned only while the list shows them.
         do_reload(screen)
 
 
 def do_repositories(screen: BrowseScreen) -> None:
-    """Switch between one folder for each repository and one for each directory."""
+    """Switch between one folder row per repository and one folder row per directory."""
     state, library, current = screen.state, screen.state.library, screen.subject
     library.group_by_repository(not library.by_repository)
     if state.folder is not None:
-        # The chosen folder changes to the repository or directory of the session under the cursor.
+        # The chosen folder may have no row in the new grouping: use the folder of the session under the cursor.
         state.folder = library.project_of(current.cwd if current is not None else state.folder)
     screen.refresh_rows()
-    said = "repository, each with all its worktrees" if library.by_repository else "directory"
+    said = "repository (a repository includes all its worktrees)" if library.by_repository else "directory"
     screen.browser.say(f"Projects by {said}.")

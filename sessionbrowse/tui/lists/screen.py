@@ -1,4 +1,4 @@
-"""The first screen: folders, their sessions, and a preview side by side."""
+"""The browser's first screen: folders, their sessions, and a preview side by side."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from sessionbrowse.tui.widgets.row_list import RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
 
 WIDEST_FOLDER = 24
-"""Maximum width in cells of the column of folders, which is as wide as the longest name."""
+"""Maximum width in cells of the folder column in a session's row; the longest folder name sets the width."""
 PANES = ("projects", "sessions", "preview")
 
 
 class BrowseScreen(PanedScreen):
-    """The first screen: the folder list, the session list, and the preview of a session."""
+    """The browser's first screen: the folder list, the session list, and the preview of a session."""
 
     IS_FIRST = True
     TYPES_INTO = "filter"
@@ -79,7 +79,7 @@ class BrowseScreen(PanedScreen):
         yield KeyBar(id="footer")
 
     def on_mount(self) -> None:
-        """Restore the view of the last run, show the sessions known already, and read the pins."""
+        """Restore the view of the last run, show the sessions loaded so far, and read the pins in the background."""
         view = self.browser.memory.lists
         self.state.exists = self.browser.exists
         self.state.restore(view)
@@ -116,7 +116,7 @@ class BrowseScreen(PanedScreen):
 
     @property
     def pane(self) -> str:
-        """The name of the focused pane; while a filter is typed, of the list that it filters."""
+        """The name of the focused pane; while the user types a filter, the name of the filtered list."""
         focused = self.focused
         if focused is not None and focused.id in PANES:
             return focused.id
@@ -124,11 +124,11 @@ class BrowseScreen(PanedScreen):
 
     @property
     def filtered_list(self) -> RowList:
-        """The list to which the filter line belongs: folders or sessions."""
+        """The list that the filter line filters: the folder list or the session list."""
         return self.projects_list if self.state.filtered == "projects" else self.sessions_list
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the key contexts: the focused pane's, then the one of the whole screen."""
+        """Return the contexts whose keys work now: the focused pane's context, then the context of all three panes."""
         return ({"projects": PROJECTS, "sessions": SESSIONS, "preview": PREVIEW}[self.pane], LIST)
 
     def command_context(self) -> CommandContext:
@@ -154,7 +154,7 @@ class BrowseScreen(PanedScreen):
 
     @property
     def project(self) -> str | None:
-        """The directory of the folder under the cursor; in the other panes, of the session under the cursor."""
+        """The directory of the folder under the cursor or, outside the folder list, of the session under the cursor."""
         if self.pane == "projects":
             # Use the row under the cursor: after fast key presses the session list may still show another folder.
             key = self.projects_list.key
@@ -178,18 +178,18 @@ class BrowseScreen(PanedScreen):
         return (self.projects_list if isinstance(key, tuple) else self.sessions_list).go_to_key(key)
 
     def moving(self) -> RowList | TextView | None:
-        """Return the pane that the movement keys move: the focused one; while a filter is typed, the filtered list."""
+        """Return the pane that movement keys act on: the focused pane, or during typing the filtered list."""
         return self.filtered_list if self.typing else super().moving()
 
     def begin_scan(self) -> None:
-        """Say that sessions are being read; without this an empty list says that there are none."""
+        """Show that a scan is running; otherwise an empty list would say that there are no sessions."""
         self.updates.begin()
         self.refresh_rows()
 
     # -- rows ---------------------------------------------------------------------------------------------------
 
     def refresh_rows(self, *, top: bool = False) -> None:
-        """Compute the rows of both lists again; cursors stay on their rows; with `top` they go to the first row."""
+        """Compute the rows of both lists again; `top` moves the cursor of the session list to the first row."""
         self.refresh_projects()
         self.refresh_sessions(top=top)
         self.refresh_header()
@@ -206,7 +206,7 @@ class BrowseScreen(PanedScreen):
         self._folder_cells = min(WIDEST_FOLDER, max([width(name) for name in names], default=WIDEST_FOLDER))
         self._ambiguous = same_names([row.cwd for row in self.state.projects if row.cwd])
         folders = self.projects_list
-        # A key may have moved the cursor a moment ago; the message about that waits behind this refresh.
+        # If a key has just moved the cursor, keep its new row: `state.folder` is updated only after this refresh.
         is_moving = folders.was_moved and folders.key != self._followed_key
         folders.set_rows(keys, cursor=folders.key if is_moving else ("folder", self.state.folder))
         self.projects_list.border_subtitle = f"{max(0, len(self.state.projects) - 1):,}"
@@ -218,7 +218,7 @@ class BrowseScreen(PanedScreen):
         top = top or self._top_is_due
         self._top_is_due = top and rows is None
         if rows is None:
-            # The matches of the pattern are not found yet; the old rows stay until then.
+            # The search for the pattern still runs; the old rows stay until the matches are found.
             self.say_found()
             return
         said = [] if self.state.filter.is_empty else self.said.rows(rows)
@@ -238,11 +238,11 @@ class BrowseScreen(PanedScreen):
         self.update_footer()
 
     def set_filter(self, pane: str, text: str, *, keep_line: bool = False) -> None:
-        """Apply a filter to a list; `keep_line` leaves the filter line open."""
+        """Apply the filter `text` to the list in a pane; close the filter line unless `keep_line` is True."""
         state = self.state
         state.filters[pane] = parse_filter(text)
         if pane == "projects":
-            # The session list changes only if the filter hides the chosen folder: the cursor then chooses another one.
+            # The session list changes only if the filter hides the chosen folder: the cursor then moves to another.
             self.refresh_projects()
             self.say_found()
             self.update_footer()
@@ -252,14 +252,14 @@ class BrowseScreen(PanedScreen):
             found = self.sessions_list.key if state.filter.is_empty else None
             self.refresh_sessions(top=found is None, cursor=found)
             if found is not None and self.sessions_list.key != found:
-                # The session is folded under a related one: unfold that family.
+                # The session has no row, because it is folded under a related session: unfold the family.
                 self.fold(state.folding.flip(state.library.family(str(found))))
                 self.sessions_list.go_to_key(found)
         if not keep_line:
             self.query_one(FilterLine).close()
 
     def say_found(self) -> None:
-        """Show in the filter line the number of matches, or the problem of the pattern."""
+        """Show in the filter line the number of matches, or the error in the typed pattern."""
         line = self.query_one(FilterLine)
         if not line.display:
             return
@@ -277,7 +277,7 @@ class BrowseScreen(PanedScreen):
 
     @property
     def sized_pane(self) -> tuple[str, int]:
-        """The pane whose width a resize changes, and -1 if that pane shrinks when the focused pane widens, else 1."""
+        """The pane to resize, and 1 if the command "wider" enlarges that pane, or -1 if the command shrinks it."""
         return ("preview", 1) if self.pane == "preview" else ("projects", 1 if self.pane == "projects" else -1)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -291,7 +291,7 @@ class BrowseScreen(PanedScreen):
         count = len(self._sessions)
         folded = 0 if self.state.is_flat else sum([row.family for row in self._sessions if not row.is_open])
         if self.state.library.is_opening and self.state.filter.is_empty and not self.state.named:
-            # Only the first rows were added so far, so the number of all sessions is taken from the folder's row.
+            # Only the first sessions are loaded so far; the folder's row already contains the number of all sessions.
             count, folded = (
                 next((row.sessions for row in self.state.projects if row.cwd == self.state.folder), count),
                 0,
@@ -299,7 +299,7 @@ class BrowseScreen(PanedScreen):
         self.sessions_list.border_subtitle = f"{count:,}" + (f" + {folded:,} folded" if folded else "")
 
     def _count_selected(self) -> tuple[int, int]:
-        """Return the number of selected sessions that the list shows, and of those that it does not show."""
+        """Return the numbers of selected sessions with a row in the list and of selected sessions without a row."""
         marks = self.sessions_list.marks
         shown = sum([row.summary.path in marks for row in self._sessions]) if marks else 0
         return shown, len(marks) - shown
@@ -339,7 +339,7 @@ class BrowseScreen(PanedScreen):
         return session_row(self._sessions[index], width, style)
 
     def fold(self, folding: Folding) -> None:
-        """Fold or open families (sessions shown under a related one) as `folding` says."""
+        """Change which families (related sessions, folded under one row) are unfolded, and update the session list."""
         self.state.folding = folding
         self.refresh_sessions()
 
@@ -349,7 +349,7 @@ class BrowseScreen(PanedScreen):
     def _folder_highlighted(self, event: RowList.Highlighted) -> None:
         event.stop()
         if not isinstance(event.key, tuple) or event.key != self.projects_list.key:
-            return  # the cursor has left the row of this event
+            return  # the cursor has moved to another row since this event was sent
         self._followed_key = event.key
         folder = event.key[1]
         if folder != self.state.folder:
@@ -382,14 +382,14 @@ class BrowseScreen(PanedScreen):
         )
 
     def on_screen_resume(self) -> None:
-        """Update the preview when the user returns to this screen: the session may have new entries."""
+        """Update the preview when the user returns to this screen: the previewed session may have new entries."""
         self.preview.seen_again()
         self.update_footer()
 
     # -- panes --------------------------------------------------------------------------------------------------
 
     def focus_changed(self) -> None:
-        """Tell the style sheet which pane has the focus, because narrow screens show only some panes."""
+        """Set a CSS class for the focused pane, because a narrow screen shows only some panes."""
         self.update_classes({f"-at-{pane}": self.pane == pane for pane in PANES})
         super().focus_changed()
 
@@ -400,7 +400,7 @@ class BrowseScreen(PanedScreen):
 
     @property
     def viewed_entry(self) -> ViewedEntry | None:
-        """The session that copy commands use; None if there is none under the cursor."""
+        """The session under the cursor, for the copy commands; None if the session list is empty."""
         summary = self.subject
         return ViewedEntry(summary=summary) if summary is not None else None
 

@@ -1,4 +1,4 @@
-"""Commands that select sessions; a change is made to all selected sessions that the list shows."""
+"""Commands that select sessions; commands such as delete act on all selected sessions that the list shows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from sessionbrowse.tui.lists.screen import BrowseScreen
 
 
 def do_select(screen: BrowseScreen) -> None:
-    """Select or unselect the session under the cursor, and go to the next."""
+    """Select or unselect the session under the cursor, and move the cursor to the next session."""
     screen.sessions_list.toggle_mark()
     screen.sessions_list.go_down()
 
@@ -22,7 +22,7 @@ def do_select_down(screen: BrowseScreen) -> None:
 
 
 def do_select_range(screen: BrowseScreen) -> None:
-    """Turn on or off that the moving cursor selects the sessions it passes."""
+    """Start or end range selection, in which a moving cursor selects the sessions that it passes."""
     screen.sessions_list.toggle_range()
 
 

@@ -7,12 +7,12 @@ from sessionbrowse.tui.lists.screen import BrowseScreen
 
 
 def do_sort(screen: BrowseScreen) -> None:
-    """Sort the sessions by the next sort order; relevance is one of them while a filter is active."""
+    """Switch to the next sort order of the sessions; "relevance" is available only while a filter is active."""
     state = screen.state
     orders = SORTS if state.filter.is_empty else ("relevance", *SORTS)
     current = state.effective_sort
     if screen.browser.keys.types:
-        # The orders in the sequence of pi's key, which offers relevance also without a filter.
+        # With pi's keys, use the sequence of pi's sort key, which includes "relevance" also without a filter.
         orders, current = ("threaded", "recent", "relevance", *SORTS[2:]), state.sort
     at = orders.index(current) if current in orders else -1
     state.sort = orders[(at + 1) % len(orders)]

@@ -1,4 +1,4 @@
-"""The state of the folder and session lists: folder, sort order, filters, folds. It knows no widget."""
+"""The state of the folder and session lists: folder, sort order, filters, folds. It uses no widgets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = TypeVar("Row")
 
 
 class ListState:
-    """The state of the folder and session lists. `filtered` names the list that the filter line filters."""
+    """The state of the folder and session lists. `filtered` names the list that the filter line currently filters."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
@@ -34,14 +34,14 @@ class ListState:
         self.projects: Sequence[ProjectRow] = ()
         self.exists: dict[str, bool | None] = {}
         self.moved: dict[str, str] = {}
-        # The rows that had the cursors when the last run ended; None once they are found, or a cursor was moved.
+        # The folder and session under the cursors when the last run ended; None once shown, or if a cursor was moved.
         self.wanted_folder: str | None = None
         self.wanted_session: str | None = None
         self.awaits_folder = True
-        """True until the first scan has ended, which would have found a session of the wanted folder."""
+        """True until the first scan has ended; until then the scan may still find the folder of the last run."""
 
     def restore(self, view: ListView) -> None:
-        """Restore the view of the lists that was saved by the last run."""
+        """Restore the view of the lists that the last run saved."""
         self.sort, self.named, self.show_path = view.sort, view.named, view.show_path
         self.library.by_repository = view.by_repository
         self.folding = Folding(view.all_open, frozenset(view.flipped))
@@ -51,7 +51,7 @@ class ListState:
     def view(self, session: str | None) -> ListView:
         """Return the view of the lists to save; `session` is the path of the session under the cursor."""
         return ListView(
-            # A row of the last run that was not found in this run is saved again, so the next run looks for it.
+            # If this run did not find the last run's folder or session, save it again for the next run.
             folder=self.wanted_folder or self.folder,
             session=self.wanted_session or session,
             filter=self.filters["sessions"].text,
@@ -71,17 +71,17 @@ class ListState:
 
     @property
     def shown_folder(self) -> str | None:
-        """The folder whose sessions the list shows, None for all; at the start, the folder that will be opened."""
+        """The folder whose sessions the list shows, None for all; during the first scan, the folder of the last run."""
         return self.wanted_folder if self.folder is None and self.awaits_folder else self.folder
 
     @property
     def effective_sort(self) -> str:
-        """The sort order in use; newest instead of relevance while there is no filter."""
+        """The sort order in use: `sort`, except that "recent" replaces "relevance" while there is no filter."""
         return "recent" if self.sort == "relevance" and self.filter.is_empty else self.sort
 
     @property
     def is_flat(self) -> bool:
-        """True if every session has a row of its own: threads and filtered lists fold no related sessions."""
+        """True if no session is folded under another: the list is sorted by thread or has a filter."""
         return self.effective_sort == "threaded" or not self.filter.is_empty
 
     def choose_folder(self, folder: str | None) -> None:
@@ -90,7 +90,10 @@ class ListState:
         self.last_folder = folder if folder is not None else self.last_folder
 
     def other_folder(self, current: Summary | None) -> str | None:
-        """Return the folder to which the scope command switches when all folders are shown; None if there is none."""
+        """Return the folder to which the scope command switches from "All folders".
+
+        It is the last chosen folder, the current directory, or the folder of `current`; None if none of them is listed.
+        """
         known = {row.cwd for row in self.projects}
         for folder in (self.last_folder, self.library.here, current.cwd if current is not None else None):
             if folder is not None and folder in known:
@@ -114,7 +117,7 @@ class ListState:
         )
 
     def is_in_scope(self, summary: Summary) -> bool:
-        """Tell whether the session list would show a session if there was no filter."""
+        """Return True if the session list without a filter would show a session."""
         return (
             (self.shown_folder is None or self.library.project_of(summary.cwd) == self.shown_folder)
             and (not self.named or bool((summary.name or "").strip()))
@@ -127,7 +130,7 @@ class ListState:
         return [directory for row in self.projects for directory in row.directories if directory]
 
     def go_to_wanted_folder(self, keys: Sequence[Hashable], *, was_moved: bool) -> None:
-        """Choose the last run's folder if the list has a row for it; give it up if the user moved the cursor."""
+        """Choose the last run's folder once the list contains it; forget that folder if the user moved the cursor."""
         if was_moved:
             self.wanted_folder = None
         elif self.wanted_folder is not None and ("folder", self.wanted_folder) in keys:
@@ -135,7 +138,7 @@ class ListState:
             self.wanted_folder = None
 
     def wanted_row(self, paths: Sequence[Hashable], *, was_moved: bool) -> str | None:
-        """Return the path of the session that the last run ended on, unless the user moved the cursor since."""
+        """Return the path of the row on which the last run ended; None once restored, or if the cursor was moved."""
         if was_moved:
             self.wanted_session = None
         if self.wanted_session is None or self.wanted_folder is not None:
@@ -143,7 +146,7 @@ class ListState:
         return self.family_row(self.wanted_session, paths) or self.wanted_session
 
     def family_row(self, wanted: Hashable | None, paths: Sequence[Hashable]) -> str | None:
-        """Return the path of the visible row under which a session is folded; None if it has a row itself."""
+        """Return the path of the session under whose row a session is folded; None if it is not folded."""
         if not isinstance(wanted, str) or wanted in paths:
             return None
         family = self.library.family(wanted)
@@ -151,7 +154,7 @@ class ListState:
 
 
 class ListFilter:
-    """Applies a typed filter to a list; `answered` is called when the matches of its pattern were found."""
+    """Applies a typed filter to the rows of a list; calls `answered` when the background search for a pattern ends."""
 
     def __init__(
         self, screen: CommandScreen[None], filters: dict[str, Filter], pane: str, answered: Callable[[], None]
@@ -164,11 +167,11 @@ class ListFilter:
 
     @property
     def is_waiting(self) -> bool:
-        """True while the matches of the filter's pattern are being searched."""
+        """True while the background search for the filter's pattern is running."""
         return self._answers is not None and self._answers.is_waiting
 
     def rows(self, rows_of: Callable[[Filter], Sequence[Row]]) -> Sequence[Row] | None:
-        """Return the rows that match the filter; None while the matches of its pattern are being searched."""
+        """Return the rows that match the filter; None while the background search for its pattern is running."""
         filter = self._filters[self._pane]
         pattern, answers = filter.query.pattern, self._answers
         if answers is not None and answers.pattern != pattern:

@@ -1,4 +1,4 @@
-"""The top bar and titles of the lists, and the sentence of an empty list."""
+"""Texts of the browser's first screen: the top bar, the titles of the lists, and the message of an empty list."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SORT_TITLES = {
 
 
 class ScanProgress(Struct, frozen=True):
-    """The progress of a scan. Its speed is measured since `began_ms`, when `began_done` items were finished."""
+    """The progress of a scan; the speed is measured from time `began_ms`, when `began_done` items were finished."""
 
     verb: str
     done: int
@@ -49,7 +49,7 @@ class ScanProgress(Struct, frozen=True):
 
 
 def advanced(before: ScanProgress | None, verb: str, done: int, total: int, now_ms: float) -> ScanProgress | None:
-    """Return the updated progress of a scan; None when the scan is complete."""
+    """Return the progress of a scan, updated from the progress `before`; None when the scan is complete."""
     if done >= total:
         return None
     if before is None or before.verb != verb or done < before.done:
@@ -63,7 +63,7 @@ def folder_title(folder: str, home: str) -> str:
 
 
 def sessions_title(state: ListState, home: str, selected: tuple[int, int]) -> Content:
-    """Return the session list's title; `selected` are the numbers of selected sessions shown and not shown."""
+    """Return the session list's title; `selected` are the numbers of selected sessions with and without a row."""
     shown, hidden = selected
     title: list[tuple[str, str]] = []
     if shown or hidden:
@@ -73,7 +73,7 @@ def sessions_title(state: ListState, home: str, selected: tuple[int, int]) -> Co
     named = state.shown_folder
     folder = folder_title(named, home) if named is not None else "All folders"
     title.append(("Sessions", ""))
-    # The order comes before the texts that may be long, because a narrow pane cuts its title at the right.
+    # The sort order comes before texts that may be long, because a narrow pane cuts its title at the right.
     title.append((f" · {SORT_TITLES[state.effective_sort]}", "$sb-dim"))
     title.append((f" · {folder}", ""))
     if not state.filter.is_empty:
@@ -92,7 +92,7 @@ def path_line(folder: str | None, home: str) -> Line:
 
 
 def scope_note(options: BrowseOptions, keys: Keys, home: str) -> Line:
-    """Return the note in the top bar: the task of `pick`, and the roots and agents to which the browser is limited."""
+    """Return the top bar's note: the key that chooses (in `pick`), the agents and roots of the command line."""
     note: Line = []
     if options.pick is not None:
         wanted = "an entry" if options.pick.needs_entry else "a session"
@@ -126,12 +126,12 @@ def no_sessions_sentence(state: ListState, scanning: bool, key_of: Callable[[str
     """Return the message of an empty session list: the reason, and the key that shows sessions."""
     if state.filter.problem is not None:
         return state.filter.problem
-    # While only the first rows are loaded, "no session" would be too early: a matching one may follow.
+    # While sessions are still being loaded, do not report "no session": a matching session may follow.
     if scanning and (state.library.is_opening or (state.filter.is_empty and not state.named)):
         return "Reading sessions …"
     if not state.filter.is_empty:
         return (
-            f'No session matches "{one_line(state.filter.text, 60)}". {key_of("search_all")} searches what was said, '
+            f'No session matches "{one_line(state.filter.text, 60)}". {key_of("search_all")} searches inside sessions, '
             f"{key_of('back')} clears the filter."
         )
     if state.named:

@@ -1,1 +1,1 @@
-"""Clipboard, editor, image viewer and terminal, with temporary copies of files for them."""
+"""Run programs outside the browser: clipboard, editor, image viewer, agents; give them temporary copies of files."""

@@ -17,7 +17,7 @@ LARGEST_FOR_TERMINAL = 74_994
 LARGEST_FOR_DESKTOP = 32 * 1024 * 1024
 PATIENCE_SECONDS = 3.0
 SIZE_SAID_FROM = 1024
-"""Number of copied bytes from which the toast names the size."""
+"""Minimum number of copied bytes for which the toast reports the size."""
 
 Feed = Callable[[Sequence[str], bytes, Mapping[str, str]], None]
 """A function that runs a program with bytes as its standard input."""
@@ -34,7 +34,7 @@ def copyable(source: str) -> str:
 
 
 def desktop_command(environ: Mapping[str, str], platform: str = sys.platform) -> list[str] | None:
-    """Return the command that fills the desktop's clipboard; None if there is none."""
+    """Return the command that writes to the desktop's clipboard; None if no such program is installed."""
     path = environ.get("PATH")
     wanted: list[list[str]] = []
     if platform == "darwin":
@@ -73,8 +73,8 @@ def copy_text(
             (feed or _feed)(command, encoded, environ)
         except (OSError, subprocess.SubprocessError) as error:
             if fits_terminal:
-                return f"Copied {what} through the terminal; {command[0]} did not take it."
-            raise TooLargeToCopy(f"{command[0]} did not take {what}: {clean(str(error))}.") from error
+                return f"Copied {what} through the terminal only; {command[0]} failed."
+            raise TooLargeToCopy(f"{command[0]} could not copy {what}: {clean(str(error))}.") from error
         return done
     if not fits_terminal:
         limit = text.size(LARGEST_FOR_TERMINAL)

@@ -18,14 +18,14 @@ FALLBACKS = ("less", "more", "vi", "nano")
 
 
 class NoEditor(SessionBrowseError):
-    """Raised if there is no editor, or the file cannot be copied for it."""
+    """Raised if no editor is installed, or the file cannot be copied for the editor."""
 
 
 def editor_command(environ: Mapping[str, str]) -> tuple[str, ...]:
     """Return the command of $VISUAL, $EDITOR or $PAGER, else an installed pager.
 
     Raises:
-        NoEditor: none is set or installed.
+        NoEditor: no editor or pager is set or installed.
     """
     for name in VARIABLES:
         written = environ.get(name, "").strip()

@@ -10,11 +10,11 @@ from pathlib import Path
 from sessionbrowse.errors import WriteFailed
 
 NAME_BYTES = 200
-"""Most bytes of a copy's name that are taken from the name of its file."""
+"""Maximum number of bytes that the name of a copy keeps from the original file name."""
 
 
 class TemporaryCopies:
-    """A temporary directory of copies. The first copy makes it, below `parent` (None: the system's default)."""
+    """A temporary directory for copies; `write` creates it on first use in `parent` (None: the system's default)."""
 
     def __init__(self, parent: str | None = None) -> None:
         self._parent = parent
@@ -22,7 +22,7 @@ class TemporaryCopies:
         self._count = 0
 
     def write(self, content: bytes, name: str, *, mode: int = 0o600) -> Path:
-        """Write `content` to a new file `<number>-<name>` in the temporary directory, and return its path.
+        """Write `content` to a new file `<number>-<name>` in the temporary directory, and return the file's path.
 
         Raises:
             WriteFailed: the copy cannot be written.
@@ -33,7 +33,7 @@ class TemporaryCopies:
                 parent = self._parent if self._parent and os.path.isdir(self._parent) else None
                 self._directory = tempfile.mkdtemp(prefix="sessionbrowse-", dir=parent)
             self._count += 1
-            # The end of the name is kept for its suffix; with the number the name must not exceed the disk's limit.
+            # A long name loses its beginning, not its suffix: file systems limit a name, with number, to 255 bytes.
             path = Path(self._directory) / f"{self._count}-{os.fsdecode(os.fsencode(name)[-NAME_BYTES:])}"
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
             with os.fdopen(descriptor, "wb") as file:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def terminal_is_gone() -> bool:
     """True if the terminal was closed.
 
-    The signal SIGHUP does not always arrive, and Textual's input thread reads from a closed terminal for ever.
+    The check is needed because SIGHUP does not always arrive, and Textual's input thread would never end.
     """
     if not hasattr(select, "poll"):
         return False
@@ -29,13 +29,13 @@ def terminal_is_gone() -> bool:
 
 
 def lend_terminal(app: App[int], argv: Sequence[str], environ: Mapping[str, str]) -> str | None:
-    """Leave the full screen, run a program in the terminal, show the browser again; return a sentence if it failed."""
+    """Leave the full screen, run a program in the terminal, show the browser again; return the error or None."""
     from sessionbrowse.services.resume.plan import ResumeCommand
 
     command = ResumeCommand(agent=argv[0], argv=tuple(argv), cwd=os.getcwd())
     try:
         with app.suspend():
-            # Textual does not restore the terminal after an exception in this block.
+            # Textual does not restore the terminal after an exception in this block, so exceptions are caught.
             try:
                 return run_in_terminal(command, environ)
             except Exception as error:
@@ -45,7 +45,7 @@ def lend_terminal(app: App[int], argv: Sequence[str], environ: Mapping[str, str]
 
 
 def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str | None:
-    """Run an agent's command in the terminal and wait for it; return a sentence if it failed."""
+    """Run a command in the terminal and wait for its end; return a sentence if the command failed, else None."""
     from sessionbrowse.services.resume.plan import if_shown
     from sessionbrowse.services.resume.run_agent import ending, run_agent
 

@@ -13,7 +13,7 @@ from sessionbrowse.tui.layout.images import EXTENSIONS, image_bytes, kind_of
 from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
 
 Start = Callable[[Sequence[str], Mapping[str, str]], None]
-"""A function that starts a program without waiting for its end."""
+"""A function that starts a program and returns without waiting for the program's end."""
 
 
 class NoViewer(SessionBrowseError):
@@ -29,7 +29,7 @@ def show_image(
     platform: str = sys.platform,
     start: Start | None = None,
 ) -> str:
-    """Open an image's data (base64, or omp's reference to a blob) in the system's viewer; return the toast's sentence.
+    """Open an image (base64, or omp's reference to a blob) in the system's viewer; return the sentence for a toast.
 
     Raises:
         NoViewer: there is no data, it is not an image, or there is no viewer.
@@ -42,7 +42,7 @@ def show_image(
         raise NoViewer("The image is missing: omp kept it in a file of its own, and that file is gone.")
     kind = kind_of(content) if content is not None else None
     if content is None or kind is None:
-        raise NoViewer("This is no PNG, JPEG, GIF or WebP image, so it is not opened.")
+        raise NoViewer("Not opened: the image is not a PNG, JPEG, GIF or WebP.")
     command = viewer_command(environ, platform)
     path = copies.write(content, f"image{EXTENSIONS[kind]}")
     try:
@@ -50,7 +50,7 @@ def show_image(
     except OSError as error:
         copies.remove(path)
         raise NoViewer(f"{command[0]} could not be started: {error.strerror or error}.") from error
-    return f"Opened in the viewer of {command[0]}."
+    return f"Opened the image with {command[0]}."
 
 
 def viewer_command(environ: Mapping[str, str], platform: str) -> list[str]:
@@ -64,7 +64,7 @@ def viewer_command(environ: Mapping[str, str], platform: str) -> list[str]:
         return ["open"]
     if shutil.which("wslview", path=path):
         return ["wslview"]
-    # Without a desktop xdg-open would start a web browser in this terminal.
+    # Without a desktop, xdg-open would start a text-mode web browser in this terminal, so it is not used.
     if not (environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")):
         raise NoViewer("There is no desktop here that could show an image.")
     if not shutil.which("xdg-open", path=path):

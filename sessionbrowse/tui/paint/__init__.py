@@ -1,1 +1,1 @@
-"""Styled spans, themes, and the code that uses private names of Textual."""
+"""Styled text, colour themes, output to the terminal, and the code that uses private names of Textual."""

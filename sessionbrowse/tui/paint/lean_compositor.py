@@ -1,7 +1,7 @@
-"""A compositor that repaints only changed rows, and only the widgets that contain them.
+"""A Textual compositor that repaints only changed rows, and only the widgets that contain such rows.
 
-Textual repaints the smallest rectangle around all changes. As most keys change both the bar at the top and the footer,
-that rectangle is the whole screen.
+Textual's own compositor repaints the smallest rectangle around all changes. As most key presses change both the header
+at the top and the footer at the bottom, that rectangle would be the whole screen.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from sessionbrowse.tui.paint.terminal_cells import Piece, TerminalCells
 from sessionbrowse.tui.paint.textual_compat import CompatCompositor, LayoutUpdate, PartialUpdate, color_system
 
 Spans = list[tuple[int, int]]
-"""Pieces of one line, as pairs of the first cell and the cell after the last."""
+"""Ranges of cells in one screen row, each as (first cell, cell after the last)."""
 
 
 class LeanCompositor(CompatCompositor):
-    """A compositor that renders only the changed cells, and sends only those that the terminal does not show yet."""
+    """A Textual compositor that renders only changed cells, and sends only cells that differ from the terminal's."""
 
     def render_full_update(self, simplify: bool = False) -> LayoutUpdate:
-        """Return the whole screen; on the terminal only the cells change that it does not show yet."""
+        """Return an update with the whole screen; when written, it sends only cells that differ from the terminal's."""
         return WholeUpdate(super().render_full_update(simplify), self.terminal_cells)
 
     def render_partial_update(self) -> PartialUpdate | None:
-        """Return the changed cells, each from the frontmost widget that covers it."""
+        """Return an update with the changed cells of the screen, each rendered by the frontmost widget there."""
         missing: dict[int, Spans] = {}
         for y, start, end in self.take_changed_cells():
             missing.setdefault(y, []).append((start, end))
@@ -48,26 +48,26 @@ class LeanCompositor(CompatCompositor):
 
 
 class PiecesUpdate(PartialUpdate):
-    """A partial update made of pieces of strips, because cutting strips into new strips is slow."""
+    """An update of some cells, stored as ranges of cells in Textual strips, because cropping strips is slow."""
 
     def __init__(self, pieces: list[Piece], cells: TerminalCells) -> None:
         super().__init__()
         self._pieces, self._cells = pieces, cells
 
     def render_segments(self, console: Console) -> str:
-        """Return the text for the terminal that changes the cells it shows."""
+        """Return text and escape sequences that paint the changed cells on the terminal."""
         return self._cells.update(self._pieces, color_system(console))
 
 
 class WholeUpdate(LayoutUpdate):
-    """A frame of the whole screen, of which the terminal is sent only what it does not show yet."""
+    """An update with the whole screen, of which only cells that differ from the terminal's are sent."""
 
     def __init__(self, frame: LayoutUpdate, cells: TerminalCells) -> None:
         super().__init__(frame.strips, frame.region)
         self._cells = cells
 
     def render_segments(self, console: Console) -> str:
-        """Return the text for the terminal that changes the cells it shows."""
+        """Return text and escape sequences that paint those cells of the screen that the terminal does not show yet."""
         pieces: list[Piece] = []
         for y, strips in enumerate(self.strips, self.region.y):
             x = self.region.x
@@ -78,7 +78,7 @@ class WholeUpdate(LayoutUpdate):
 
 
 def _split(spans: Spans, left: int, right: int) -> tuple[Spans, Spans]:
-    """Return the parts of spans between the cells `left` and `right`, and the parts outside of this range."""
+    """Split cell ranges of a row: return the ranges between the cells `left` and `right`, and those outside."""
     inside: Spans = []
     outside: Spans = []
     for start, end in spans:

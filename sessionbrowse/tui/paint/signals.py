@@ -1,6 +1,7 @@
-"""End the browser on SIGINT, SIGTERM and SIGHUP at any moment, with the terminal restored and temporary files removed.
+"""End the browser on SIGINT, SIGTERM or SIGHUP: restore the terminal and remove temporary files first.
 
-A handler never raises: an exception in the middle of an import, or of a C extension, leaves half-made objects behind.
+Unlike Python's default handler for SIGINT, the handler here never raises an exception: in the middle of an import or of
+a C extension, an exception would leave incomplete objects.
 """
 
 from __future__ import annotations
@@ -16,27 +17,27 @@ _NUMBERS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP
 
 
 class Ending:
-    """The steps that end this process when a signal arrives: first a request to leave, if there is one."""
+    """Ends this process when a signal arrives: it asks the running interface to quit, else runs the clean-up steps."""
 
     def __init__(self) -> None:
         self.request: Callable[[int], object] | None = None
-        """Asks the running interface to leave; used once, so that a second signal ends a browser that hangs."""
+        """Asks the running interface to quit; only the first signal calls it, so a second one ends a hung browser."""
         self._steps: list[Callable[[], object]] = []
 
     def take_signals(self) -> None:
-        """Handle the signals from now on."""
+        """Install the handler for SIGINT, SIGTERM and SIGHUP."""
         for number in _NUMBERS:
             signal.signal(number, self._on_signal)
 
     def before_end(self, step: Callable[[], object]) -> None:
-        """Call `step` when a signal ends the process; the last step that was added is called first."""
+        """Add a clean-up step to run before a signal ends the process; steps run in reverse order of their addition."""
         self._steps.append(step)
 
     def end_with(self, sentence: str) -> NoReturn:
-        """End the process at once, with the terminal restored and a sentence on it, and with status 1.
+        """Run the clean-up steps, print a sentence to the terminal, and end the process at once with status 1.
 
-        For a system that refuses memory or threads: more work would fail too, and leave threads that hang. A change
-        that is cut off is finished or taken back by the next one, as after a kill.
+        This is for a system that refuses memory or threads, where a normal exit would fail or hang. If a change of
+        session files is interrupted, the next change completes it or rolls it back, as after a crash.
         """
         message = f"sessionbrowse: {sentence}\r\n".encode()
         terminal = os.dup(2)
@@ -49,7 +50,7 @@ class Ending:
     def _on_signal(self, number: int, _frame: object) -> None:
         request, self.request = self.request, None
         if request is not None:
-            # The event loop may have ended already.
+            # Asyncio raises RuntimeError if the event loop has ended already.
             with suppress(RuntimeError):
                 request(number)
                 return
@@ -62,4 +63,4 @@ class Ending:
 
 
 ENDING = Ending()
-"""The one instance, because signal handlers belong to the whole process."""
+"""The only instance of `Ending`, because signal handlers are set for the whole process."""

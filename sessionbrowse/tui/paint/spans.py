@@ -1,6 +1,7 @@
-"""Lines of spans: joining, cutting and wrapping styled text by display width.
+"""Cut, align and wrap styled text by its width on the screen.
 
-Pure functions over `(text, roles)` pairs. Text in a span is already clean (see `sessionbrowse.text`).
+Styled text is a list of spans, which are `(text, roles)` pairs; roles are style names. The text of a span must not
+contain control characters (`sessionbrowse.text.clean` removes them).
 """
 
 from __future__ import annotations
@@ -13,28 +14,28 @@ from sessionbrowse.text import truncate
 from sessionbrowse.text import width as cell_width
 
 Span = tuple[str, str]
-"""A piece of clean text, and the names of its roles separated by blanks (`""`: plain text)."""
+"""A text without control characters, and its roles (style names) separated by blanks; `""` means no style."""
 
 Line = list[Span]
-"""The spans of one row, left to right."""
+"""The styled spans of one row, from left to right."""
 
 ELLIPSIS = "…"
 
 
 def line_width(line: Iterable[Span]) -> int:
-    """Return the width of a line in cells."""
+    """Return the width of a styled line in terminal cells; wide characters count two."""
     return sum([len(text) if text.isascii() else cell_width(text) for text, _ in line])
 
 
 def fit(line: Line, width: int) -> Line:
-    """Return the line cut to `width` cells, with an ellipsis if it was cut."""
+    """Return a styled line, shortened to `width` cells with an ellipsis if it is longer."""
     if line_width(line) <= width:
         return line
     kept: Line = []
     room = width
     for text, roles in line:
         cells = cell_width(text)
-        # Keep a whole span only if a cell is left for the ellipsis.
+        # A span is added uncut only if at least one cell remains after it for the ellipsis.
         if cells < room:
             kept.append((text, roles))
             room -= cells
@@ -47,7 +48,10 @@ def fit(line: Line, width: int) -> Line:
 
 
 def sides(left: Line, right: Line, width: int, *, least: int = 12) -> Line:
-    """Return `left` and, at the right edge, `right`; only `left` if fewer than `least` cells would remain for it."""
+    """Return a row with `left` at its left and `right` at its right edge; `left` is shortened if necessary.
+
+    If fewer than `least` cells would remain for `left`, leave `right` out.
+    """
     if not right:
         return fit(left, width)
     right_width = line_width(right)
@@ -59,24 +63,24 @@ def sides(left: Line, right: Line, width: int, *, least: int = 12) -> Line:
 
 
 def pad(line: Line, width: int) -> Line:
-    """Return the line cut or filled with blanks to exactly `width` cells."""
+    """Return a styled line, shortened or filled with blanks to exactly `width` cells."""
     line = fit(line, width)
     missing = width - line_width(line)
     return [*line, (" " * missing, "")] if missing > 0 else line
 
 
 def right_aligned(text: str, roles: str, width: int) -> Span:
-    """Return a span of `width` cells with the text at the right."""
+    """Return a span of `width` cells: blanks, then the text."""
     return (" " * max(0, width - cell_width(text)) + text, roles)
 
 
 def wrap_words(text: str, width: int) -> list[str]:
-    """Return the rows of a wrapped line of clean text, broken at blanks if possible, never inside a character."""
+    """Wrap one line of text to rows of at most `width` cells, at blanks if possible, never inside a character."""
     return [text[start:end] for start, end in wrap_offsets(text, width)]
 
 
 def wrap_offsets(text: str, width: int) -> list[tuple[int, int]]:
-    """Return the offsets in the text at which each row of `wrap_words` starts and ends."""
+    """Wrap one line of text as `wrap_words` does, but return the start and end offset of each row."""
     width = max(1, width)
     if text.isascii():
         return _wrap_ascii(text, width)
@@ -92,7 +96,8 @@ def _wrap_ascii(text: str, width: int) -> list[tuple[int, int]]:
     in_path = False
     while length - start > width:
         cut = text.rfind(" ", start, start + width + 1)
-        # A break at a blank drops that blank. The blanks of an indentation must stay, so the word is cut instead.
+        # A line break at a blank removes the blank. If only indentation precedes a long word, breaking there would
+        # remove a blank of the indentation, so the word is cut instead.
         if cut <= start or not text[start:cut].strip():
             in_path = in_path or _begins_path(text, start)
             slash = text.rfind("/", start + 1, start + width) if in_path else -1
@@ -107,7 +112,7 @@ def _wrap_ascii(text: str, width: int) -> list[tuple[int, int]]:
 
 
 def _begins_path(text: str, start: int) -> bool:
-    """Return True if a path begins at an offset: a path is broken after a slash, any other long word anywhere."""
+    """Return True if a file path begins at an offset; long paths are wrapped after a slash, other words anywhere."""
     return text[start : start + 40].lstrip(" (\"'“").startswith(("/", "~/"))
 
 
@@ -115,7 +120,8 @@ def _wrap_graphemes(text: str, graphemes: list[tuple[int, int, int]], width: int
     rows: list[tuple[int, int]] = []
     row_start = 0
     used = 0
-    # The last possible break: the end of this row, the start of the next row, and the cells before that start.
+    # The last position where the row can be broken: end of the row, start of the next row, and width of the text of
+    # this row up to the start of the next row.
     break_end, break_next, break_used = -1, -1, 0
     slash_end, slash_used, in_path = -1, 0, False
     after_wide = False
@@ -126,7 +132,7 @@ def _wrap_graphemes(text: str, graphemes: list[tuple[int, int, int]], width: int
             row_start, used, break_end = end, 0, -1
             continue
         while used + cells > width and start > row_start:
-            # A line may be broken before and after every wide character.
+            # Wide (East Asian) characters need no blanks between words: a row may end before or after any of them.
             if (cells == 2 or after_wide) and break_next != start:
                 rows.append((row_start, start))
                 row_start, used = start, 0
@@ -155,7 +161,7 @@ def _wrap_graphemes(text: str, graphemes: list[tuple[int, int, int]], width: int
 
 
 def cut_left(text: str, width: int) -> str:
-    """Return the end of a clean text that fits in `width` cells, with an ellipsis in front if it was cut."""
+    """Shorten a text to `width` cells by replacing its beginning with an ellipsis; a short text is returned as is."""
     if cell_width(text) <= width:
         return text
     kept = text

@@ -1,7 +1,7 @@
-"""The cells that the terminal shows, and the shortest text that turns them into the cells of a new frame.
+"""Remember the cells that the terminal shows, and send only the cells that differ in a new frame.
 
-Textual sends a row again when a part of it may have changed. Colours make up most of such a row, and most of its cells
-are the same as before: over a slow connection that is what one waits for.
+Textual sends a whole row if a part of it may have changed. Most of its cells are unchanged, and colour codes take most
+of its bytes, which makes Textual's output slow over a slow connection.
 """
 
 from __future__ import annotations
@@ -15,34 +15,37 @@ from rich.style import Style
 from textual.strip import Strip
 
 Pen = tuple[str | None, str | None, str]
-"""How a cell is drawn: attributes, foreground and background as SGR parameters; None for what does not show on it."""
+"""The style of a cell: attributes, foreground, background, as parameters of the escape sequence SGR (`ESC[…m`).
+
+None means that any value gives the same look: the foreground of a blank is not visible.
+"""
 Cell = tuple[str, Pen]
-"""A character with the marks that combine with it, and its pen; the right half of a wide character has no text."""
+"""A character with its combining marks, and its pen (style); the right half of a wide character is an empty string."""
 Piece = tuple[int, int, Strip, int, int]
-"""A piece to paint: column and row on the screen, a strip, the first cell of the strip, and the cell after the last."""
+"""Cells to paint: column and row on the screen, a Textual strip, and the start and end of the range in the strip."""
 
 _PLAIN: Pen = ("", "", "")
 _PLAIN_BLANK: Pen = (None, None, "")
 _UNKNOWN: Cell = ("?", ("?", "?", "?"))
-"""Stands where nobody knows what the terminal shows; it equals no cell of a frame."""
+"""Placeholder for a cell of the terminal whose content is not known; it differs from every real cell."""
 _SHOWN_ON_BLANKS = frozenset("45679") | {"21", "53"}
-"""Attributes that are seen on a blank: underlines, blinking, reverse, strike-through, overline."""
+"""SGR codes of attributes that are visible on a blank: underlines, blinking, reverse, strike-through, overline."""
 _SHORT_GAP = 3
-"""Unchanged cells that are cheaper to send again than to jump over."""
+"""A gap of up to this many unchanged cells between two changes is sent again: moving the cursor takes more bytes."""
 
 
 class TerminalCells:
-    """The cells as they were sent to the terminal last."""
+    """A copy of the screen as the terminal shows it: the cells that were sent last."""
 
     def __init__(self) -> None:
         self._rows: dict[int, list[Cell]] = {}
 
     def forget(self) -> None:
-        """Send every cell of the next frame, because something else may have drawn on the terminal."""
+        """Clear the copy, because the terminal may show other content; the next frame is then sent completely."""
         self._rows.clear()
 
     def update(self, pieces: Iterable[Piece], colors: ColorSystem) -> str:
-        """Return text and escape sequences that paint the pieces over what the terminal shows."""
+        """Return text and escape sequences that change the terminal's cells to those of the given pieces."""
         rows: dict[int, list[Cell]] = {}
         for x, y, strip, start, end in pieces:
             row = rows.get(y)
@@ -62,7 +65,7 @@ class TerminalCells:
 
 
 class _Output:
-    """Text for the terminal, with the position and the pen that it leaves."""
+    """Builds the text for the terminal; it tracks the terminal's cursor position and pen (style) after that text."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -70,7 +73,7 @@ class _Output:
         self._pen = _PLAIN
 
     def move(self, x: int, y: int) -> None:
-        """Move to a cell, unless the last one written was the cell before it."""
+        """Move the terminal's cursor to column `x` and row `y`, unless it is there already."""
         if y == self._y and x > self._x:
             self._parts.append(f"\x1b[{x - self._x}C")
         elif (x, y) != (self._x, self._y):
@@ -78,7 +81,7 @@ class _Output:
         self._x, self._y = x, y
 
     def write(self, cells: Iterable[Cell]) -> None:
-        """Write cells from the current position on."""
+        """Write cells at the position of the terminal's cursor, with an escape sequence where the style changes."""
         pen, parts, last = self._pen, self._parts, None
         for text, wanted in cells:
             if wanted is not last:
@@ -90,11 +93,11 @@ class _Output:
         self._pen = pen
 
     def lose_position(self) -> None:
-        """Take the position as unknown: terminals do not agree on the width of what was written."""
+        """Mark the cursor position as unknown, after a character whose width differs between terminals."""
         self._x, self._y = -1, -1
 
     def text(self) -> str:
-        """Return the whole text; after it the terminal's pen is the plain one."""
+        """Return the whole text for the terminal; at its end, colours and attributes are reset."""
         if self._pen != _PLAIN:
             self._parts.append("\x1b[0m")
         return "".join(self._parts)
@@ -102,13 +105,15 @@ class _Output:
 
 def _paint_row(output: _Output, y: int, before: list[Cell], row: list[Cell]) -> None:
     if _is_odd(before) or _is_odd(row):
-        # Terminals may show such a row shifted: it is written whole, and from each odd character on anew.
+        # The row contains characters whose width differs between terminals, which may shift the cells after them. So
+        # all cells are written, and after each such character the cursor is moved to an absolute position.
         for x, cell in enumerate(row):
             if cell is not _UNKNOWN and cell[0]:
                 letter = row[x : x + 2] if x + 1 < len(row) and not row[x + 1][0] else [cell]
                 output.move(x, y)
                 if _is_odd(letter):
-                    # A terminal that uses only one cell for it would keep the old content of the other one.
+                    # Blanks are written first: a terminal that draws the character in one cell instead of two would
+                    # keep the old content of the second cell.
                     output.write([(" ", cell[1])] * len(letter))
                     output.move(x, y)
                     output.write(letter)
@@ -122,7 +127,10 @@ def _paint_row(output: _Output, y: int, before: list[Cell], row: list[Cell]) -> 
 
 
 def _changed(before: list[Cell], row: list[Cell]) -> list[tuple[int, int]]:
-    """Return the runs of changed cells, without splitting wide characters; runs that are close together are one."""
+    """Return the (start, end) ranges of changed cells in a row; ranges that are close together are merged.
+
+    A range never begins or ends inside a wide character.
+    """
     runs: list[tuple[int, int]] = []
     known = len(before)
     for x, cell in enumerate(row):
@@ -138,7 +146,7 @@ def _changed(before: list[Cell], row: list[Cell]) -> list[tuple[int, int]]:
 
 
 def _is_odd(cells: list[Cell]) -> bool:
-    """Tell whether terminals may disagree on the width of a character: combined ones, and pictures such as emoji."""
+    """Return True if a cell has a character whose width differs between terminals, such as emoji or combining marks."""
     for x, (text, _) in enumerate(cells):
         if len(text) > 1 or "\U0001f000" <= text < "\U00020000":
             return True
@@ -148,7 +156,7 @@ def _is_odd(cells: list[Cell]) -> bool:
 
 
 def _cells_of(strip: Strip, start: int, end: int, colors: ColorSystem) -> list[Cell]:
-    """Return the cells of a strip from `start` to `end`; a wide character that is cut becomes a blank."""
+    """Return the cells `start` to `end` of a Textual strip; half of a wide character becomes a blank."""
     cells: list[Cell] = []
     for text, style, control in strip:
         if not control:
@@ -164,7 +172,8 @@ def _cells_of(strip: Strip, start: int, end: int, colors: ColorSystem) -> list[C
     return cells
 
 
-# Frames repeat most of their texts. Cells that are the same objects are also compared much faster.
+# Cached because frames repeat most of their texts. With the cache, equal cells are also the same objects, which Python
+# compares much faster.
 @lru_cache(maxsize=16384)
 def _letters(text: str, style: Style | None, colors: ColorSystem) -> tuple[Cell, ...]:
     pen, blank = _pens(style, colors)
@@ -184,7 +193,7 @@ def _letters(text: str, style: Style | None, colors: ColorSystem) -> tuple[Cell,
 
 @lru_cache(maxsize=4096)
 def _pens(style: Style | None, colors: ColorSystem) -> tuple[Pen, Pen]:
-    """Return the pen of a style, and its pen for blanks."""
+    """Return two pens (SGR parameters) for a Rich style: one for characters, and one for blanks."""
     if style is None:
         return _PLAIN, _PLAIN_BLANK
     attributes: list[str] = []
@@ -210,7 +219,7 @@ def _pens(style: Style | None, colors: ColorSystem) -> tuple[Pen, Pen]:
 
 @lru_cache(maxsize=65536)
 def _change(pen: Pen, wanted: Pen) -> tuple[str, Pen]:
-    """Return the escape sequence that turns a pen into another one, and the pen that the terminal has then."""
+    """Return the escape sequence that changes the terminal's style from `pen` to `wanted`, and the resulting pen."""
     attributes, foreground, background = pen
     codes: list[str] = []
     if wanted[0] is None:

@@ -1,7 +1,7 @@
-"""The only module that uses private names of Textual and Rich; everything else uses public ones.
+"""The only module that uses private names of Textual and Rich; all other modules use only public names.
 
-`tests/tui/paint/test_textual_compat.py` lists each private name, and says what to do when an upgrade takes one away.
-`pyproject.toml` allows only versions of Textual in which all of them exist.
+`tests/tui/paint/test_textual_compat.py` lists each private name, and describes how to replace it if an upgrade removes
+it. `pyproject.toml` allows only versions of Textual in which all these names exist.
 """
 
 from __future__ import annotations
@@ -42,24 +42,27 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 FRAME_SECONDS = 1 / 120
-"""Time between two frames: half of Textual's 1/60 s, so that a change waits less for the next frame."""
+"""Seconds between two repaints of the screen: half of Textual's 1/60 s, so that changes become visible sooner."""
 
 RESERVE_BYTES = 16 * 1024 * 1024
 FULL_SCREEN = "\x1b[?1049h\x1b[?25l\x1b[?1004h\x1b[?1000h\x1b[?1003h\x1b[?1015h\x1b[?1006h\x1b[?2004h\x1b[?7l"
-"""Sets the terminal's modes: alternate screen, no cursor, focus and mouse reports, bracketed paste, no line wrap."""
+"""Escape sequences that switch the terminal to the full screen.
+
+They set the modes: alternate screen, no cursor, focus and mouse reports, bracketed paste, no line wrap.
+"""
 
 NORMAL_SCREEN = (
     b"\x1b[?2004l\x1b[?7h\x1b[?2048l\x1b[?1016l\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"
     b"\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l"
 )
-"""Takes all modes back that the browser or Textual set."""
+"""Escape sequences that reset all terminal modes that the browser or Textual set."""
 
 
 # -- frames -----------------------------------------------------------------------------------------------------------
 
 
 class CompatCompositor(Compositor):
-    """A compositor that can return the changed cells of the screen, and knows the terminal that it paints for."""
+    """A Textual compositor that also gives access to the changed cells of the screen and to the terminal's cells."""
 
     @property
     def terminal_cells(self) -> TerminalCells:
@@ -67,35 +70,36 @@ class CompatCompositor(Compositor):
         return cast(CompatApp, cast(Screen[Any], self.root).app).terminal_cells
 
     def take_changed_cells(self) -> Iterable[tuple[int, int, int]]:
-        """Return the changed cells as (y, first x, x after the last), and forget that they need painting."""
+        """Return the changed cells as (y, first x, x after the last), and clear Textual's list of changes."""
         changed = list(self._regions_to_spans(self._dirty_regions))
         self._dirty_regions.clear()
         return changed
 
 
 class PartialUpdate(ChopsUpdate):
-    """A repaint of some cells; subclasses return the text for the terminal in `render_segments`."""
+    """Base class for a repaint of some cells; a subclass returns the text for the terminal in `render_segments`."""
 
     def __init__(self) -> None:
         super().__init__([], [], [])
 
 
 def color_system(console: Console) -> ColorSystem:
-    """Return the color system that a console supports."""
+    """Return the color system (such as 256 colours or true colour) that a Rich console supports."""
     return console._color_system or ColorSystem.TRUECOLOR
 
 
 class LateTimers(MessagePump):
-    """Timers that call their function late rather than never.
+    """Replaces Textual's one-shot timers by timers that call their function even if they are late.
 
-    Textual leaves out the calls that are late when a timer starts, and a timer of one call has no other.
+    Textual's timers skip calls whose time has passed, so a one-shot timer on a busy system may never call its function.
     """
 
     def set_timer(
         self, delay: float, callback: TimerCallback | None = None, *, name: str | None = None, pause: bool = False
     ) -> Timer:
         """Call a function once after a delay in seconds."""
-        # From Python 3.12 on a timer starts before `set_timer` returns, unless it is paused.
+        # The timer is created paused, so that Textual's flag to skip late calls is cleared before the timer starts.
+        # From Python 3.12 on, an unpaused timer starts before `set_timer` returns.
         timer = super().set_timer(delay, callback, name=name, pause=True)
         timer._skip = False
         if not pause:
@@ -104,7 +108,7 @@ class LateTimers(MessagePump):
 
 
 class CompatScreen(LateTimers, Screen[Result], inherit_bindings=False):
-    """A screen that is painted 120 times a second, or when asked to, and that can be set up before its first frame."""
+    """A Textual screen that repaints changes 120 times a second or on demand, with a hook before its first frame."""
 
     def __init__(self, compositor: Compositor, *, name: str | None = None) -> None:
         super().__init__(name=name)
@@ -112,14 +116,17 @@ class CompatScreen(LateTimers, Screen[Result], inherit_bindings=False):
         self._mount_ended = asyncio.Event()
 
     def before_first_frame(self, app: App[Any]) -> None:
-        """Set classes and styles that the first frame needs; Textual's own events arrive only after that frame."""
+        """Set CSS classes and styles that the first painting needs; Textual sends its first event only afterwards.
+
+        Subclasses override this method, which does nothing.
+        """
 
     def paint_now(self) -> None:
         """Paint all changes now, without waiting for the next frame."""
         self._on_timer_update()
 
     async def wait_until_mounted(self, seconds: float) -> None:
-        """Wait until the screen is laid out, with a timeout."""
+        """Wait until the screen is laid out, but at most for some seconds."""
         if not self.is_mounted:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._mount_ended.wait(), seconds)
@@ -141,16 +148,16 @@ class CompatScreen(LateTimers, Screen[Result], inherit_bindings=False):
 
 
 class CompatScrollView(ScrollView):
-    """A scrolling view whose height changes without a new layout of the screen; `BAR` is its scroll bar's class."""
+    """A scrollable widget whose content can grow without a new layout of the screen; `BAR` is the scroll bar class."""
 
     BAR: type[ScrollBar] = ScrollBar
 
-    # With Textual's `layout=True` each change of the height would lay out the whole screen.
+    # This replaces Textual's reactive with `layout=True`, which lays out the whole screen when the height changes.
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False, repaint=False)
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
-        """The scroll bar at the right, made when it is first asked for."""
+        """The scroll bar at the right, created on first access."""
         if self._vertical_scrollbar is None:
             self._vertical_scrollbar = self.BAR(name="vertical", thickness=self.scrollbar_size_vertical)
             self._vertical_scrollbar.display = False
@@ -165,33 +172,33 @@ class CompatScrollView(ScrollView):
 
 
 class CompatApp(LateTimers, App[int], inherit_bindings=False):
-    """An app that knows what its terminal shows, keeps its focus, and can be left while it makes a screen."""
+    """A Textual app that repaints only changed cells, keeps its focus, and ends cleanly when memory runs out."""
 
     def __init__(self, driver_class: type[Driver] | None = None) -> None:
         super().__init__(driver_class=driver_class)
         self.terminal_cells = TerminalCells()
         self.is_short = False
-        """True once the system refused memory, threads or files, which ends the app."""
+        """True once the system refused memory, threads or files; the app then ends."""
         self._reserve = bytearray(RESERVE_BYTES)
-        """Memory that is given back when the system refuses more, for the way to the end; never touched until then."""
+        """Reserved memory; it is released if the system refuses memory, so that the app can still end cleanly."""
 
     def on_resize(self) -> None:
-        """Paint everything: terminals move or cut what they show when their size changes."""
+        """Send all cells again after a change of the terminal's size, because terminals then move or cut their text."""
         self.terminal_cells.forget()
 
     def paint_again(self) -> None:
-        """Send the whole screen to the terminal, whatever it shows."""
+        """Send the whole screen to the terminal again, because another program may have drawn on it."""
         self.terminal_cells.forget()
         self.refresh(layout=True)
 
     def _handle_exception(self, error: Exception) -> None:
-        """End the app with a traceback, unless it ends already: a screen that is half made lacks widgets then.
+        """End the app with a traceback, or with a sentence if the system refused memory, threads or files.
 
-        If the system refuses memory, threads or files, the app ends with a sentence.
+        Ignore the error if the app is ending already: errors in screens that are not complete are expected then.
         """
         if self._exit or self.is_short:
             return
-        # Textual reports the error by which a style sheet could not be read only as the context of its own error.
+        # If a style sheet cannot be read, Textual raises its own error, with the system's error as `__context__`.
         hidden = error.__context__ if isinstance(error, StylesheetError) else None
         sentence = shortage_sentence(hidden or error)
         self.is_short = sentence is not None
@@ -202,20 +209,21 @@ class CompatApp(LateTimers, App[int], inherit_bindings=False):
         super()._handle_exception(error if sentence is None else _Shortage(sentence))
 
     def _watch_app_focus(self, focus: bool) -> None:
-        """Keep the focus: Textual takes it from the pane while the terminal has none, and then keys do nothing.
+        """Do nothing, to replace Textual's method that removes the focus from a pane when the terminal loses its focus.
 
-        A terminal does not always report that it got the focus back, for example after another program used it.
+        Keys would do nothing then, and a terminal does not always report that it has the focus again, for example after
+        another program used it.
         """
 
     def remove_notifications(self, is_meant: Callable[[Notification], bool]) -> None:
-        """Remove every notification for which `is_meant` is True; its toast disappears when the next toast is shown."""
+        """Remove notifications for which `is_meant` returns True; their toasts stay until the next toast is shown."""
         for notification in list(self._notifications):
             if is_meant(notification):
                 self._unnotify(notification, refresh=False)
 
 
 class _Shortage(Exception):
-    """An error that Textual prints as a sentence, without a traceback."""
+    """The error that ends the app if the system refuses memory; Textual prints it as a sentence without a traceback."""
 
     def __rich__(self) -> Text:
         return Text(f"sessionbrowse: {self}")
@@ -225,12 +233,11 @@ class _Shortage(Exception):
 
 
 def terminal_driver() -> type[Driver] | None:
-    """Return the class that draws on the terminal and reads its keys; None for Textual's own choice.
+    """Return our Textual driver, the class that draws on the terminal and reads its keys; None (Textual's) on Windows.
 
-    Two things differ from Textual's driver. Textual's driver draws on standard error but uses the size of standard
-    output, which is 80 × 24 for a pipe, as in `$(sessionbrowse pick)`. After SIGSTOP, which a program cannot catch,
-    Textual's driver would also start a second thread that reads keys: both threads would compete for the keys, and
-    quitting would hang.
+    Textual's own driver has two faults. It draws on standard error but uses the size of standard output, which is
+    80 × 24 for a pipe, as in `$(sessionbrowse pick)`. After SIGSTOP, which a program cannot catch, it starts a second
+    thread that reads keys: both threads compete for the keys, and quitting hangs.
     """
     if sys.platform == "win32":
         return None
@@ -239,7 +246,7 @@ def terminal_driver() -> type[Driver] | None:
     from textual.drivers.linux_driver import LinuxDriver
 
     class TerminalDriver(LinuxDriver):
-        """A driver that takes the size of the terminal it draws on, and that can be stopped at any moment."""
+        """A Textual driver that uses the size of the terminal it draws on, and survives SIGSTOP at any moment."""
 
         is_terminal = True
 
@@ -263,7 +270,7 @@ def terminal_driver() -> type[Driver] | None:
             return size.columns, size.lines
 
         def start_application_mode(self) -> None:
-            """Switch to the full screen, and keep the terminal's modes to restore them after SIGSTOP and SIGCONT."""
+            """Switch the terminal to the full screen, and save its modes, to restore them later."""
             self._event_loop = asyncio.get_running_loop()
             self._watch_shortages(self._event_loop)
             if not self._is_taken:
@@ -274,7 +281,7 @@ def terminal_driver() -> type[Driver] | None:
             try:
                 super().start_application_mode()  # type: ignore[no-untyped-call]
             except Exception:
-                # Textual does not restore the terminal if the thread that reads keys cannot be started.
+                # Textual would not restore the terminal if it cannot start the thread that reads keys.
                 self.close()
                 if self._modes_before is not None:
                     termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes_before)
@@ -285,7 +292,7 @@ def terminal_driver() -> type[Driver] | None:
                 self._modes = termios.tcgetattr(self.fileno)
 
         def _watch_shortages(self, loop: asyncio.AbstractEventLoop) -> None:
-            """End the browser also if a thread or a callback is refused memory: it would hang without them."""
+            """End the browser if the system refuses memory to a thread or an asyncio callback; else it would hang."""
 
             def in_thread(args: threading.ExceptHookArgs) -> None:
                 if isinstance(args.exc_value, Exception) and shortage_sentence(args.exc_value):
@@ -302,7 +309,7 @@ def terminal_driver() -> type[Driver] | None:
             loop.set_exception_handler(in_callback)
 
         def _run_input_thread(self) -> None:
-            """Read keys; an error ends the browser as one in the event loop does."""
+            """Read keys in a thread; an error here ends the browser, as an error in the event loop does."""
             try:
                 self.run_input_thread()
             except Exception as error:
@@ -311,14 +318,14 @@ def terminal_driver() -> type[Driver] | None:
                 self._do_soon(partial(self._browser._handle_exception, error))
 
         def close(self) -> None:
-            """Wait until everything is written; the terminal is given back then."""
-            # A thread that could not be started cannot be waited for.
+            """Wait until Textual's writer thread has written all output; the terminal is restored then."""
+            # Without this check, closing fails if the writer thread could not be started.
             if self._writer_thread is not None and self._writer_thread.is_alive():
                 super().close()
             self._is_taken = False
 
         def _give_back(self) -> None:
-            """Give the terminal back from a signal handler, whatever the threads that write and read do."""
+            """Restore the terminal from a signal handler; output of threads that still run goes to the null device."""
             if not self._is_taken:
                 return
             terminal = os.dup(2)
@@ -327,8 +334,8 @@ def terminal_driver() -> type[Driver] | None:
             if self._modes_before is not None:
                 termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes_before)
 
-        # A handler may interrupt this thread while it holds the lock of the queue of output, so both handlers below
-        # leave the work to the event loop.
+        # A signal may interrupt the main thread while it holds the lock of the output queue. Writing in a handler would
+        # then block forever, so both signal handlers below schedule their work in the event loop.
 
         def _sigtstp_application(self, *_: object) -> None:
             if self._auto_restart:
@@ -341,22 +348,22 @@ def terminal_driver() -> type[Driver] | None:
                 self._do_soon(self._go_on)
 
         def _do_soon(self, work: Callable[[], object]) -> None:
-            # The event loop may have ended already.
+            # Asyncio raises RuntimeError if the event loop has ended already.
             with suppress(RuntimeError):
                 if self._event_loop is not None:
                     self._event_loop.call_soon_threadsafe(work)
 
         def _go_on(self) -> None:
-            """Take the terminal again after SIGCONT."""
+            """Switch the terminal to the full screen again after SIGCONT (the shell's `fg`), and repaint it."""
             if self._key_thread is None or not self._key_thread.is_alive():
                 super()._sigcont_application()
             else:
                 self._take_terminal_again()
-            # The alternate screen is empty after SIGSTOP and SIGCONT.
+            # The terminal's alternate screen is empty after SIGSTOP and SIGCONT, so everything is painted again.
             self._browser.call_later(self._browser.paint_again)
 
         def _take_terminal_again(self) -> None:
-            """Set the modes that the shell changed while the browser was stopped."""
+            """Set the terminal's modes again, because the shell changed them while the browser was stopped."""
             if self._modes is not None:
                 with suppress(termios.error):
                     termios.tcsetattr(self.fileno, termios.TCSANOW, self._modes)
@@ -367,17 +374,17 @@ def terminal_driver() -> type[Driver] | None:
 
 
 class TerminalFile:
-    """A terminal to write to; once the terminal is gone, all output goes to the null device.
+    """A file object that writes to the terminal, and to the null device once the terminal is closed.
 
-    Textual writes in a thread that ends at the first error; without this class the app would wait for that thread for
-    ever.
+    Textual writes in a thread that ends at the first error; without this class the app would then hang, waiting for
+    the thread.
     """
 
     def __init__(self, terminal: TextIO) -> None:
         self._terminal = terminal
 
     def write(self, text: str) -> None:
-        """Write text to the terminal, or to the null device once the terminal is gone."""
+        """Write text to the terminal, or to the null device once the terminal is closed."""
         try:
             self._terminal.write(text)
         except OSError:
@@ -396,5 +403,5 @@ class TerminalFile:
         os.close(null_device)
 
     def fileno(self) -> int:
-        """Return the terminal's descriptor."""
+        """Return the terminal's file descriptor."""
         return self._terminal.fileno()

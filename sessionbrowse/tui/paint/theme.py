@@ -1,7 +1,7 @@
-"""The colours of the interface: sessionbrowse's own themes, and the variables that every theme gets.
+"""The colours of the interface: sessionbrowse's own themes, and CSS variables such as `sb-cursor` for all themes.
 
-Only this module contains colour values; CSS and widgets use variables. A variable that a theme does not define is mixed
-from the theme's own colours, so Textual's themes work too.
+Only this module contains colour values; CSS files and widgets use variables. Textual's themes do not define
+sessionbrowse's variables; their values are mixed from the theme's foreground, background and primary colours.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ HIGH_CONTRAST = "sessionbrowse-high-contrast"
 TERMINAL = "sessionbrowse-terminal"
 
 NAMES = {"dark": DARK, "light": LIGHT, "high-contrast": HIGH_CONTRAST, "ansi": TERMINAL}
-"""Textual's name of each theme, by its name in the settings file."""
+"""The names with which Textual identifies sessionbrowse's themes, by their names in the user's settings file."""
 
 
 def _scroll_bar(thumb: str, hovered: str, dragged: str, background: str) -> dict[str, str]:
-    """Return the colours of a theme's scroll bars: three for the states of the thumb, one background for all states."""
+    """Return a theme's variables for scroll bars: colours of the thumb (also hovered, dragged) and the background."""
     colours = {"scrollbar": thumb, "scrollbar-hover": hovered, "scrollbar-active": dragged}
     return colours | {f"scrollbar-background{state}": background for state in ("", "-hover", "-active")}
 
@@ -96,7 +96,7 @@ THEMES = (
             "sb-cursor-text": "#000000",
             "sb-cursor-blurred": "#5a5a5a",
             "sb-cursor-blurred-text": "#ffffff",
-            # Matches need another colour than the cursor's row, which is yellow here.
+            # In this theme the cursor's row is yellow, so search matches need another background colour.
             "sb-match-background": "#5ce1ff",
             **_scroll_bar("#b0b0b0", "#ffffff", "#ffffff", "#000000"),
         },
@@ -141,7 +141,7 @@ AVAILABLE = {**BUILTIN_THEMES, **{own.name: own for own in THEMES}}
 
 
 def textual_name(wanted: str) -> str | None:
-    """Return Textual's name of the theme that the settings call `wanted`; None if there is no such theme."""
+    """Return the name with which Textual identifies a theme named in the settings; None if there is no such theme."""
     name = NAMES.get(wanted, wanted)
     return name if name in AVAILABLE else None
 
@@ -184,7 +184,10 @@ LOOKS: dict[str, tuple[str, str, str]] = {
     "mark": ("", "sb-cursor-blurred", ""),
     "selection": ("", "sb-selection", ""),
 }
-"""For every role: variables for colour and background, and a text style, as itself or as the variable that holds it."""
+"""The look of each role (style name): the variable of its colour, the variable of its background, and its text style.
+
+The text style is a Rich style such as `bold`, or the name of a variable that contains one.
+"""
 
 _PLAIN = {
     "sb-dim-style": "none",
@@ -196,13 +199,13 @@ _PLAIN = {
 
 
 def role_styles(variables: dict[str, str]) -> dict[str, Style]:
-    """Return the style of each role in a theme with these variables; missing variables are mixed from the others."""
+    """Return the Rich style of each role (style name) for a theme's variables; missing variables are computed."""
     return _role_styles(tuple(variables.items()))
 
 
 @lru_cache(maxsize=4)
 def _role_styles(given: tuple[tuple[str, str], ...]) -> dict[str, Style]:
-    # The styles are cached because every widget needs the same ones.
+    # The styles are cached because every widget computes the styles of the same theme.
     variables = dict(given)
     variables = {**missing_variables(variables), **variables}
     return {
@@ -216,12 +219,15 @@ def _rich_color(variables: dict[str, str], name: str) -> RichColor | None:
     if not name:
         return None
     color = Color.parse(variables[name])
-    # A transparent colour means that the style does not change the colour.
+    # A transparent colour in a theme means that the role does not change the colour of the text.
     return color.rich_color if color.a > 0 else None
 
 
 def missing_variables(variables: dict[str, str]) -> dict[str, str]:
-    """Return sessionbrowse's variables that a theme's `variables` lack, mixed from the theme's colours."""
+    """Return values for sessionbrowse's own CSS variables, mixed from a theme's colours.
+
+    They are for themes that do not define these variables, such as Textual's.
+    """
     background = Color.parse(variables["background"])
     foreground = Color.parse(variables["foreground"])
     primary = Color.parse(variables["primary"])

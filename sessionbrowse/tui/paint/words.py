@@ -1,6 +1,6 @@
-"""Spans and strings that many screens share: counts with their noun, directories, agents, one clean line.
+"""Short texts that many screens show: agents, statuses, directories, first lines of messages.
 
-Foreign text passes `clean` here; nothing is ever parsed as markup.
+Text from session files is passed through `clean`, which removes control characters; nothing is parsed as markup.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.paint.spans import Line
 
 GLYPHS = {"pi": "π", "omp": "ω", "atomic": "α", "indusagi": "ι"}
-"""The letter that stands for an agent in a row; the preview shows the agent's name."""
+"""The letter that represents each agent in list rows, where its name would be too long; the preview shows the name."""
 
 STATUS_SIGNS = {
     "interrupted": ("!", "warning"),
@@ -19,22 +19,22 @@ STATUS_SIGNS = {
     "error": ("⊗", "error"),
     "pending": ("◔", "accent"),
 }
-"""The sign and role of a session's status in a row, one cell each; a complete session has none, so lists stay quiet."""
+"""The sign (one cell) and the role (style name) for each session status in lists; complete sessions have no sign."""
 
 CRUMB: Line = [(" › ", "faint")]
-"""The separator between two places of the path in the header."""
+"""The separator between two items of the path in the header, such as folder and session."""
 
 TITLE_CHARACTERS = 400
-"""Maximum number of characters of a title. No row is wider, so cleaning more text would be wasted."""
+"""Maximum number of characters that `one_line` returns by default; no row is wider, so more would not be visible."""
 
 
 def agent_span(agent: str) -> tuple[str, str]:
-    """Return the agent's letter in its colour."""
+    """Return the letter that represents an agent in list rows, in the agent's colour."""
     return (GLYPHS.get(agent, "·"), agent if agent in GLYPHS else "dim")
 
 
 def status_words(summary: Summary) -> Line:
-    """Return a session's status with its sign, to stand behind the agent; nothing if it has none."""
+    """Return a session's status with its sign, as text after the agent's name; an empty list if it is unknown."""
     if summary.status in (None, "complete"):
         return [(" · done", "dim")] if summary.status else []
     sign, role = STATUS_SIGNS[summary.status]
@@ -42,14 +42,14 @@ def status_words(summary: Summary) -> Line:
 
 
 def one_line(foreign: str, characters: int = TITLE_CHARACTERS) -> str:
-    """Return the beginning of a foreign text as one clean line, runs of blanks joined."""
-    # Blanks are joined before cutting: a message may start with a screenful of them.
+    """Return the beginning of a text in one line: control characters removed, runs of white space joined."""
+    # White space is joined before the text is cut, because a message may start with many blanks or empty lines.
     head = " ".join(foreign[: characters * 4].split())[:characters]
     return clean(head)
 
 
 def folder_name(cwd: str, home: str) -> tuple[str, str]:
-    """Return a directory's own name and the clean, shortened path above it."""
+    """Split a directory's path for display: return its last component, and the path above with `~` for the home."""
     shown = clean(text.shorten_home(cwd.rstrip("/\\") or cwd, home))
     above, slash, name = shown.rpartition("/")
     return (name, above) if name and slash else (shown, "")

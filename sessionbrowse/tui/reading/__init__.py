@@ -1,1 +1,1 @@
-"""Build documents for the text view: entries, contexts, comparisons and previews."""
+"""Build the documents that the text view shows: entries, contexts, comparisons of branches, previews of sessions."""

@@ -1,4 +1,4 @@
-"""The document that compares two branches: in two columns if the pane is wide enough, else one below the other."""
+"""The document that compares two branches of a session: in two columns, or one below the other in a narrow pane."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from sessionbrowse.tui.reading.documents import find_result, is_talk, rule, talk
 from sessionbrowse.tui.reading.texts import Detail
 
 NARROWEST_PAIR = 70
-"""Minimum width of the pane in cells for two columns."""
+"""Minimum width of the pane, in cells, at which two branches are compared in two columns."""
 
 BETWEEN = (" │ ", "rule")
 MOST_FILES = 6
 
 
 class PairPart:
-    """A part of a comparison that shows two other parts side by side."""
+    """A document part that shows two other parts side by side: one from each of the two compared branches."""
 
     def __init__(self, left: Part | None, right: Part | None) -> None:
         self._left = left
         self._right = right
 
     def estimate(self, width: int) -> int:
-        """Return the height of the taller part."""
+        """Return the estimated height in rows of the taller of the two parts."""
         half = _half(width)
         return max([part.estimate(half) for part in self.halves()], default=0)
 
     def rows(self, width: int) -> list[Line]:
-        """Return the rows of both parts in two columns."""
+        """Return the rows of both parts, side by side in two columns."""
         half = _half(width)
         left = self._left.rows(half) if self._left is not None else []
         right = self._right.rows(half) if self._right is not None else []
@@ -45,11 +45,11 @@ class PairPart:
         return [[*pad(one, half), BETWEEN, *other] for one, other in zip_longest(left, right, fillvalue=none)]
 
     def halves(self) -> list[Part]:
-        """Return the left and the right part; a missing part is left out."""
+        """Return the left and the right part, or only one of them if the other is None."""
         return [part for part in (self._left, self._right) if part is not None]
 
     def plain(self) -> str:
-        """Return the text of the left part, then that of the right part."""
+        """Return the text of the left part, then the text of the right part."""
         return "\n".join([part.plain() for part in self.halves()])
 
 
@@ -60,9 +60,10 @@ def _half(width: int) -> int:
 def compare_parts(
     session: Session, comparison: Comparison, home: str, width: int, keys: tuple[str, str] = ("d", "D")
 ) -> list[Part]:
-    """Return the document of a comparison for a pane of `width` cells.
+    """Return the document of a comparison of two branches, for a pane of `width` cells.
 
-    `keys` are the keys that the hint names: for marking an entry, and for comparing it with the leaf.
+    `keys` are the keys shown in a hint: the key that selects an entry to compare, and the key that compares with the
+    leaf.
     """
     left, right = comparison.left, comparison.right
     parts: list[Part] = [_common_part(session, comparison, home)]
@@ -105,7 +106,7 @@ def compare_parts(
 
 def _common_part(session: Session, comparison: Comparison, home: str) -> Part:
     if comparison.ancestor is None:
-        return LinePart([("No shared entries: the two have different roots.", "dim")])
+        return LinePart([("No shared entries: the two branches have different root entries.", "dim")])
     said = one_line(rows.row_text(session, comparison.ancestor, home), 120)
     return LinePart(
         [
@@ -125,13 +126,13 @@ def _name(session: Session, index: int) -> str:
 
 
 def _first_prompt(session: Session, side: ComparedBranch, home: str) -> str:
-    """Return the text of the user's first message of a branch, else of its first entry."""
+    """Return the beginning of the first user message of a branch; without one, of the branch's first entry."""
     asked = next((index for index in side.entries if session.kind(index).role == "user"), side.entries[0])
     return one_line(rows.row_text(session, asked, home), 80).removeprefix("user: ")
 
 
 def _side_head(session: Session, side: ComparedBranch, sign: str, home: str) -> list[Part]:
-    """Return the facts about a branch, one line for each."""
+    """Return the facts about a branch, one per line: first prompt, message count, cost, tools, changed files, end."""
     facts = [plural(side.messages, "message"), plural(len(side.entries), "entry", "entries")]
     facts += [text.duration(side.span_ms / 1000)] if side.span_ms else []
     errors: Line = [(f"  {plural(side.failed, 'error')}", "error")] if side.failed else []
@@ -160,7 +161,7 @@ def _side_head(session: Session, side: ComparedBranch, sign: str, home: str) -> 
 
 
 def _outcome(session: Session, side: ComparedBranch, home: str) -> Line:
-    """Return how a branch ended: the reason if the model did not finish, and the beginning of its last answer."""
+    """Return the beginning of the model's last answer on a branch, after the reason if the model did not finish it."""
     if side.answer is None:
         return [("without an answer", "warning")]
     reason = session.envelopes[side.answer].stop_reason
@@ -172,12 +173,12 @@ def _outcome(session: Session, side: ComparedBranch, home: str) -> Line:
 def _talk(session: Session, side: ComparedBranch) -> list[Part]:
     shown = [index for index in side.entries if is_talk(session, index)]
     if not shown:
-        return [LinePart([("Nothing was said here.", "dim italic")])]
+        return [LinePart([("No messages on this branch.", "dim italic")])]
     return [_talk_part(session, index) for index in shown]
 
 
 def _turns(session: Session, side: ComparedBranch) -> list[Sequence[int]]:
-    """Return the messages in groups that begin with a user message, so that both columns can align them.
+    """Group the messages of a branch into turns, which begin with a user message; columns are aligned by turns.
 
     The first group contains the messages before the first user message, such as a branch summary.
     """

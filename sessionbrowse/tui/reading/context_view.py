@@ -1,4 +1,4 @@
-"""The document of the context: the messages the model would receive at an entry, and the entries left out."""
+"""The document of an entry's context: the messages that the model would receive there, and the omitted entries."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ PART_ROLES: dict[TokenPart, str] = {
 }
 PART_WORDS: dict[TokenPart, str] = {"calls": "tool calls", "results": "tool results"}
 SHADES = "█▓▒▚▌▞▐▄▀"
-"""One for each part, because without colours only the shade tells parts apart."""
+"""Characters that fill the sections of the context bar; a different one for each, for terminals without colours."""
 FREE = "░"
 LEAST_ITEMS, FIRST_ITEMS, MOST_ITEMS = 3, 5, 30
-"""Numbers of largest items: fewer are not listed, these are shown at once, and more are left out."""
+"""Limits for the list of a context's largest items: minimum number to show it, number outside its fold, maximum."""
 _UNBROKEN = "\N{NO-BREAK SPACE}"
 
 
 def context_parts(context: Context) -> list[Part]:
-    """Return the document of a context."""
+    """Return the document of a context: its size in tokens, its largest items, its messages, its omitted entries."""
     model = context.model
     name = "/".join([clean(part) for part in (model.provider, model.model_id) if part]) if model is not None else ""
     window = context_window(model.provider, model.model_id) if model is not None else None
@@ -68,7 +68,7 @@ def context_parts(context: Context) -> list[Part]:
         parts.append(LinePart([(clean(context.note), "warning")]))
     parts.append(LinePart([]))
     if not context.messages and not context.left_out:
-        parts.append(LinePart([("Nothing: the path to this entry is empty.", "dim italic")]))
+        parts.append(LinePart([("The context is empty: the path to this entry has no messages.", "dim italic")]))
     for item in in_order(context):
         if isinstance(item, ContextMessage):
             parts.append(_message_part(item))
@@ -79,7 +79,10 @@ def context_parts(context: Context) -> list[Part]:
 
 
 def largest_parts(context: Context, items: Sequence[ContextItem]) -> list[Part]:
-    """Return the largest items of a context, each a link to its entry; a fold holds those after the first five."""
+    """Return links to the entries of the largest items of a context; a fold contains the links after the first five.
+
+    Items are messages, tool calls and tool results.
+    """
     messages = {message.index: message for message in context.messages}
     results = {
         message.message.tool_call_id: message.index
@@ -102,7 +105,7 @@ def _item_link(item: ContextItem, index: int, message: ContextMessage, results: 
     if item.part == "calls":
         calls = [block for block in message.blocks if isinstance(block, ToolCallBlock)]
         about = ", ".join(map(_call_words, calls))
-        # Trees show a call in the row of its result.
+        # The link of a tool call leads to the entry of its result, because the tree shows both in the result's row.
         index = next((results[call.id] for call in calls if call.id in results), index)
     else:
         about = item.file or f"{item.tool or ''} {message.text[:200]}"
@@ -117,7 +120,7 @@ def _item_link(item: ContextItem, index: int, message: ContextMessage, results: 
 
 
 def _call_words(call: ToolCallBlock) -> str:
-    """Return the name of a tool, and the path or command that it got."""
+    """Return a tool call as short text: the tool's name, and the path or command from its arguments."""
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     command = arguments.get("command")
     given = path_of(arguments) or (command if isinstance(command, str) else "")
@@ -125,7 +128,7 @@ def _call_words(call: ToolCallBlock) -> str:
 
 
 def _source(used: UsedTokens) -> str:
-    """Return the source of the size: the last answer's usage, or an estimate by text."""
+    """Return a note on the source of the context's size: the usage that the last answer reported, or an estimate."""
     if not used.counted:
         return " estimated"
     after = f" + ~{text.tokens(used.estimated)} estimated after it" if used.estimated else ""
@@ -133,7 +136,7 @@ def _source(used: UsedTokens) -> str:
 
 
 def _scaled(shares: dict[TokenPart, int], total: int) -> dict[TokenPart, int]:
-    """Return the parts so that they add up to the size of the context; their estimates tell only their proportion."""
+    """Scale the estimated tokens of each kind of text so that their sum is `total`, the size of the context."""
     whole, seen, scaled = sum(shares.values()), 0, {}
     for part, tokens in shares.items():
         begin, seen = seen * total // whole, seen + tokens
@@ -146,7 +149,7 @@ def _percent(part: int, whole: int) -> str:
 
 
 def in_order(context: Context) -> list[ContextMessage | list[LeftOut]]:
-    """Return messages and groups of left-out entries in the order of the path."""
+    """Return the messages of a context and the groups of omitted entries between them, in the order of the path."""
     at = {left.index: left for left in context.left_out}
     order = sorted(at)
     items: list[ContextMessage | list[LeftOut]] = []
@@ -154,7 +157,7 @@ def in_order(context: Context) -> list[ContextMessage | list[LeftOut]]:
     highest = -1
     for message in context.messages:
         index = message.index
-        # A compaction's summary is the first message, although its entry comes later on the path.
+        # The summary of a compaction is the first message of the context, although its entry comes later on the path.
         if index is not None and index > highest and not isinstance(message.message, Compaction):
             highest = index
             group: list[LeftOut] = []
@@ -169,7 +172,7 @@ def in_order(context: Context) -> list[ContextMessage | list[LeftOut]]:
 
 
 def left_out_parts(group: Sequence[LeftOut]) -> list[Part]:
-    """Return a line for each reason why entries were left out, with the number of these entries."""
+    """Return lines such as `3 entries: <reason>` for a group of omitted entries, one line for each reason."""
     counts: dict[str, int] = {}
     for left in group:
         counts[left.reason] = counts.get(left.reason, 0) + 1
@@ -185,11 +188,11 @@ def _message_part(message: ContextMessage) -> Part:
 
 
 def message_block(message: ContextMessage) -> list[Part]:
-    """Return one message with its heading."""
+    """Return the document parts of one message of a context: a heading with its role and size, then its text."""
     body = message.message
     size: Line = [(f"  {text.tokens(message.tokens)}", "faint")]
     if not message.sent:
-        size = [("  dropped when the agent sends the context", "warning")]
+        size = [("  not sent: the agent drops this message", "warning")]
     if isinstance(body, Compaction | BranchSummary):
         sign = "∑ compaction summary" if isinstance(body, Compaction) else "⌥ branch summary"
         return [LinePart([(sign, "branch strong"), *size]), *said_parts(message.text, DETAIL), LinePart([])]
@@ -198,9 +201,9 @@ def message_block(message: ContextMessage) -> list[Part]:
 
 
 def window_bar(shares: dict[TokenPart, int], window: int | None, width: int) -> Line:
-    """Return a bar that shows the share of the context window that each kind of text fills, and the free rest.
+    """Return a bar with a section for the share of each kind of text in the context window, and one for free space.
 
-    If the size of the window is not known, or too small for the text, the bar shows no free rest.
+    `window` is the window's size in tokens. If it is None or too small for the text, no free space is shown.
     """
     used_tokens = sum(shares.values())
     total = max(used_tokens, window or 0)
@@ -208,7 +211,7 @@ def window_bar(shares: dict[TokenPart, int], window: int | None, width: int) -> 
     used, seen = 0, 0
     for number, (part, count) in enumerate(shares.items()):
         seen += count
-        # Even a tiny share gets one cell.
+        # Even a tiny share gets one cell, so that every kind of text in the legend is visible in the bar.
         end = min(width, max(used + 1, round(seen * width / total)))
         line.append((_shade(number) * (end - used), PART_ROLES[part]))
         used = end
@@ -219,7 +222,7 @@ def window_bar(shares: dict[TokenPart, int], window: int | None, width: int) -> 
 
 
 def legend(shares: dict[TokenPart, int], window: int | None) -> Line:
-    """Return the legend of the context bar."""
+    """Return the legend of the context bar: for each kind of text its shade, name and number of tokens."""
     line: Line = []
     for number, (part, count) in enumerate(shares.items()):
         line += [
@@ -236,5 +239,5 @@ def legend(shares: dict[TokenPart, int], window: int | None) -> Line:
 
 
 def _shade(number: int) -> str:
-    """Return the shade of a part of the bar; all parts differ in shade as well as in colour."""
+    """Return the character that fills section `number` of the context bar; it differs for each section."""
     return SHADES[number % len(SHADES)]

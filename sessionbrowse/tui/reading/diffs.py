@@ -1,4 +1,4 @@
-"""Edits as removed and added lines, computed from two texts or taken from the agent's own diff."""
+"""Show edits of files as removed and added lines, from the old and new text or from a diff that the agent stored."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from sessionbrowse.tui.paint.spans import Line
 
 CONTEXT_LINES = 3
 MOST_COMPARED = 2_000
-"""Maximum number of lines, of both texts together, to compare; the time grows with the square of that number."""
+"""Maximum number of lines, of old and new text together, that are compared, because the time grows quadratically.
+
+For longer texts all old lines are shown as removed and all new lines as added.
+"""
 
 _NUMBERED = re.compile(r"([+\- ])( *\d+)( .*|)$", re.DOTALL)
 _GAP = "⋯"
 
 
 def edit_parts(old: str, new: str, *, prefix: Line | None = None) -> list[Part]:
-    """Return the lines of an edit: common lines, removed lines with `-`, added lines with `+`."""
+    """Return an edit as document parts: common lines, removed lines with `-`, added lines with `+`."""
     before = prefix or []
     parts: list[Part] = []
     for sign, source in _stretches(old, new):
@@ -37,12 +40,12 @@ def edit_counts(old: str, new: str) -> tuple[int, int]:
 
 
 def written_diff_parts(diff: str, *, prefix: Line | None = None) -> list[Part]:
-    """Return the parts of the agent's own diff (`+12 text`, or a unified diff), in colours."""
+    """Return coloured document parts for a diff that the agent stored (`+12 text`, or a unified diff)."""
     return text_parts(diff, prefix=prefix, styler=style_diff, hang=True)
 
 
 def style_diff(line: str) -> Line:
-    """Return the spans of one line of a diff."""
+    """Return one line of a diff as coloured spans."""
     roles = _ROLES.get(line[:1], "dim")
     numbered = _NUMBERED.match(line)
     if numbered is not None:
@@ -52,7 +55,7 @@ def style_diff(line: str) -> Line:
 
 
 def count_spans(counts: tuple[int, int]) -> Line:
-    """Return the size of an edit: `+12 −3`."""
+    """Return the numbers of added and removed lines as coloured text: `+12 −3`."""
     added, removed = counts
     return [(f"  +{added:,}", "good"), (f" −{removed:,}", "error")]
 
@@ -61,7 +64,10 @@ _ROLES = {"+": "good", "-": "error", " ": "dim"}
 
 
 def _stretches(old: str, new: str) -> Iterator[tuple[str, str]]:
-    """Yield groups of lines, each with its sign (blank, `-`, `+`); long common groups are cut in the middle."""
+    """Yield (sign, lines) for the groups of an edit: ` ` for common lines, `-` for removed, `+` for added lines.
+
+    In a long group of common lines, the middle is replaced by a note with its number of lines.
+    """
     old_lines, new_lines = clean_lines(old) if old else [], clean_lines(new) if new else []
     if len(old_lines) + len(new_lines) > MOST_COMPARED:
         groups: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(old_lines), 0, len(new_lines))]

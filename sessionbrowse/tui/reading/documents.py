@@ -1,4 +1,4 @@
-"""Build the documents of a complete entry, of its raw line, and of a session's preview."""
+"""Build the documents of one entry, of the entry's raw line in the file, and of the preview of a session."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ from sessionbrowse.tui.reading.texts import Detail, extra_parts, folded_value, p
 from sessionbrowse.tui.reading.tools import call_parts
 
 RESULT_DISTANCE = 400
-"""Maximum number of entries after a tool call that are searched for its result."""
+"""Maximum number of entries after a tool call that are searched for the call's result."""
 
 PREVIEW_DETAIL = Detail(lines=12, output_lines=6, thinking_lines=2, foldable=False)
 ENTRY_OUTPUT_LINES = 20
-"""Maximum number of lines of a tool's arguments and result in the document of its call."""
+"""When an entry with tool calls is shown, arguments and results with more lines than this are partly folded."""
 
 
 def rule(label: str = "", roles: str = "dim") -> Part:
@@ -63,7 +63,7 @@ def rule(label: str = "", roles: str = "dim") -> Part:
 
 
 def fact(key: str, value: Line, *, width: int = 9) -> Part:
-    """Return a line with the name of a fact and its value."""
+    """Return a line with the name of a fact about an entry, such as `model`, and its value."""
     return FactPart([(f"{key:<{width}} ", "dim"), *value], indent=width + 1)
 
 
@@ -71,13 +71,13 @@ def fact(key: str, value: Line, *, width: int = 9) -> Part:
 
 
 def entry_document(session: Session, index: int, now_ms: float) -> list[Part]:
-    """Return the document of one entry: facts, then content."""
+    """Return the document of one entry: facts such as its role, age and label, then its content."""
     entry = session.entry(index)
     return [*entry_heading(session, index, entry, now_ms), rule(), *entry_body(session, index, entry)]
 
 
 def entry_heading(session: Session, index: int, entry: Entry, now_ms: float) -> list[Part]:
-    """Return the facts above an entry's content."""
+    """Return the lines above an entry's content: role, age, model, cost, label, and problems of the entry."""
     envelope = session.envelopes[index]
     kind: Line = [(entry_kind(entry), "title")]
     message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
@@ -94,7 +94,7 @@ def entry_heading(session: Session, index: int, entry: Entry, now_ms: float) -> 
         kind.append(("   ← leaf", "accent"))
     parts: list[Part] = [FactPart(kind, indent=2)]
     if session.parents[index] == ROOT and envelope.parent_id is not None:
-        parts.append(fact("parent", [(clean(envelope.parent_id), "warning"), ("  not in this file", "warning")]))
+        parts.append(fact("parent", [(clean(envelope.parent_id), "warning"), ("  entry not found", "warning")]))
     for problem in session.problems:
         if problem.line == session.lines[index]:
             parts.append(fact("problem", [(clean(problem.reason), "error")]))
@@ -102,7 +102,10 @@ def entry_heading(session: Session, index: int, entry: Entry, now_ms: float) -> 
 
 
 def _answer_facts(message: AssistantMessage) -> Line:
-    """Return model, tokens and cost of an answer, and the reason why it ended if that is not the usual one."""
+    """Return model, thinking level, output tokens and cost of an assistant message, as short texts.
+
+    The reason why the model stopped is added unless it finished normally or called a tool.
+    """
     usage = message.usage
     total = usage.cost.total if usage is not None and usage.cost is not None else None
     facts = [
@@ -118,7 +121,7 @@ def _answer_facts(message: AssistantMessage) -> Line:
 
 
 def entry_kind(entry: Entry) -> str:
-    """Return what people call an entry's type: `branch summary` for `branch_summary`."""
+    """Return the name of an entry's type as shown to users: `branch summary` for `branch_summary`."""
     return clean(type_name(entry)).replace("_", " ") or "(no type)"
 
 
@@ -130,7 +133,7 @@ def _age_of(timestamp: str | float | None, now_ms: float) -> str:
 
 
 def usage_line(usage: Usage) -> Line:
-    """Return the tokens by kind, and the cost."""
+    """Return a line with the numbers of input, output and cached tokens of an entry, and their cost."""
     counts = spent_line(
         (
             ("in", usage.input),
@@ -144,7 +147,7 @@ def usage_line(usage: Usage) -> Line:
 
 
 def entry_body(session: Session, index: int, entry: Entry) -> list[Part]:
-    """Return the content of an entry, below its facts."""
+    """Return the content of an entry as document parts, according to the entry's type."""
     detail = Detail(output_lines=ENTRY_OUTPUT_LINES, results=lambda call_id: find_result(session, index, call_id))
     match entry:
         case MessageEntry():
@@ -184,7 +187,7 @@ def entry_body(session: Session, index: int, entry: Entry) -> list[Part]:
         case ThinkingLevelChange():
             return [fact("thinking", [(clean(entry.thinking_level or "not set"), "title")]), *_rest(entry)]
         case UnknownEntry():
-            sentence = "sessionbrowse does not know this type of entry; this is what it holds."
+            sentence = "sessionbrowse does not know this type of entry. Its content:"
             return [LinePart([(sentence, "dim")]), *value_parts(entry.raw, detail)]
     return _fields_body(entry)
 
@@ -226,7 +229,7 @@ def _label_body(session: Session, entry: Label) -> list[Part]:
     known = entry.target_id in session.index_by_id if entry.target_id is not None else False
     target: Line = [(clean(entry.target_id or "?"), "")]
     if not known:
-        target.append(("  not in this file", "warning"))
+        target.append(("  entry not found", "warning"))
     return [fact("label", label), fact("on entry", target)]
 
 
@@ -234,7 +237,7 @@ _BASE_FIELDS = frozenset(field.name for field in msgspec.structs.fields(PlainEnt
 
 
 def _fields_body(entry: EntryBase) -> list[Part]:
-    """Return the fields of an entry's type, named as in the file."""
+    """Return the fields that are specific to the entry's type, with their names in the file and their values."""
     fields = [field for field in msgspec.structs.fields(type(entry)) if field.name not in _BASE_FIELDS]
     own = {field.encode_name: getattr(entry, field.name) for field in fields}
     if isinstance(entry, PlainEntry):
@@ -278,7 +281,7 @@ def _time(timestamp: str | float | None, now_ms: float) -> Line:
 
 
 def find_result(session: Session, index: int, call_id: str) -> ToolResultMessage | None:
-    """Return the result of a tool call in the entry at `index`; None if none of the next entries contains a result."""
+    """Return the result of the tool call `call_id` in the entry at `index`; None if it is not in the next entries."""
     for later in range(index + 1, min(len(session.ids), index + RESULT_DISTANCE)):
         if session.kind(later).role == "toolResult" and session.envelopes[later].tool_call_id == call_id:
             entry = session.entry(later)
@@ -288,7 +291,7 @@ def find_result(session: Session, index: int, call_id: str) -> ToolResultMessage
 
 
 def find_call(session: Session, index: int, call_id: str) -> ToolCallBlock | None:
-    """Return the tool call that the tool result at `index` answers."""
+    """Return the tool call to which the tool result in the entry at `index` belongs; None if it is not found."""
     caller = caller_of(session, index, call_id)
     entry = session.entry(caller) if caller is not None else None
     message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
@@ -301,7 +304,7 @@ def find_call(session: Session, index: int, call_id: str) -> ToolCallBlock | Non
 
 
 def raw_document(session: Session, index: int, now_ms: float) -> list[Part]:
-    """Return the document of an entry's line in the file, as indented JSON if possible."""
+    """Return the document that shows an entry's line in the session file, as indented JSON if it is valid JSON."""
     envelope, parent = session.envelopes[index], session.parents[index]
     identity = clean(envelope.id) if envelope.id is not None else "(no id)"
     above = clean(session.ids[parent] or "(no id)") if parent != ROOT else "none: a root"
@@ -322,9 +325,9 @@ def raw_document(session: Session, index: int, now_ms: float) -> list[Part]:
 def summary_parts(
     summary: Summary, home: str, now_ms: float, *, exists: bool | None = None, family: Line | None = None
 ) -> list[Part]:
-    """Return the facts at the top of a session's preview, with a line about its family.
+    """Return the lines at the top of a session's preview: name, agent, age, directory, counts, cost, problems.
 
-    `exists` is False if the session's directory is missing.
+    `exists` is False if the session's working directory is missing. `family` is a line about related sessions.
     """
     title = one_line(summary.name or "") or one_line(summary.first_message or "", 200) or "(no messages)"
     parts: list[Part] = [LinePart([(title, "title")])]
@@ -350,7 +353,7 @@ def summary_parts(
         parts.append(LinePart(family))
     if summary.parent_session is not None:
         found = "" if summary.parent_path else "  (not found)"
-        # The parent session is usually in the same folder, so its file name is enough.
+        # The parent session's file is usually in the same directory, so its name without the path is enough.
         parent = clean(summary.parent_session.rstrip("/").rsplit("/", 1)[-1])
         parts.append(LinePart([("↳ forked from ", "branch"), (parent, "dim"), (found, "warning")]))
     if summary.left_behind:
@@ -364,7 +367,10 @@ def summary_parts(
 
 
 def conversation(session: Session, summary: Summary) -> list[Part]:
-    """Return a session's problems and the messages of its active branch; a message is read when it becomes visible."""
+    """Return the lower part of a session's preview: problems of its file, then the messages of its active branch.
+
+    A message is read from the file only when it becomes visible.
+    """
     parts: list[Part] = []
     if session.refusal is not None and summary.problem is None:
         parts.append(LinePart([("✗ ", "error"), (clean(f"{session.agent} {session.refusal}"), "error")]))
@@ -384,7 +390,10 @@ def conversation(session: Session, summary: Summary) -> list[Part]:
 
 
 def is_talk(session: Session, index: int) -> bool:
-    """Return True if an entry belongs to the conversation: a message or a summary."""
+    """Return True if a conversation view shows the entry: a message or a summary.
+
+    System messages and tool results are excluded; results are shown with their tool calls.
+    """
     kind = session.kind(index)
     if kind.type == "message":
         return kind.role not in ("toolResult", "system")
@@ -392,7 +401,7 @@ def is_talk(session: Session, index: int) -> bool:
 
 
 def _continues(session: Session, before: int | None, index: int) -> bool:
-    """Return True if an entry continues the turn of the entry `before` it: both are assistant messages."""
+    """Return True if the entry needs no heading: it and the entry shown before it are both assistant messages."""
     if before is None or index in session.labels:
         return False
     return session.kind(before).role == "assistant" == session.kind(index).role
@@ -403,7 +412,7 @@ def _talk_part(session: Session, index: int, *, continues: bool) -> Part:
 
 
 def talk_parts(session: Session, index: int, detail: Detail = PREVIEW_DETAIL, *, continues: bool = False) -> list[Part]:
-    """Return an entry as part of a conversation, without a heading if it continues a turn."""
+    """Return an entry as document parts for a conversation view, without a heading if `continues` is True."""
     entry = session.entry(index)
     mark = session.labels.get(index)
     label: Line = [(f"  ⚑ {clean(mark.text)}", "label")] if mark is not None else []

@@ -1,4 +1,4 @@
-"""Return an entry as plain text, for the clipboard or an editor."""
+"""Convert an entry, its raw line or its context to plain text, for the clipboard or an editor."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sessionbrowse.tui.reading.texts import pretty_json
 
 
 def entry_text(session: Session, index: int) -> str:
-    """Return the text of an entry; for an entry without text, its line in the file.
+    """Return the text of an entry, such as a message or summary; without any text, the entry's line in the file.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -39,7 +39,7 @@ def entry_text(session: Session, index: int) -> str:
 
 
 def raw_text(session: Session, index: int) -> str:
-    """Return an entry's line in the file, unchanged.
+    """Return an entry's line in the session file, without its line end.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -48,7 +48,7 @@ def raw_text(session: Session, index: int) -> str:
 
 
 def context_text(session: Session, index: int) -> str:
-    """Return the text of the messages that the model would receive at an entry, each below its role.
+    """Return the messages that the model would receive at an entry as one text; a heading names each message's role.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -79,7 +79,7 @@ def _message(message: Message) -> str:
 
 
 def _content(content: MessageContent) -> str:
-    """Return the text of a message; thinking and tool calls if it has no text."""
+    """Return the text blocks of a message; if it has none, its thinking blocks and tool calls."""
     if content is None or isinstance(content, str):
         return content or ""
     texts = [block.text for block in content if isinstance(block, TextBlock) and block.text]

@@ -1,4 +1,4 @@
-"""Find an entry again in a session after its file may have changed."""
+"""Find an entry again after its session file was read again, because the file may have changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ ENTRY_IS_GONE = "The entry is gone: the session's file was changed meanwhile."
 
 
 def find_again(session: Session, index: int | None, entry_id: str | None) -> int | None:
-    """Return the current index of the entry that had this index and id earlier; None if the entry is gone."""
+    """Return the current index of an entry, given its index and id before the file was read again; None if gone."""
     if entry_id is None:
         return index if index is not None and index < len(session.ids) else None
     if index is not None and index < len(session.ids) and session.ids[index] == entry_id:

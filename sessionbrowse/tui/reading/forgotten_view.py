@@ -1,4 +1,4 @@
-"""The folds of a compaction's document that list what its summary does not mention."""
+"""Lists of files, commands and labels of compacted entries that the compaction's summary does not mention."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from sessionbrowse.tui.paint.words import one_line
 
 
 def forgotten_parts(session: Session, index: int) -> list[Part]:
-    """Return a fold for the files, commands and labels that a summary does not mention, with links to their entries."""
+    """Return up to three folds: files, commands and labels that a compaction's summary does not mention.
+
+    Each item is a link to its entry.
+    """
     lost = forgotten(session, index, [left.index for left in build(session, index).left_out])
     kinds = (("file", lost.files), ("command", lost.commands), ("label", lost.labels))
     return [

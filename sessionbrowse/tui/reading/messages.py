@@ -1,6 +1,6 @@
-"""Convert messages to parts of a document: text, thinking, tool calls with their results.
+"""Convert messages to document parts: text, thinking, images, tool calls with their results.
 
-The entry, the context and the preview use these functions with different levels of detail.
+The documents of entries, contexts and previews use these functions with different limits on long texts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from sessionbrowse.tui.reading.tools import call_parts, result_parts
 
 
 def message_parts(message: Message, detail: Detail) -> list[Part]:
-    """Return the body of a message, without a heading."""
+    """Return the content of a message as document parts, without a heading."""
     match message:
         case UserMessage() | DeveloperMessage():
             return content_parts(message.content, detail)
@@ -84,7 +84,7 @@ _ROLE_WORDS = {
 
 
 def message_heading(message: Message) -> tuple[str, str]:
-    """Return the heading of a message: what people call its role, and the style of the role."""
+    """Return the heading of a message (the name of its role, such as `tool result`), and the style of the heading."""
     name = _ROLE_WORDS.get(type_name(message)) or clean(type_name(message)) or "message"
     match message:
         case UserMessage():
@@ -101,13 +101,13 @@ def message_heading(message: Message) -> tuple[str, str]:
 
 
 def content_parts(content: Content, detail: Detail) -> list[Part]:
-    """Return the parts of a message's content."""
+    """Convert the content of a message, a string or a list of content blocks, to document parts."""
     match content:
         case None:
             return [LinePart([("(no content)", "dim italic")])]
         case str():
             return said_parts(content, detail)
-    # Thinking is folded, unless the message contains only thinking.
+    # Thinking blocks are folded, unless the message contains only thinking blocks.
     only_thought = all(isinstance(block, ThinkingBlock | RedactedThinkingBlock) for block in content)
     parts: list[Part] = []
     for block in content:
@@ -118,14 +118,14 @@ def content_parts(content: Content, detail: Detail) -> list[Part]:
 
 
 def block_parts(block: Block, detail: Detail, *, only_thought: bool = False) -> list[Part]:
-    """Return the parts of one content block."""
+    """Convert one content block of a message (text, thinking, image, tool call) to document parts."""
     match block:
         case TextBlock():
             return said_parts(block.text or "", detail)
         case ThinkingBlock():
             return _thinking_parts(block, detail, is_open=only_thought)
         case RedactedThinkingBlock():
-            return [LinePart([("✧ thinking, kept encrypted by the provider", "thinking")])]
+            return [LinePart([("✧ thinking, encrypted by the model provider", "thinking")])]
         case ImageBlock():
             return [ImagePart(block.mime_type, block.data)]
         case ToolCallBlock():
@@ -134,10 +134,10 @@ def block_parts(block: Block, detail: Detail, *, only_thought: bool = False) -> 
             names = [clean(str((side or {}).get("model", "?"))) for side in (block.from_, block.to)]
             return [LinePart([(f"↷ another model answered: {names[0]} → {names[1]}", "warning")])]
         case ServerToolBlock():
-            return [LinePart([("⚙ a tool of the provider", "tool")]), *value_parts(block.block, detail, prefix=BAR)]
+            return [LinePart([("⚙ model provider's tool", "tool")]), *value_parts(block.block, detail, prefix=BAR)]
         case UnknownBlock():
             name = clean(block.type) or "?"
-            return [LinePart([(f"block of unknown type {name}", "warning")]), *value_parts(block.raw, detail)]
+            return [LinePart([(f"content block of unknown type {name}", "warning")]), *value_parts(block.raw, detail)]
         case _:
             assert_never(block)
 
@@ -145,7 +145,7 @@ def block_parts(block: Block, detail: Detail, *, only_thought: bool = False) -> 
 def _thinking_parts(block: ThinkingBlock, detail: Detail, *, is_open: bool) -> list[Part]:
     thought = (block.thinking or "").strip()
     if not thought:
-        reason = "thinking, redacted by the provider" if block.redacted else "thinking, empty"
+        reason = "thinking, redacted by the model provider" if block.redacted else "thinking, empty"
         return [LinePart([(f"✧ {reason}", "thinking")])]
 
     def body() -> list[Part]:
@@ -177,7 +177,7 @@ def _execution_parts(
         facts.append((f"exit {message.exit_code:g}  ", "error"))
     for flag, word in (
         (message.cancelled, "cancelled  "),
-        (message.truncated, "output cut by the agent  "),
+        (message.truncated, "output truncated by the agent  "),
         (message.exclude_from_context, "not sent to the model"),
     ):
         if flag:
@@ -202,7 +202,7 @@ def _file_parts(message: FileMentionMessage, detail: Detail) -> list[Part]:
 
 
 def _attached_parts(images: Sequence[Any] | None) -> list[Part]:
-    """Return the images that omp stored beside a command's output."""
+    """Return image parts for the images that omp stores in a message together with a command's output."""
     shown = [image for image in images or () if isinstance(image, dict)]
     return [ImagePart(_text(image.get("mimeType")), _text(image.get("data"))) for image in shown]
 
@@ -212,5 +212,5 @@ def _text(value: Any) -> str | None:
 
 
 def spent_line(parts: Sequence[tuple[str, float | None]]) -> str:
-    """Return token counts as one line, without those that are zero: `12 in · 340 out`."""
+    """Return token counts as one line of text, such as `12 in · 340 out`; zero counts are left out."""
     return " · ".join([f"{text.tokens(count)} {word}" for word, count in parts if count])

@@ -1,4 +1,4 @@
-"""Convert texts to parts, folded if they are long: Markdown, output of programs, JSON values."""
+"""Convert Markdown, output of programs and JSON values to document parts; the rest of a long text is in a fold."""
 
 from __future__ import annotations
 
@@ -20,22 +20,25 @@ from sessionbrowse.tui.layout.parts import LinePart, Part, text_parts
 from sessionbrowse.tui.paint.spans import Line
 
 BAR: Line = [("│ ", "rule")]
-"""Prefix of rows that belong to the line above, such as the arguments of a tool call."""
+"""Prefix of rows that belong to a heading above them, such as the arguments below the name of a tool."""
 
 Results = Callable[[str], ToolResultMessage | None]
-"""A function that returns the result of a tool call by the id of the call."""
+"""A function that takes the id of a tool call and returns the call's result, or None."""
 
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)[^\n]*$", re.MULTILINE)
 _BLOCK_END_REACH = 4_000
-"""Maximum number of characters to move a cut of Markdown forward to an empty line, which is the end of a block."""
+"""Maximum number of characters by which the end of shortened Markdown is moved forward to an empty line.
+
+Without this, the text could end in the middle of a paragraph or table.
+"""
 
 
 class Detail(Struct, frozen=True, kw_only=True):
-    """Limits for the visible part of a message.
+    """Maximum numbers of lines of a message that are shown without a fold; None means all lines.
 
-    Maximum numbers of lines: `lines` for text, `output_lines` for arguments and results of tools (None: all),
-    `thinking_lines` for reasoning. The other lines become a fold if `foldable`, else only their number is shown.
-    `results` returns the results of tool calls.
+    `lines` limits text, `output_lines` arguments and results of tools, `thinking_lines` thinking if `foldable` is
+    False. Further lines are in a fold if `foldable`, else only their number is shown. `results` finds the result of a
+    tool call, to show it with the call.
     """
 
     lines: int | None = None
@@ -46,7 +49,7 @@ class Detail(Struct, frozen=True, kw_only=True):
 
 
 def said_parts(source: str, detail: Detail, *, roles: str = "", prefix: Line | None = None) -> list[Part]:
-    """Return the parts of a message's text, which is Markdown."""
+    """Convert the text of a message, which is Markdown, to document parts; `detail` limits the visible lines."""
     place, opening = markdown_cut(source, detail.lines)
 
     def shown(text: str) -> list[Part]:
@@ -56,7 +59,10 @@ def said_parts(source: str, detail: Detail, *, roles: str = "", prefix: Line | N
 
 
 def markdown_cut(source: str, lines: int | None) -> tuple[int, str]:
-    """Return the offset after about `lines` lines of Markdown, and the fence of the code block that is open there."""
+    """Return the offset at which to cut Markdown after about `lines` lines, and the fence line of a cut code block.
+
+    The fence line is empty if the cut is not inside a code block; else it must be repeated before the rest.
+    """
     place = cut_at(source, lines) if lines is not None else len(source)
     if place == len(source):
         return place, ""
@@ -80,7 +86,7 @@ def output_parts(
     prefix: Line | None = None,
     lexer: Lexer | None = None,
 ) -> list[Part]:
-    """Return the parts of a program's output, with syntax colours if there is a lexer."""
+    """Convert the output of a program or the content of a file to document parts; a lexer gives it syntax colours."""
     place = cut_at(source, detail.output_lines) if detail.output_lines is not None else len(source)
 
     def shown(text: str) -> list[Part]:
@@ -94,7 +100,10 @@ def output_parts(
 def _cut_parts(
     source: str, place: int, make: Callable[[str], list[Part]], detail: Detail, prefix: Line | None, opening: str = ""
 ) -> list[Part]:
-    """Return the parts of a text up to an offset, then the rest as one part; `opening` is put before the rest."""
+    """Return the document parts of a text up to the offset `place`, then one part (a fold or a note) for the rest.
+
+    `opening` is put before the rest, to reopen a code block that was cut.
+    """
     if place == len(source):
         return make(source)
 
@@ -105,14 +114,14 @@ def _cut_parts(
 
 
 def _rest(detail: Detail, label: str, rest: Callable[[], Sequence[Part]], prefix: Line | None) -> Part:
-    """Return the rest of a text as a fold, or as a line that names its length."""
+    """Return the rest of a long text as a fold, or as a line with the label (its length) if folds are not allowed."""
     if detail.foldable:
         return Fold([(label, "dim")], rest, prefix=prefix)
     return LinePart([*(prefix or []), (f"… {label}", "faint")])
 
 
 def parts_and_rest(parts: list[Part], detail: Detail, *, prefix: Line | None = None) -> list[Part]:
-    """Return the parts; those after the first `output_lines` lines are hidden in a fold."""
+    """Return document parts, limited to about `detail.output_lines` lines; the other parts are moved into a fold."""
     if detail.output_lines is None:
         return parts
     kept, lines = 0, 0
@@ -127,7 +136,7 @@ def parts_and_rest(parts: list[Part], detail: Detail, *, prefix: Line | None = N
 
 
 def value_parts(value: Any, detail: Detail, *, prefix: Line | None = None) -> list[Part]:
-    """Return the parts of a JSON value: a string as text, anything else as indented JSON."""
+    """Convert a JSON value to document parts: a string as text, any other value as indented JSON."""
     if isinstance(value, str):
         return output_parts(value, detail, prefix=prefix)
     shown = pretty_json(json_exact(value).encode("utf-8", "replace"))
@@ -136,26 +145,26 @@ def value_parts(value: Any, detail: Detail, *, prefix: Line | None = None) -> li
 
 
 def folded_value(label: str, value: Any) -> Part:
-    """Return a fold with a JSON value."""
+    """Return a fold that contains a JSON value; its row shows the label and the beginning of the value."""
     return Fold([(label, "dim")], lambda: value_parts(value, Detail(), prefix=BAR), hint=json_hint(value))
 
 
 def json_hint(value: Any) -> str:
-    """Return the first keys of an object, or the beginning of a string."""
+    """Return a short hint of a JSON value: the first keys of an object, or the beginning of a string."""
     if isinstance(value, dict):
         return clean(", ".join([str(key)[:40] for key in list(value)[:8]]))
     return clean(value[:200]) if isinstance(value, str) else ""
 
 
 def extra_parts(extra: dict[str, Any]) -> list[Part]:
-    """Return the keys of an entry that the format does not document."""
+    """Return the undocumented keys of an entry or message, with their values, under the heading `other keys`."""
     if not extra:
         return []
     return [LinePart([("other keys", "dim")]), *value_parts(extra, Detail())]
 
 
 def pretty_json(document: bytes) -> str:
-    """Return JSON indented by two; unchanged if it is not valid."""
+    """Return a JSON document indented by two blanks per level; unchanged if it is not valid JSON."""
     try:
         return msgspec.json.format(document, indent=2).decode("utf-8", "replace")
     except (msgspec.MsgspecError, RecursionError, ValueError):

@@ -1,4 +1,4 @@
-"""A tool call with its result: arguments, edits as differences, long results folded."""
+"""Show a tool call with its result: arguments, edits of files as diffs, long results partly folded."""
 
 from __future__ import annotations
 
@@ -20,17 +20,21 @@ from sessionbrowse.tui.reading.diffs import count_spans, edit_counts, edit_parts
 from sessionbrowse.tui.reading.texts import BAR, Detail, output_parts, parts_and_rest, value_parts
 
 LONGEST_SHORT = 120
-"""Maximum length of an argument that is shown beside the tool's name."""
+"""Maximum number of characters of a tool call's argument that is shown in the same line as the tool's name."""
 
 _INTENT_KEYS = ("i", "_i", "intent")
 _SHOWN_AS_EDIT = frozenset({"edits", *[key for keys in EDIT_KEYS for key in keys]})
 _RESULT_PREFIX: Line = [("  ", "")]
-# `12:text` or `12|text`: lines numbered by a read tool cannot be lexed as code.
+# Matches line numbers (`12:text`, `12|text`) that a read tool put before each line; such lines are not valid code, so
+# they get no syntax colours.
 _NUMBERED_LINE = re.compile(r"\s*\d+[:|→\t]")
 
 
 def call_parts(call: ToolCallBlock, detail: Detail, result: ToolResultMessage | None = None) -> list[Part]:
-    """Return a tool call: name, arguments and result (`result`, else the one `detail.results` returns)."""
+    """Convert a tool call to document parts: name, arguments, result.
+
+    If `result` is None, the result that `detail.results` finds is shown.
+    """
     if result is None and detail.results is not None and call.id is not None:
         result = detail.results(call.id)
     arguments = _without_intent(call)
@@ -59,7 +63,7 @@ def call_parts(call: ToolCallBlock, detail: Detail, result: ToolResultMessage | 
 
 
 def _without_intent(call: ToolCallBlock) -> Any:
-    """Return a call's arguments without the one that repeats the call's intent, which omp names `i`."""
+    """Return a tool call's arguments without the argument (omp's `i`) that only repeats the call's `intent`."""
     arguments = call.arguments
     if not call.intent or not isinstance(arguments, dict):
         return arguments
@@ -67,7 +71,7 @@ def _without_intent(call: ToolCallBlock) -> Any:
 
 
 def result_heading(result: ToolResultMessage) -> Part:
-    """Return the line between a call and its result."""
+    """Return the line between a tool call and its result: `result` or `failed`."""
     failed = bool(result.is_error)
     return LinePart([("╰ ", "rule"), ("failed" if failed else "result", "error" if failed else "dim")])
 
@@ -75,7 +79,7 @@ def result_heading(result: ToolResultMessage) -> Part:
 def result_parts(
     result: ToolResultMessage, detail: Detail, *, prefix: Line | None = None, lexer: Lexer | None = None
 ) -> list[Part]:
-    """Return the parts of a tool's result."""
+    """Convert the result of a tool call, with text and images, to document parts."""
     roles = "error" if result.is_error else ""
     content = result.content
     if content is None or content == () or content == "":
@@ -93,7 +97,7 @@ def result_parts(
 
 
 def is_short(value: Any) -> bool:
-    """Return True if an argument is short enough to be shown beside the tool's name."""
+    """Return True if an argument of a tool call is short enough to be shown in the same line as the tool's name."""
     if isinstance(value, str):
         return len(value) <= LONGEST_SHORT and "\n" not in value
     return value is None or isinstance(value, bool | int | float)
@@ -131,7 +135,7 @@ def _counts(edits: list[tuple[str, str]], diff: str | None) -> tuple[int, int]:
 
 
 def _result_lexer(call: ToolCallBlock, result: ToolResultMessage) -> Lexer | None:
-    """Return the lexer of the file that a read tool returned; None if the lines are numbered."""
+    """Return the Pygments lexer for the file that a tool call read; None for other tools or numbered lines."""
     path = path_of(call.arguments)
     if call.name not in ("read", "cat", "view") or result.is_error or not path:
         return None

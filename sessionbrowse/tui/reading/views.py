@@ -1,4 +1,4 @@
-"""The views of an entry beside the tree, and the function that builds their documents."""
+"""The views of an entry (entry, context, raw, diff) next to the tree, and the function that builds their documents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ VIEWS: tuple[ViewName, ...] = ("entry", "context", "raw", "diff")
 
 
 class ViewRequest(Struct, frozen=True, kw_only=True):
-    """A request for a view of an entry; `marked` is the entry to compare with, `width` the pane's width."""
+    """The parameters of a view of the entry at `index`.
+
+    `marked` is the index of the entry to compare with (None: the leaf); `width` is the pane's width in cells.
+    """
 
     view: ViewName
     index: int
@@ -29,7 +32,7 @@ class ViewRequest(Struct, frozen=True, kw_only=True):
 
 
 class ViewedEntry(Struct, frozen=True, kw_only=True):
-    """The session under the cursor; on the screen of one session, the shown session with its entry and view."""
+    """The current selection: the session, and on the session screen also its entry and the view of the entry."""
 
     summary: Summary
     session: Session | None = None
@@ -38,8 +41,8 @@ class ViewedEntry(Struct, frozen=True, kw_only=True):
 
 
 def document(session: Session, request: ViewRequest) -> list[Part]:
-    """Return the parts of a view; to be called in a background thread."""
-    # Imported late: the first screen imports this module but shows no documents, and should open fast.
+    """Return the document of a view as a list of parts; must be called in a background thread, because it is slow."""
+    # These modules are imported late, because the first screen imports this module and must open fast.
     from sessionbrowse.model.context import build
     from sessionbrowse.services.inspect.compare import compare
     from sessionbrowse.tui.reading.compare_view import compare_parts

@@ -1,1 +1,1 @@
-"""Commands that start programs: the agent, and the user's own commands."""
+"""Commands that start other programs: the agent that resumes a session, and the user's custom commands."""

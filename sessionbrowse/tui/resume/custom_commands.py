@@ -1,4 +1,4 @@
-"""The user's own commands: their rows in the command table, and how they run."""
+"""The user's custom commands from the settings: make their rows for the command table, and run them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WHERE = {"everywhere": (LIST, SESSION), "lists": (LIST,), "session": (SESSION,)
 
 
 def custom_rows(commands: Sequence[CustomCommand]) -> tuple[Command, ...]:
-    """Return the rows of the command table for the user's own commands."""
+    """Return the rows of the command table for the user's custom commands."""
     return tuple(
         [
             Command(
@@ -50,10 +50,10 @@ def custom_rows(commands: Sequence[CustomCommand]) -> tuple[Command, ...]:
 
 
 def custom_problems(commands: Sequence[CustomCommand]) -> list[str]:
-    """Return a sentence for each placeholder of the user's own commands that does not exist."""
+    """Return an error message for each unknown placeholder in the user's custom commands."""
     known = ", ".join([f"{{{name}}}" for name in PLACEHOLDERS])
     return [
-        f'The command "{clean(command.name)}" has no value for {{{name}}}: the placeholders are {known}.'
+        f'The command "{clean(command.name)}" uses the unknown placeholder {{{name}}}; valid placeholders: {known}.'
         for command in commands
         for name in unknown_placeholders(command)
     ]
@@ -77,7 +77,7 @@ def _reason(command: CustomCommand) -> Reason:
 
 
 def run_custom_command(screen: CommandScreen[None], command_id: str) -> None:
-    """Run one of the user's own commands."""
+    """Run the custom command with this id: in this terminal, or in the background with its output in a toast."""
     browser = screen.browser
     command = browser.options.settings.commands[int(command_id.removeprefix(CUSTOM_ID))]
     values = values_of(screen.subject, screen.entry_id)
@@ -109,12 +109,12 @@ def _run_quietly(screen: CommandScreen[None], command: CustomCommand, values: di
             said = outcome.value or f"{clean(command.name)}: done."
             browser.call_later(partial(browser.say, said, keep_lines=True))
 
-    # Each run has its own background queue (lane), because a queue drops the output of its earlier runs.
+    # Each run gets its own background queue (lane), because a queue drops the output of earlier jobs.
     Lane("custom", receive).ask(work)
 
 
 def values_of(summary: Summary | None, entry_id: str | None) -> dict[str, str]:
-    """Return the values of the placeholders, by name."""
+    """Return by name the values of a custom command's placeholders, such as `path`; empty without a session."""
     if summary is None:
         return {"path": "", "id": "", "cwd": "", "entry": "", "agent": "", "name": ""}
     return {

@@ -1,4 +1,4 @@
-"""The dialog before an agent starts, if the session is in use or its newest message is on another branch."""
+"""The dialog before an agent resumes a session that is in use, or whose newest message is on another branch."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[[], None]) -> None:
-    """Call `go`, which starts the agent.
+    """Call `go`, which starts the agent that resumes a session.
 
-    If the session is in use, or its newest message is on another branch, ask before.
+    If the session is in use, or the newest message is not on the active branch, show a dialog before.
     """
     browser = screen.browser
 
@@ -48,7 +48,7 @@ def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[
 
     def on_error(error: Exception) -> None:
         if isinstance(error, SessionBrowseError):
-            start()  # The check failed. Planning the command fails for the same reason, with a better message.
+            start()  # The check failed; `go` will fail for the same reason, with a better message.
         else:
             browser.say(repr(error), "error")
 
@@ -83,8 +83,8 @@ def _check_out(
     changes = screen.browser.changes
     target = changes.target(summary)
     entry_id = left.entry_id or ""
-    # A user who resumes a session that may be in use agrees to a changed file, so the checkout asks no second question.
-    # Only for omp it asks: an omp that has the session open stops saving when the checkout adds a line to the file.
+    # The user has already confirmed to resume a session in use, so the checkout asks no second question. For omp it
+    # does ask: a running omp stops saving its session when the checkout appends a line to the file.
     force = force and AGENTS[summary.agent].bears_appends
 
     def make(run: ChangeRun) -> CheckedOut:

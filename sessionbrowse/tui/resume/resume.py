@@ -1,4 +1,4 @@
-"""The commands that resume a session: in this terminal, in tmux, or by a command from the settings."""
+"""The commands that resume a session: in this terminal, in tmux, or with a command from the settings."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ WAYS: dict[ResumeIn, str] = {
 
 
 def do_resume(screen: CommandScreen[None]) -> None:
-    """Resume the session under the cursor in the way that the settings choose."""
+    """Resume the session under the cursor where the settings say: in this terminal, in tmux or by a custom command."""
     summary = screen.subject
     if summary is not None:
         _begin(screen, summary, _usual(screen))
 
 
 def do_resume_as(screen: CommandScreen[None]) -> None:
-    """Ask where to resume the session (this terminal, tmux, own command), and in a tree from which entry."""
+    """Ask where to resume the session (this terminal, tmux, custom command) or, in a tree, from which entry."""
     summary = screen.subject
     if summary is None:
         return
@@ -93,7 +93,7 @@ def _begin(screen: CommandScreen[None], summary: Summary, way: ResumeIn) -> None
 
 
 def _plan(screen: CommandScreen[None], summary: Summary, way: ResumeIn, directory: str | None = None) -> None:
-    """Plan in the background the command that resumes the session, then run it."""
+    """Compute in the background the command that resumes the session, then run the command."""
     browser = screen.browser
     source = browser.source
 
@@ -153,7 +153,7 @@ def _ask_elsewhere(screen: CommandScreen[None], summary: Summary, way: ResumeIn)
 
 
 def resume_from(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
-    """Check out an entry, then resume the session there."""
+    """Check out an entry, then resume the session at this entry."""
 
     def describe(done: CheckedOut) -> str:
         return "Copied the entry's text." if done.text else ""
@@ -162,7 +162,7 @@ def resume_from(screen: CommandScreen[None], summary: Summary, entry_id: str) ->
 
 
 def ask_to_resume_from(screen: CommandScreen[None]) -> None:
-    """Resume at the entry under the cursor: at the leaf at once, elsewhere after a question, as in pi."""
+    """Resume at the entry under the cursor; if the entry is not the leaf, ask the user first, as pi does."""
     summary, entry_id = screen.subject, screen.entry_to_resume
     if summary is None:
         return
@@ -227,7 +227,7 @@ def _start(screen: CommandScreen[None], command: ResumeCommand, way: ResumeIn) -
 
 
 def reload(screen: CommandScreen[None]) -> None:
-    """Scan the disk again, because the agent that ran may have changed session files."""
+    """Scan the disk again, because the agent or custom command that ran may have changed session files."""
     if screen.find_handler("reload") is not None:
         screen.give(BY_ID["reload"])
 

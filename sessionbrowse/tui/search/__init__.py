@@ -1,1 +1,1 @@
-"""The search of all sessions, and the list of checkpoints."""
+"""The screens of the search over all sessions, and of the checkpoints (labels of all sessions)."""

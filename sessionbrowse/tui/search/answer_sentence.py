@@ -1,4 +1,4 @@
-"""The sentence below the results: what a query was taken to mean, and what was not searched."""
+"""The sentences below the search results: how the search interpreted the query, and which text it left out."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sessionbrowse.tui.paint.words import one_line
 
 _MEANINGS = {
     "exact": "",
-    "forms": "Only other forms of the words were found.",
-    "session": "No entry has all words; these sessions have them in several.",
-    "some": "No session has all words.",
+    "forms": "Found only other forms of the searched words.",
+    "session": "No entry has all searched words; in these sessions, several entries together do.",
+    "some": "No session has all searched words.",
 }
 MAX_WORDS = 3
 
@@ -26,7 +26,7 @@ def answer_sentence(
     unread: int,
     tools_key: str | None,
 ) -> Line:
-    """Return the sentence about an answer; `tools_key` is the key that includes tools, None if they are included."""
+    """Return the sentences about search results; `tools_key` is the key that includes tool output, None if included."""
     parts: list[tuple[str, str]] = []
     for wrong, right in instead.items():
         words = ", ".join(right[:MAX_WORDS]) + (" …" if len(right) > MAX_WORDS else "")
@@ -34,7 +34,7 @@ def answer_sentence(
     if sessions and not instead and ranked and _MEANINGS.get(sessions[0].match):
         parts.append((_MEANINGS[sessions[0].match], "warning"))
     if unread:
-        parts.append((f"{plural(unread, 'session')} more not read: add a word.", "dim"))
+        parts.append((f"{plural(unread, 'session')} more not searched: add a word.", "dim"))
     if sessions and tools_key is not None:
         parts.append((f"Without tool output: {tools_key} adds it.", "dim"))
     line: Line = []

@@ -1,4 +1,4 @@
-"""The screen of checkpoints: the labels of all sessions, with a filter."""
+"""The screen of checkpoints: a list of the labels in all sessions, with a filter."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sessionbrowse.tui.widgets.row_list import RowState
 
 
 class CheckpointsScreen(ResultsScreen):
-    """The checkpoints screen: lists the labels of all sessions."""
+    """The checkpoints screen: a list of the labels in all sessions, and a preview of the labelled entry."""
 
     def __init__(self) -> None:
         super().__init__(name="checkpoints")
@@ -40,7 +40,7 @@ class CheckpointsScreen(ResultsScreen):
         self._coming: list[Checkpoint] = []
         self._behind: tuple[int, int] | None = None
         self._finished = False
-        # Labels that are listed before the scan of the disk ends may be outdated.
+        # True until the labels are listed after the end of a scan: labels listed earlier may be outdated.
         self._list_again = True
 
     def on_mount(self) -> None:
@@ -50,13 +50,13 @@ class CheckpointsScreen(ResultsScreen):
         self.set_focus(self.rows_list)
 
     def on_screen_resume(self) -> None:
-        """Read the labels when the screen opens, and whenever it is on top again."""
+        """Read the labels of all sessions when the screen opens, and whenever it becomes the topmost screen again."""
         self.was_shown = True
         self.do_search_again()
         self.update_footer()
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the key contexts, in the order of the lookup: the focused pane's, then the one of both panes."""
+        """Return the contexts whose keys work now: the context of the focused pane, then the context of the screen."""
         return (RESULTS_VIEW if self.focused is self.text_view else CHECKPOINTS, FOUND)
 
     def command_context(self) -> CommandContext:
@@ -71,7 +71,7 @@ class CheckpointsScreen(ResultsScreen):
 
     @property
     def found_entry(self) -> FoundEntry | None:
-        """The labelled entry under the cursor."""
+        """The labelled entry under the cursor; None if the list is empty."""
         cursor = self.rows_list.cursor
         if cursor >= len(self._rows):
             return None
@@ -94,7 +94,7 @@ class CheckpointsScreen(ResultsScreen):
     # -- the labels --------------------------------------------------------------------------------------------
 
     def refresh_search(self) -> None:
-        """List the labels again after a scan of the disk."""
+        """Make the search process scan the disk, then list the labels again."""
         self._list_again = True
         self.browser.search_client.send(Refresh())
 
@@ -115,18 +115,18 @@ class CheckpointsScreen(ResultsScreen):
         self.browser.search_client.send(ListCheckpoints(self._stamp))
 
     def take_answer(self, answer: SearchAnswer | None) -> None:
-        """Show the labels in an answer of the search program; None means that the program has ended."""
+        """Show the labels in an answer of the background search process; None means that the process has ended."""
         match answer:
             case CheckpointPage(stamp=stamp) if stamp == self._stamp:
                 self._coming += answer.checkpoints
                 self._sessions.update({summary.path: summary for summary in answer.sessions})
                 self._behind = (answer.searched, answer.total)
                 self._finished = answer.finished
-                # The old list stays until the new list is complete, or at least as long as the old one.
+                # Keep the old list until the new list is complete, or at least as long as the old list.
                 if answer.finished or len(self._coming) >= len(self._all):
                     self._all = sorted(self._coming, key=lambda mark: -(mark.time_ms or 0))
             case SearchStatus(reading=is_reading) if self._list_again and (self._finished or not is_reading):
-                # Without an index sessions are read one by one: show the labels read so far.
+                # Without an index the search process reads the sessions slowly, so show the labels found so far.
                 self._list_again = is_reading
                 self._ask()
                 return
@@ -142,7 +142,7 @@ class CheckpointsScreen(ResultsScreen):
             self._problem = answers.problem
         pattern_is_in = answers.is_in if answers is not None else is_in
         rows = [mark for mark in self._all if fits(self._query, mark, pattern_is_in)] if self._problem is None else []
-        # The present rows stay until the matches of the pattern are known, so that the list does not flicker.
+        # Keep the current rows until the pattern's matches are found, so that the list does not flicker.
         self._rows = self._rows if answers is not None and answers.is_waiting else rows
         keys = [(mark.path, mark.entry_index) for mark in self._rows]
         self.rows_list.set_rows(keys, empty=self._empty_sentence())
@@ -171,10 +171,10 @@ class CheckpointsScreen(ResultsScreen):
         if self._all:
             return f'No label matches "{one_line(self.query_text, 60)}". {keys("clear_filter")} shows all.'
         if not self.browser.search_client.is_running:
-            return "There are no sessions here."
+            return "There are no sessions to read labels from."
         if self._is_reading:
             return "Reading the labels of all sessions …"
-        return "No entry of any session has a label. In a session's tree an entry can be given one."
+        return "No entry of any session has a label. Add labels in a session's tree."
 
     def _render_row(self, index: int, width: int, state: RowState) -> Line:
         mark = self._rows[index]
@@ -183,11 +183,11 @@ class CheckpointsScreen(ResultsScreen):
     # -- the filter ---------------------------------------------------------------------------------------------
 
     def do_found_line(self) -> None:
-        """Open the line in which a filter for the labels is typed."""
+        """Open the filter line, in which the user types a filter for the labels."""
         self.line.open("/", self.query_text, "words of label, session, entry; project: branch: after: …")
 
     def do_filter(self) -> None:
-        """Open the line in which a filter for the labels is typed."""
+        """Open the filter line, in which the user types a filter for the labels."""
         self.do_found_line()
 
     def text_changed(self, text: str) -> None:
@@ -208,7 +208,7 @@ class CheckpointsScreen(ResultsScreen):
         self.rows_list.go_first()
 
     def do_accept_filter(self) -> None:
-        """Keep the filter of the labels and focus their list."""
+        """Keep the filter of the labels and focus the list of labels."""
         self.set_focus(self.rows_list)
         if not self.query_text:
             self.line.close()
@@ -221,7 +221,7 @@ class CheckpointsScreen(ResultsScreen):
         self.text_changed("")
 
     def do_leave_found(self) -> None:
-        """Clear the filter of the labels; without a filter, go back to the previous screen."""
+        """Go one step back: focus the list of labels, else clear the filter, else return to the previous screen."""
         if self.focused is self.text_view:
             self.set_focus(self.rows_list)
         elif self.query_text:
@@ -232,7 +232,7 @@ class CheckpointsScreen(ResultsScreen):
     # -- resuming -----------------------------------------------------------------------------------------------
 
     def do_resume_there(self) -> None:
-        """Check out the entry, then run the session's agent, which resumes at this entry."""
+        """Check out the labelled entry under the cursor, then run the session's agent, which resumes at the entry."""
         found = self.found_entry
         if found is None or found.entry_id is None:
             return
@@ -240,7 +240,7 @@ class CheckpointsScreen(ResultsScreen):
 
 
 def fits(query: SearchQuery, mark: Checkpoint, pattern_is_in: PatternIsIn = is_in) -> bool:
-    """Return True if a checkpoint matches a query by its label, session name, directory and entry."""
+    """Return True if a checkpoint (label, time, session name, directory, text of the entry) matches a query."""
     if query.agents and mark.agent not in query.agents:
         return False
     if query.states and mark.state not in query.states:

@@ -1,4 +1,4 @@
-"""Examples of queries, listed while the line of the search is empty."""
+"""Examples of queries, which the search screen lists while the query line is empty."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sessionbrowse.tui.paint.spans import Line, fit, pad
 
 
 class Example(Struct, frozen=True):
-    """An example of a query, and a description of what it finds."""
+    """An example of a query, with a description of the entries that it finds."""
 
     query: str
     finds: str
@@ -29,6 +29,6 @@ EXAMPLES = (
 
 
 def example_row(example: Example, width: int) -> Line:
-    """Return the row of an example: query and description."""
+    """Return the row of an example: the query and its description."""
     cells = min(26, max(16, width * 2 // 5))
     return fit([*pad([(example.query, "key")], cells), (example.finds, "dim")], width)

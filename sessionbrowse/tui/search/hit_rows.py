@@ -1,4 +1,4 @@
-"""Sessions with their hits, and checkpoints, as rows of spans; wide lists show more columns."""
+"""Make the rows of search results and of checkpoints as spans (pieces of styled text)."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ ROLES = {
     "branch_summary": "summary",
     "compaction": "summary",
 }
-"""Short names of roles with long names."""
+"""Short display names for roles of entries with long names."""
 ROLE_LOOKS = {"user": "user", "assistant": "assistant", "toolResult": "tool", "bashExecution": "tool", "label": "label"}
 STATE_SIGNS = {"abandoned": "⌥", "compacted": "▒"}
-"""Signs of entries that the model would not receive: on an abandoned branch, or before the compaction."""
+"""Symbols of entries that the model does not receive: on an abandoned branch, or before a compaction."""
 
 _ROLE_CELLS, _NARROW_ROLE_CELLS, _STATE_CELLS, _AGE_CELLS = 10, 5, 10, 5
 MOST_KNOWN = READ_OF_ONE
-"""Number of hits from which a session may have more than are known."""
+"""The search reads at most this many hits of one session, so a session with this number may have more."""
 
 
 def result_row(row: ResultRow, summary: Summary, width: int, style: ListStyle, more_key: str) -> Line:
-    """Return the row of a result: a session's head, a hit, or the row for more hits."""
+    """Return the row of a search result: a session's title row, a hit, or the row that offers more hits."""
     if row.hit is not None:
         return hit_row(row.hit, width)
     if row.is_more:
@@ -44,7 +44,7 @@ def result_row(row: ResultRow, summary: Summary, width: int, style: ListStyle, m
 
 
 def head_row(session: RankedSession, summary: Summary, width: int, style: ListStyle) -> Line:
-    """Return the head of a session's hits: agent, age and title; at the right its folder and number of hits."""
+    """Return the row above a session's hits: agent, age and title; at the right folder and number of hits."""
     total = len(session.hits) + session.more
     left: Line = [agent_span(summary.agent), right_aligned(moment(summary.modified, style), "dim", _AGE_CELLS)]
     left.append((" ", ""))
@@ -62,7 +62,7 @@ def head_row(session: RankedSession, summary: Summary, width: int, style: ListSt
 
 
 def hit_row(hit: Hit, width: int) -> Line:
-    """Return the row of a hit: role, snippet, and signs of copies and of an abandoned branch."""
+    """Return the row of a hit: role, snippet, number of other files with the same entry, state of the entry."""
     looks = ROLE_LOOKS.get(hit.role, "title" if hit.role == "name" else "note")
     role = clean(ROLES.get(hit.role, hit.role))
     cells = _ROLE_CELLS if width >= 66 else _NARROW_ROLE_CELLS
@@ -77,8 +77,8 @@ def hit_row(hit: Hit, width: int) -> Line:
 
 
 def snippet_spans(hit: Hit, room: int) -> Line:
-    """Return the snippet with its matches marked, cut around the place where most of them stand."""
-    # If cleaning removed characters, the marks would be in the wrong places, so no match is marked.
+    """Return a hit's snippet with highlighted matches, cut to `room` cells around the most matches."""
+    # If `clean` removed characters, the positions of the matches are wrong, so highlight no match.
     shown = clean(hit.snippet)
     marks = hit.marks if len(shown) == len(hit.snippet) else ()
     line = overlay([(shown, "title" if hit.role == "name" else "")], apart(marks), "match")
@@ -92,13 +92,13 @@ def snippet_spans(hit: Hit, room: int) -> Line:
     begin = first - max(0, (room - (last - first)) // 2)
     if begin <= 0:
         return line
-    # Near its end the snippet fills the room.
+    # Do not cut more than necessary: near its end, the snippet must fill all `room` cells.
     begin = min(begin, max(0, len(shown) - room + 1))
     return [("…", "faint"), *slice_line(line, min(begin + 1, first), len(shown))]
 
 
 def state_spans(state: str, width: int) -> Line:
-    """Return the sign of an entry's state, with its name if there is room."""
+    """Return the symbol of an entry's state (abandoned, compacted); a wide row adds the name of the state."""
     sign = STATE_SIGNS.get(state, " ")
     if width < 100:
         return [(f" {sign}", "branch")]
@@ -107,7 +107,7 @@ def state_spans(state: str, width: int) -> Line:
 
 
 def checkpoint_row(mark: Checkpoint, summary: Summary, width: int, style: ListStyle) -> Line:
-    """Return the row of a checkpoint: time, label, session, entry."""
+    """Return the row of a checkpoint: agent, time, label, folder, session, text of the entry."""
     line: Line = [agent_span(mark.agent), right_aligned(moment(mark.time_ms, style), "dim", _AGE_CELLS), (" ", "")]
     cells = max(14, min(34, width // 4))
     line += pad(fit([(f"⚑ {one_line(mark.label, 200)}", "label strong")], cells - 1), cells)
@@ -123,7 +123,7 @@ def checkpoint_row(mark: Checkpoint, summary: Summary, width: int, style: ListSt
 
 
 def place_line(summary: Summary, role: str, state: str, style: ListStyle) -> Line:
-    """Return the line that names agent, session, folder and role of an entry, which narrow rows leave out."""
+    """Return the line below the list with an entry's agent, session, folder and role, which narrow rows omit."""
     line: Line = [agent_span(summary.agent), (f" {one_line(summary.title, 120)}", "title")]
     if summary.cwd:
         line.append((f" · {folder_name(summary.cwd, style.home)[0]}", "dim"))

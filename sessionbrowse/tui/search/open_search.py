@@ -1,4 +1,4 @@
-"""Commands that open the search over all sessions and the checkpoints."""
+"""Commands that open the search over all sessions, and the checkpoints screen."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sessionbrowse.tui.widgets.filter_line import FilterLine
 
 
 def do_search_all(screen: CommandScreen[None]) -> None:
-    """Open the search over all sessions; if a filter is being typed, its text becomes the query."""
+    """Open the search over all sessions; a filter that the user is typing becomes the query."""
     typed = screen.query_one(FilterLine).input.value if screen.typing else ""
     screen.browser.show_search(typed.strip())
 

@@ -1,4 +1,4 @@
-"""The rows of search results: each session's head, its hits, and a row for more hits."""
+"""The rows of search results: for each session a title row, its hits, and a row that offers more hits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sessionbrowse.services.search.ranked_page import RankedSession
 
 
 class ResultRow(Struct, frozen=True):
-    """A row of the results: a hit, or without one the head of a session, or the row that shows more hits."""
+    """A row of the search results: a hit, a session's title row (no `hit`), or the row for more hits (`is_more`)."""
 
     session: RankedSession
     hit: Hit | None = None
@@ -20,7 +20,7 @@ class ResultRow(Struct, frozen=True):
 
     @property
     def key(self) -> Hashable:
-        """The key of the row, which stays the same while other hits come."""
+        """The key of the row, which identifies the row in later results of the same search."""
         path = self.session.summary.path
         if self.hit is not None:
             return hit_key(self.hit)
@@ -28,34 +28,34 @@ class ResultRow(Struct, frozen=True):
 
     @property
     def best(self) -> Hit | None:
-        """The hit that the row stands for: its own, or for a head the session's best; None for the row for more."""
+        """The row's hit; for a title row the session's best hit; None for the row that offers more hits."""
         if self.is_more:
             return None
         return self.hit or next(iter(entry_hits(self.session)), self.session.hits[0])
 
     @property
     def is_result(self) -> bool:
-        """True for a hit, and for the head of a session that was found only by its name."""
+        """True for the row of a hit, and for the title row of a session that matches only by its name."""
         return self.hit is not None or not (self.is_more or entry_hits(self.session))
 
 
 def entry_hits(session: RankedSession) -> list[Hit]:
-    """Return the hits that have a row of their own; a name that matches is marked in the session's head."""
+    """Return the hits in entries, which have their own rows; a hit in the session's name has none."""
     return [hit for hit in session.hits if hit.role != "name"]
 
 
 def name_hit(session: RankedSession) -> Hit | None:
-    """Return the hit in a session's name."""
+    """Return the hit in a session's name; None if the name does not match."""
     return next((hit for hit in session.hits if hit.role == "name"), None)
 
 
 def hit_key(hit: Hit) -> tuple[str, int | None, str]:
-    """Return the key of a hit's row."""
+    """Return the key of a hit's row: path of the session, index of the entry, role."""
     return (hit.path, hit.entry_index, hit.role)
 
 
 def rows_of(sessions: Sequence[RankedSession]) -> list[ResultRow]:
-    """Return the rows of sessions."""
+    """Return the rows of found sessions: for each a title row, its hits and, if there are more, a row for more hits."""
     rows: list[ResultRow] = []
     for session in sessions:
         rows.append(ResultRow(session))
@@ -66,7 +66,7 @@ def rows_of(sessions: Sequence[RankedSession]) -> list[ResultRow]:
 
 
 def with_hits_kept(before: RankedSession, after: RankedSession | None, *, grows: bool = True) -> RankedSession:
-    """Return a session whose known hits keep their places; new ones follow them if it `grows`."""
+    """Return the session `after` with the hits of `before` in unchanged order; new hits follow only if `grows`."""
     if after is None:
         return before
     newer = {hit_key(hit): hit for hit in after.hits}
@@ -81,9 +81,10 @@ def with_hits_kept(before: RankedSession, after: RankedSession | None, *, grows:
 def merged(
     before: Sequence[RankedSession], kept: int, after: Sequence[RankedSession], opened: frozenset[str]
 ) -> list[RankedSession]:
-    """Return new results in which the first `kept` sessions, with the cursor in the last of them, keep their places.
+    """Merge new results (`after`) into the shown ones (`before`), so that rows above the cursor do not move.
 
-    Of sessions in `opened` all hits that were shown stay.
+    The first `kept` sessions keep their places; the cursor is in the last of these sessions. For sessions whose paths
+    are in `opened`, all shown hits stay.
     """
     newer = {each.summary.path: each for each in after}
     top = [

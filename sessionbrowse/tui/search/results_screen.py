@@ -1,4 +1,4 @@
-"""The base of the search and the checkpoints: a list of entries of many sessions, with a preview."""
+"""The base class of the search and checkpoints screens: a list of entries of many sessions, with a preview."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.paint.spans import Line
 
 PREVIEW_DELAY = 0.12
-"""Seconds after the last move or letter before the session of the entry under the cursor is opened for the preview."""
+"""Seconds after the last cursor move or typed letter before the preview reads the session under the cursor."""
 
 ANSWER_FRAME_SECONDS = 0.002
-"""Seconds to wait before an answer is painted, so that answers right after it are painted with it."""
+"""Seconds to wait before painting an answer, so that the next answers are painted in the same frame."""
 
 REFRESH_SECONDS = 0.5
-"""Seconds to wait after a change on the disk before the search is repeated, in case more changes follow."""
+"""Seconds to wait after a change of a session file before repeating the search, in case more changes follow."""
 
 
 class FoundEntry(Struct, frozen=True):
-    """An entry of a session, or the session itself (`index` None), with its role and its state."""
+    """A found entry of a session with its role and state, or the session itself (`index` is None)."""
 
     summary: Summary
     index: int | None
@@ -57,10 +57,10 @@ class FoundEntry(Struct, frozen=True):
 
 
 class ResultsScreen(CommandScreen[None]):
-    """A line of text, a list of entries, and a preview."""
+    """The base class of screens with a query line, a list of found entries, and a preview."""
 
     class Answered(Message):
-        """Message: the search program sent `answer`, or ended (None)."""
+        """Textual message: the background search process has sent `answer`, or has ended (None)."""
 
         def __init__(self, answer: SearchAnswer | None) -> None:
             super().__init__()
@@ -77,14 +77,14 @@ class ResultsScreen(CommandScreen[None]):
         self.was_shown = False
         self.query_text = ""
         self.searched = ""
-        """The query as it was searched, with misspelt words replaced; its matches are marked in entries."""
+        """The query as searched, after the replacement of misspelt words; the preview highlights its matches."""
         self._problem: str | None = None
         self._stamp = 0
         self._sessions: dict[str, Summary] = {}
         self._ended = False
 
     def compose(self) -> ComposeResult:
-        """Lay out bar, line, rows, preview and footer."""
+        """Make the widgets: top bar, query line, list of entries, preview and footer."""
         yield Bar(id="header")
         yield FilterLine(id="filter")
         with Container(id="found"):
@@ -117,19 +117,19 @@ class ResultsScreen(CommandScreen[None]):
     @property
     @abstractmethod
     def found_entry(self) -> FoundEntry | None:
-        """The entry under the cursor."""
+        """The found entry under the cursor; None if the list is empty."""
 
     @property
     def subject(self) -> Summary | None:
-        """The session that contains the entry under the cursor."""
+        """The session that contains the entry under the cursor; None if the list is empty."""
         return self.found_entry.summary if self.found_entry is not None else None
 
     @abstractmethod
     def refresh_search(self) -> None:
-        """Make the search program scan the disk again, and show the changed results."""
+        """Make the background search process scan the disk again, and show the changed results."""
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
-        """Refresh the results soon, or once this screen is on top again."""
+        """Refresh the results after a short delay if this is the topmost screen."""
         if self.is_top and not self._refresh_due:
             self._refresh_due = True
             self.set_timer(REFRESH_SECONDS, self._refresh_if_on_top)
@@ -137,12 +137,12 @@ class ResultsScreen(CommandScreen[None]):
     def _refresh_if_on_top(self) -> None:
         self._refresh_due = False
         status = self.browser.search_client.status
-        # Without an index a refresh would read every file.
+        # Do not refresh without an index, because a refresh would read every session file.
         if self.is_top and status is not None and status.has_index:
             self.refresh_search()
 
     def reload(self) -> None:
-        """Scan the disk again."""
+        """Scan the disk again, then repeat the search."""
         self.give(BY_ID["search_again"])
 
     @abstractmethod
@@ -151,30 +151,30 @@ class ResultsScreen(CommandScreen[None]):
 
     @abstractmethod
     def take_answer(self, answer: SearchAnswer | None) -> None:
-        """Show an answer of the search program; None means that the program has ended."""
+        """Show an answer of the background search process; None means that the process has ended."""
 
     def command_context(self) -> CommandContext:
         """Return the state of the screen that decides which commands are enabled."""
         return CommandContext(has_rows=self.rows_list.count > 0, has_session=self.found_entry is not None)
 
     def moving(self) -> RowList | TextView | None:
-        """Return the preview if it is focused, else the list: the movement keys act on the list during typing."""
+        """Return the pane that movement keys act on: the focused preview, else (also during typing) the list."""
         return self.text_view if self.focused is self.text_view else self.rows_list
 
     def style(self) -> ListStyle:
-        """Return the settings for times and paths in the rows of results."""
+        """Return the display options for times and paths in the result rows."""
         browser = self.browser
         return ListStyle(now_ms=browser.now_ms(), home=browser.home, dates=browser.options.settings.date_style)
 
     # -- the search ---------------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        """Show the preview and listen to the search."""
+        """Show the preview pane, and start to receive the answers of the background search process."""
         self.add_class("-preview-shown")
         self.browser.search_client.listen(lambda answer: self.post_message(self.Answered(answer)))
 
     def on_resize(self) -> None:
-        """Fill the preview if the new size made it visible."""
+        """Fill the preview, because the new screen size may have made it visible."""
         self.call_after_refresh(self.show_preview)
 
     @on(Answered)
@@ -186,7 +186,7 @@ class ResultsScreen(CommandScreen[None]):
             self.set_timer(ANSWER_FRAME_SECONDS, self._paint_answer)
 
     def _paint_answer(self) -> None:
-        # The typed letter was painted just now, so the next regular frame is almost a whole frame away.
+        # Paint at once: the typed letter was painted just now, so Textual's next frame is almost a full interval away.
         self._paint_due = False
         self.paint_now()
 
@@ -204,15 +204,15 @@ class ResultsScreen(CommandScreen[None]):
         self.do_open_found()
 
     def show_preview(self, rested: float = 0.0) -> None:
-        """Show the entry under the cursor in the preview after `PREVIEW_DELAY` without another move.
+        """Show the entry under the cursor in the preview after `PREVIEW_DELAY` seconds without another cursor move.
 
-        `rested` is the part of these seconds that has passed already.
+        `rested` is the number of these seconds that have passed already.
         """
         found = self.found_entry
         self.query_one("#found-place", Bar).show(self.bottom_line())
         wanted = (_identity(found), self.query_text) if found is not None else None
         if wanted == self._previewed or (self._preview_due and wanted == self._waiting_for):
-            # The preview follows the cursor only; new hits in rows further down must not delay it.
+            # The entry under the cursor is unchanged; new hits in other rows must not delay the preview.
             return
         if self._preview_timer is not None:
             self._preview_timer.stop()
@@ -226,7 +226,7 @@ class ResultsScreen(CommandScreen[None]):
             self._preview_timer = self.set_timer(max(0.0, PREVIEW_DELAY - rested), self._load_preview)
 
     def bottom_line(self) -> Line:
-        """Return the line below the results: the session and the role of the entry under the cursor."""
+        """Return the line below the list: agent, session, folder and role of the entry under the cursor."""
         found = self.found_entry
         return place_line(found.summary, found.role, found.state, self.style()) if found is not None else []
 
@@ -264,19 +264,19 @@ class ResultsScreen(CommandScreen[None]):
 
     @property
     def busy(self) -> bool:
-        """True during background work, and during the delay before a preview."""
+        """True during background work, during the delay before a preview, and until the screen is first shown."""
         return super().busy or self._preview_due or not self.was_shown
 
     # -- commands -----------------------------------------------------------------------------------------------
 
     def do_open_found(self) -> None:
-        """Go to the entry in its session's tree."""
+        """Open the session's tree at the entry under the cursor; in `sessionbrowse pick`, choose the entry."""
         found = self.found_entry
         if found is not None:
             self.browser.show_session(found.summary, found.index, found.entry_id, self.searched)
 
     def do_browse(self) -> None:
-        """Open the session's tree at the entry, also where the key for going there chooses it."""
+        """Open the session's tree at the entry under the cursor, even in `sessionbrowse pick`."""
         found = self.found_entry
         if found is not None:
             self.browser.open_tree(found.summary, found.index, found.entry_id, self.searched)
@@ -286,11 +286,11 @@ class ResultsScreen(CommandScreen[None]):
         self.app.pop_screen()
 
     def do_found_line(self) -> None:
-        """Focus the line in which the query is typed."""
+        """Focus the query line."""
         self.set_focus(self.line.input)
 
     def select_line(self) -> None:
-        """Focus the line and select its text, which the next letter replaces; in the results it would be a command."""
+        """Focus the query line and select its text, so that the next typed letter starts a new query."""
         self.set_focus(self.line.input)
         self.line.input.select_all()
 
@@ -308,11 +308,11 @@ class ResultsScreen(CommandScreen[None]):
         self.set_focus(self.text_view)
 
     def do_found_preview(self) -> None:
-        """Show or hide the preview."""
+        """Show the preview pane, or hide it if it is shown."""
         self.set_preview(not self.has_class("-preview-shown"))
 
     def set_preview(self, shown: bool) -> None:
-        """Show or hide the preview."""
+        """Show or hide the preview pane."""
         self.set_class(shown, "-preview-shown")
         if shown:
             self._previewed = None
@@ -321,17 +321,17 @@ class ResultsScreen(CommandScreen[None]):
             self.set_focus(self.rows_list)
 
     def do_copy(self) -> None:
-        """Copy the text of the entry."""
+        """Copy the text of the entry in the preview to the clipboard."""
         if self.text_view.has_parts:
             self.browser.copy(self.text_view.plain(), "the entry at the cursor")
 
     def focus_changed(self) -> None:
-        """Tell the style sheet which pane is focused."""
+        """Set a CSS class if the preview is focused, because a narrow screen shows only one pane."""
         at_view = self.focused is self.text_view
         changed = self.has_class("-at-view") != at_view
         self.set_class(at_view, "-at-view")
         if at_view and changed:
-            # On a narrow screen the preview is visible only while it is focused, so it is filled now.
+            # On a narrow screen the preview is visible only while it is focused, so it may not be filled yet.
             self.call_after_refresh(self.show_preview)
         super().focus_changed()
 

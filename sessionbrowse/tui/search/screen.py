@@ -1,4 +1,4 @@
-"""The screen of the search over all sessions: hits while typing, with a preview."""
+"""The screen of the search over all sessions, which lists hits while the user types, with a preview."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from sessionbrowse.tui.widgets.bars import Bar
 from sessionbrowse.tui.widgets.row_list import RowState
 
 PAGE_SESSIONS = 20
-"""Number of sessions per request; more are requested when the cursor comes near the last row."""
+"""Number of found sessions per request; the screen requests more when the cursor comes near the last row."""
 NEAR_END = 15
 ROOM_FOR_FILTERS = 114
-"""Minimum screen width at which the placeholder of the search line also names filters."""
+"""Minimum screen width at which the placeholder of the query line also names filters such as `agent:`."""
 
 
 class SearchScreen(ResultsScreen):
@@ -60,7 +60,7 @@ class SearchScreen(ResultsScreen):
         self._asked_at = 0.0
 
     def on_mount(self) -> None:
-        """Show the empty query line and examples of queries."""
+        """Show the query line, and examples of queries in the list."""
         self.tools = self.browser.options.settings.index_tools
         self._show_order()
         self.text_view.border_title = "Preview"
@@ -70,13 +70,13 @@ class SearchScreen(ResultsScreen):
         self._show_state()
 
     def on_screen_resume(self) -> None:
-        """Start the search program, or make it scan the disk again if it runs."""
+        """Start the background search process, or make it scan the disk again if it is running."""
         client = self.browser.search_client
         self.was_shown = True
         if client.is_running and (client.wanted == self._stamp or not self.query_text.strip()):
             client.send(Refresh())
         elif client.is_running:
-            # A filter of the lists was searched meanwhile; rows keep their places when the same search is repeated.
+            # The session list has used the search process for its filter meanwhile, so send this screen's query again.
             self._send_find()
         elif client.start():
             self._ended = False
@@ -85,7 +85,7 @@ class SearchScreen(ResultsScreen):
         self.update_footer()
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the key contexts: the pane's, then the one of all panes."""
+        """Return the contexts whose keys work now: the context of the focused pane, then the context of the screen."""
         return (RESULTS_VIEW if self.focused is self.text_view else RESULTS, FOUND)
 
     def command_context(self) -> CommandContext:
@@ -98,7 +98,7 @@ class SearchScreen(ResultsScreen):
 
     @property
     def found_entry(self) -> FoundEntry | None:
-        """The entry under the cursor."""
+        """The hit under the cursor as an entry; None if the row has no hit."""
         cursor = self.rows_list.cursor
         hit = self._rows[cursor].best if cursor < len(self._rows) else None
         if hit is None:
@@ -115,12 +115,12 @@ class SearchScreen(ResultsScreen):
 
     @property
     def _is_unanswered(self) -> bool:
-        """True if the query in the search line has no answer yet."""
+        """True if the search process has not answered the current query yet."""
         return self._is_searching and (self._answered_stamp != self._stamp or self._is_first)
 
     @property
     def busy(self) -> bool:
-        """True while an answer of the search is expected."""
+        """True during background work, a search, or a scan of the search process."""
         status = self.browser.search_client.status
         is_reading = self.browser.search_client.is_running and (status is None or status.reading)
         return super().busy or self._is_searching or is_reading
@@ -129,24 +129,24 @@ class SearchScreen(ResultsScreen):
         return self.browser.library.get(path) or self._sessions[path]
 
     def refresh_search(self) -> None:
-        """Make the search program read changed files; it sends new hits if there are any."""
+        """Make the background search process scan the disk for changed files; it then sends new hits, if any."""
         self.browser.search_client.send(Refresh())
 
     # -- requests -----------------------------------------------------------------------------------------------
 
     def text_changed(self, text: str) -> None:
-        """Send the query to the search program after each typed letter."""
+        """Send the query to the background search process after each typed letter."""
         if text != self.query_text:
             self.query_text = text
             self._find()
 
     def search_for(self, text: str) -> None:
-        """Search for a query that was typed on another screen."""
+        """Put a query from another screen into the query line, and search for it."""
         self.line.set_text(text)
         self.text_changed(text)
 
     async def search_when_mounted(self, text: str) -> None:
-        """Search for a query, also on a screen that was pushed just now."""
+        """Search for a query once the screen is mounted, because it may have been pushed just now."""
         await self.wait_until_mounted(MOUNT_SECONDS)
         self.search_for(text)
 
@@ -157,13 +157,13 @@ class SearchScreen(ResultsScreen):
         self._opens_first = False
         self._asked_at = time.monotonic()
         self.rows_list.forget_moves()
-        # An empty query is sent too: it ends the previous search.
+        # Send an empty query too, because it ends the previous search.
         self._send_find()
         if not self.query_text.strip():
             self._forget_found()
             self._show_examples()
         elif not self._found:
-            # The list is empty: show that the search for this query runs, instead of the text for the previous query.
+            # The empty list shows a message about the previous query: replace the message with "Searching …".
             self._show_hits(top=False)
         self._say_found()
 
@@ -177,7 +177,7 @@ class SearchScreen(ResultsScreen):
     # -- answers ------------------------------------------------------------------------------------------------
 
     def take_answer(self, answer: SearchAnswer | None) -> None:
-        """Show an answer of the search program: hits, progress, status or an error."""
+        """Show an answer of the background search process: hits, progress, status or an error."""
         match answer:
             case None:
                 self._ended = True
@@ -196,7 +196,7 @@ class SearchScreen(ResultsScreen):
                     self._show_hits(top=False)
                 self._say_found()
             case SearchRefused(stamp=stamp, sentence=sentence) if stamp == self._stamp:
-                # The hits on the screen belong to the previous query.
+                # The query is invalid; the hits on the screen belong to the previous query, so remove them.
                 self._problem = sentence
                 self._forget_found()
                 self._show_hits(top=False)
@@ -211,7 +211,7 @@ class SearchScreen(ResultsScreen):
         is_new = self._answered_stamp != page.stamp
         self._answered_stamp, self._page, self._is_first = page.stamp, page, page.ranking_follows
         self.searched = corrected(self.query_text, page.instead)
-        # The hits of the previous query stay until now: an empty list would flicker.
+        # Only now replace the hits of the previous query: emptying the list earlier would make it flicker.
         found = [*self._found[: page.at], *page.sessions]
         kept = 0
         if not is_new and self.rows_list.was_moved and self._rows:
@@ -224,7 +224,7 @@ class SearchScreen(ResultsScreen):
             super().do_open_found()
 
     def _take_session(self, session: RankedSession) -> None:
-        """Show more hits of a session; those that are shown keep their places."""
+        """Show further hits of a session below its hits that are shown already."""
         path = session.summary.path
         self._opened |= {path}
         self._found = [with_hits_kept(each, session) if each.summary.path == path else each for each in self._found]
@@ -269,7 +269,7 @@ class SearchScreen(ResultsScreen):
             else ""
         )
         if status is not None and status.reading:
-            # A file that is read later may have a hit; the search program then sends it by itself.
+            # Files that are not read yet may contain hits, which the search process will send later.
             return "Nothing found yet; the disk is still being read."
         if status is not None and not status.sessions:
             return "There are no sessions to search."
@@ -305,7 +305,7 @@ class SearchScreen(ResultsScreen):
         self.rows_list.border_subtitle = f"{len(self._found):,}" if self._found else ""
 
     def bottom_line(self) -> Line:
-        """Return the line below the results: what is wrong with the query, or how it was understood."""
+        """Return the line below the results: the error in the query, or how the search interpreted the query."""
         if self._problem is not None:
             return [(clean(self._problem), "error")]
         page = self._page
@@ -315,7 +315,7 @@ class SearchScreen(ResultsScreen):
         return answer_sentence(self._found, ranked=page.ranked, instead=page.instead, unread=page.unread, tools_key=key)
 
     def _show_state(self) -> None:
-        """Show the state of the search and the number of sessions in the header."""
+        """Show in the top bar the state of the search process and the number of sessions."""
         browser = self.browser
         status = browser.search_client.status
         right: Line = []
@@ -329,7 +329,7 @@ class SearchScreen(ResultsScreen):
             right = [("getting ready …", "dim")]
         else:
             if status.reading:
-                right.append(("looking at the disk …   " if status.has_index else "reading every file …   ", "accent"))
+                right.append(("scanning the disk …   " if status.has_index else "reading every file …   ", "accent"))
             elif not status.has_index:
                 right.append(("not indexed: reads every file   ", "warning"))
             elif self.tools and not status.has_tools:
@@ -347,11 +347,11 @@ class SearchScreen(ResultsScreen):
         return result_row(row, self._summary(row.session.summary.path), width, self.style(), more_key)
 
     def position(self) -> str:
-        """Return the position of the cursor among the rows."""
+        """Return the cursor's position among the result rows, for the footer; empty without results."""
         return super().position() if self._rows else ""
 
     def show_preview(self, rested: float = 0.0) -> None:
-        """Show the entry under the cursor, and request more hits near the end of the list."""
+        """Preview the entry under the cursor, and request more hits if the cursor is near the end of the list."""
         super().show_preview(rested)
         if self._progress is None or not self._progress.paused or self._asked_for > len(self._found):
             return
@@ -363,15 +363,15 @@ class SearchScreen(ResultsScreen):
     # -- commands -----------------------------------------------------------------------------------------------
 
     def do_open_found(self) -> None:
-        """Go to the entry in its session's tree, show more hits, or search for the chosen example."""
+        """Open the row under the cursor: a hit's session tree, more hits of a session, or the search of an example."""
         if self.typing and self._is_unanswered and not self.rows_list.was_moved:
-            # The hits on the screen belong to the previous query. Open the first hit of the typed query once it comes.
+            # The hits on the screen belong to the previous query: open the first hit of the new query once it is found.
             self._opens_first = True
             return
         if self._rows:
             row = self._rows[self.rows_list.cursor]
             if row.session.more:
-                # The keys for the next hit need all hits of the session that is opened.
+                # Request all hits of the session, for the row of more hits and for the keys that go to the next hit.
                 self.browser.search_client.send(FindInSession(self._stamp, row.session.summary.path))
             if not row.is_more:
                 super().do_open_found()
@@ -382,10 +382,10 @@ class SearchScreen(ResultsScreen):
             self.do_found_line()
 
     def step(self, step: int) -> FoundEntry | None:
-        """Move the cursor to the next hit, or with -1 to the previous one, and return it; None after the last."""
+        """Move the cursor to the next (`step` 1) or previous (-1) hit and return that hit; None if there is none."""
         at = self.rows_list.cursor
         if at + 1 < len(self._rows) and not (self._rows[at].is_more or self._rows[at].is_result):
-            at += 1  # the head of a session stands for its first hit
+            at += 1  # a cursor on the title row of a session counts as being on the session's first hit
         at += step
         while 0 <= at < len(self._rows) and not self._rows[at].is_result:
             at += step
@@ -409,14 +409,14 @@ class SearchScreen(ResultsScreen):
         status = self.browser.search_client.status
         if self.tools and status is not None and status.has_index and not status.has_tools:
             self.browser.say(
-                "The index does not hold tool calls and results: the files are read, which takes long. "
-                "sessionbrowse index --rebuild --tools adds them."
+                "The index does not contain tool calls and results, so the search reads all files, which is slow. "
+                "To add them to the index, run: sessionbrowse index --rebuild --tools"
             )
         self._show_state()
         self._find()
 
     def do_stop_search(self) -> None:
-        """Stop the running search; the hits found so far stay."""
+        """Stop the running search; the list keeps the hits found so far."""
         self.browser.search_client.send(StopSearch(self._stamp))
 
     def do_search_again(self) -> None:
@@ -431,5 +431,5 @@ class SearchScreen(ResultsScreen):
         self._show_state()
 
     def on_unmount(self) -> None:
-        """End the search program; this screen is removed only when the browser ends."""
+        """End the background search process; the app removes this screen only when the browser ends."""
         self.browser.search_client.close()

@@ -1,1 +1,1 @@
-"""The screen of one session: its tree and the entry beside it."""
+"""The screen of one session: the tree of entries, and a pane with the entry under the cursor."""

@@ -6,7 +6,7 @@ from sessionbrowse.tui.session.screen import SessionScreen
 
 
 def do_compare(screen: SessionScreen) -> None:
-    """Mark the entry, or compare it with the marked one; on the marked entry remove the mark."""
+    """Mark the entry under the cursor, or compare it with the marked entry; on the marked entry remove the mark."""
     tree, entry = screen.tree_pane, screen.entry_pane
     if tree.index is None:
         return
@@ -14,7 +14,7 @@ def do_compare(screen: SessionScreen) -> None:
         tree.mark(tree.index)
         key = screen.browser.keys.key_of("compare")
         screen.browser.say(
-            f"Marked. Go to another entry: {key} there compares the two branches. {key} here removes the mark."
+            f"Entry marked. On another entry, {key} compares the two branches; on this entry, {key} removes the mark."
         )
     elif tree.marked == tree.index:
         tree.mark(None)

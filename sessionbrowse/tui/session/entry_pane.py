@@ -1,4 +1,4 @@
-"""The pane beside a session's tree: the entry under the cursor in full, the context there, its raw line, or a diff."""
+"""The entry pane beside a session's tree: shows the entry under the cursor as text, context, raw line or diff."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
 
 
 class EntryPane:
-    """Shows a view of the entry under the tree's cursor, shortly after each cursor movement.
+    """The pane that shows the entry under the tree's cursor in one of several views.
 
-    `opened_at` is the search hit from which the session was opened: index and id of the entry, and the query.
+    `opened_at` is the search hit from which the user opened the session: the entry's index and id, and the query.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class EntryPane:
 
     @property
     def text(self) -> TextView:
-        """The pane as a widget."""
+        """The widget that shows the text of the pane."""
         return self._screen.query_one("#view", TextView)
 
     def refresh(self, *, moved: bool = False) -> None:
-        """Show the entry under the cursor; if the cursor `moved`, after a short delay."""
+        """Show the entry under the cursor; with `moved`, quick cursor moves delay it until the cursor rests."""
         screen, tree, view = self._screen, self._tree, self.view
         session, index = tree.session, tree.index
         screen.lane("view", self.take).cancel()
@@ -70,7 +70,7 @@ class EntryPane:
         screen.set_class(view == "diff", "-comparing")
         self._make = lambda job: document(session, request)
         if not moved or self._resting.moved():
-            # The cursor is painted before the entry is requested.
+            # Paint the moved cursor first, because laying out the entry takes longer.
             screen.after_frame(self._ask)
 
     def _ask(self) -> None:
@@ -79,7 +79,7 @@ class EntryPane:
             self._screen.lane("view", self.take).ask(make)
 
     def take(self, outcome: Outcome) -> None:
-        """Show the document of the entry under the cursor."""
+        """Show the text of the entry under the cursor that a background job has made, or the job's error."""
         self.show_title()
         if outcome.error is not None:
             self.text.show([], empty=one_line(outcome.sentence))
@@ -87,7 +87,7 @@ class EntryPane:
         tree = self._tree
         now = (self.view, tree.index, tree.entry_id, tree.marked, tree.state.query)
         before, self._last_shown = self._last_shown, now
-        # While the agent works, its file is read again after each new line: the entry's scroll position must stay.
+        # While the agent works, the session's file is read again often: keep the scroll position of the same entry.
         self.text.show(outcome.value, keep_place=now == before, marks=self._marks())
 
     @cached_property
@@ -95,7 +95,7 @@ class EntryPane:
         return MatchMarks(self._screen, self.text)
 
     def _marks(self) -> FindMatches | None:
-        """Return the function that finds matches of the tree's search, or of the query that found the opened entry."""
+        """Return the function that finds the text to highlight, for the tree's search or the query in `opened_at`."""
         session, query = self._tree.session, self._tree.state.query
         if self.view != "entry" or session is None:
             return None
@@ -106,7 +106,7 @@ class EntryPane:
         return self._found_marks.of(text) if text and find_again(session, index, entry_id) == self._tree.index else None
 
     def show_title(self) -> None:
-        """Show the names of the views and the entry's id on the border."""
+        """Show the names of the views, and the id of the entry, on the border of the pane."""
         title: list[tuple[str, str]] = []
         for view in VIEWS:
             if title:
@@ -122,18 +122,18 @@ class EntryPane:
     # -- views --------------------------------------------------------------------------------------------------
 
     def show(self, view: ViewName) -> None:
-        """Show another view of the entry under the cursor; if only the tree was visible, show the pane."""
+        """Show the entry under the cursor in the given view; if the pane is hidden, show the pane."""
         self.view = view
         self.refresh()
         self._reveal()
 
     def turn(self, step: int) -> None:
-        """Show the view `step` positions further; if only the tree was visible, show the pane with the present view."""
+        """Show the view `step` positions further; if the pane is hidden, only show the pane, in the current view."""
         if not self._reveal():
             self.show(VIEWS[(VIEWS.index(self.view) + step) % len(VIEWS)])
 
     def _reveal(self) -> bool:
-        """If the pane is hidden, show it by giving it the focus; return whether it was hidden."""
+        """Focus the pane if it is hidden, which shows it; return True if it was hidden."""
         if self.text.display:
             return False
         self._screen.set_focus(self.text)

@@ -1,4 +1,4 @@
-"""Commands for the entry beside the tree: its views, folds and images."""
+"""Commands for the entry pane beside the tree: switch views, unfold long parts, open images."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sessionbrowse.tui.session.screen import SessionScreen
 
 
 def do_next_view(screen: SessionScreen) -> None:
-    """Show the next view of the entry beside the tree: Entry, Context, Raw or Diff."""
+    """Switch the entry pane beside the tree to its next view: Entry, Context, Raw or Diff."""
     screen.entry_pane.turn(1)
 
 
 def do_previous_view(screen: SessionScreen) -> None:
-    """Show the previous view of the entry beside the tree: Entry, Context, Raw or Diff."""
+    """Switch the entry pane beside the tree to its previous view: Entry, Context, Raw or Diff."""
     screen.entry_pane.turn(-1)
 
 
 def do_open_marked(screen: SessionScreen) -> None:
-    """Open or close the marked fold, open the marked image, or go to the entry of the marked link."""
+    """Act on the highlighted part of the entry pane: unfold or fold it, open an image, or follow a link."""
     spot = screen.entry_pane.text.spot
     if isinstance(spot, EntryLink):
         screen.go_to_entry(spot.index)
@@ -34,27 +34,27 @@ def do_open_marked(screen: SessionScreen) -> None:
 
 
 def do_open_block(screen: SessionScreen) -> None:
-    """Open or close the marked fold while the tree has the focus."""
+    """Unfold or fold the highlighted part of the entry pane; works also while the tree has the focus."""
     do_open_marked(screen)
 
 
 def do_open_all(screen: SessionScreen) -> None:
-    """Open or close all folds in the view of the entry."""
+    """Unfold or fold all foldable parts in the entry pane."""
     screen.entry_pane.text.toggle_all()
 
 
 def do_next_block(screen: SessionScreen) -> None:
-    """Mark the next fold or image in the view of the entry."""
+    """Highlight the next foldable part, image or link in the entry pane."""
     screen.entry_pane.text.go_spot(1)
 
 
 def do_previous_block(screen: SessionScreen) -> None:
-    """Mark the previous fold or image in the view of the entry."""
+    """Highlight the previous foldable part, image or link in the entry pane."""
     screen.entry_pane.text.go_spot(-1)
 
 
 def do_open_image(screen: SessionScreen) -> None:
-    """Open the marked image, or the first one on the screen."""
+    """Open the highlighted image of the entry pane, or the first visible image, in an image viewer."""
     image = screen.entry_pane.text.shown_image()
     if image is not None:
         _open_image(screen, image)
@@ -69,7 +69,7 @@ def _open_image(screen: SessionScreen, image: ImagePart) -> None:
 
 
 def _opened(screen: SessionScreen, outcome: Outcome) -> None:
-    """Show a toast that the image is opened, or the reason why not."""
+    """Show a toast that the image was opened, or the reason why it cannot be opened."""
     if outcome.error is not None:
         screen.browser.say(str(outcome.error), "warning")
     else:

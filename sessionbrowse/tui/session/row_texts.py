@@ -1,4 +1,4 @@
-"""The texts of a tree's rows, read from the session's file in the background: painting never waits for a disk."""
+"""Read the texts of a tree's rows from the session's file in the background, so that painting never waits for it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sessionbrowse.model.tree.row_text import row_text
 from sessionbrowse.tui.data.jobs import Job, Lane
 
 MOST_KEPT = 4000
-"""Maximum number of cached texts, so that moving the cursor does not read entries again."""
+"""Number of cached texts above which the cache keeps only the texts near the visible rows."""
 
 
 class RowTexts:
-    """Caches the texts of one session's rows; the background queue `lane` reads them and reports when they are read."""
+    """Cache of the texts of one session's rows; the background queue `lane` reads the texts and reports the end."""
 
     def __init__(self, session: Session, home: str, lane: Lane) -> None:
         self._session = session
@@ -24,14 +24,14 @@ class RowTexts:
         self._texts: dict[int, str] = {}
 
     def get(self, index: int) -> str | None:
-        """Return the text of an entry's row; None if it is not read yet."""
+        """Return the text of an entry's row; None if the text is not read yet."""
         return self._texts.get(index)
 
     def prepare(self, entries: Sequence[int], visible: range) -> threading.Event | None:
-        """Start reading the texts of the visible rows, then of a page above and below; any thread may call it.
+        """Start reading the texts of the visible rows, then of a page above and below; any thread may call this method.
 
-        `entries` are the entries of all rows. Returns an event that is set when the visible texts are read; None if
-        they were read before.
+        `entries` are the entry indexes of all rows. Returns an event that is set when the texts of the visible rows
+        are read; None if these texts are cached already.
         """
         page = len(visible)
         texts = self._texts

@@ -1,4 +1,4 @@
-"""The screen of one session: its tree, and beside it the entry under the cursor in one of several views."""
+"""The screen of one session: the tree of entries, and a pane that shows the entry under the cursor."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from sessionbrowse.tui.widgets.row_list import RowList
 from sessionbrowse.tui.widgets.text_view import TextView
 
 NARROW = 80
-"""Screen width below which the bar at the top shows only the number of problems."""
+"""Screen width below which the top bar shows only the number of the file's problems, no numbers of entries."""
 
 
 class SessionScreen(PanedScreen):
-    """The screen of one session, opened at an entry (index and id); `searched` is the query that found the entry."""
+    """The screen of one session, opened at an entry (`index`, `entry_id`) that the query `searched` found, if any."""
 
     TYPES_INTO = "filter"
     ELSEWHERE: ClassVar = {VIEW: (TREE, "works in the tree", "pane_left")}
@@ -54,11 +54,11 @@ class SessionScreen(PanedScreen):
     # -- layout -------------------------------------------------------------------------------------------------
 
     def compose(self) -> ComposeResult:
-        """Lay out bar, tree, entry, filter line and footer."""
+        """Make the widgets: top bar, tree, entry pane, filter line and footer."""
         yield Bar(id="header")
         with Horizontal(id="panes"):
             tree = self.tree_pane
-            # Below the last row the cursor moves to the first, as in pi.
+            # The cursor wraps around from the last row to the first, as in pi.
             yield RowList(
                 tree.render_row, showing=tree.prepare_texts, wraps=True, id="tree", classes="pane", empty="Opening …"
             )
@@ -80,27 +80,27 @@ class SessionScreen(PanedScreen):
 
     @property
     def pane(self) -> str:
-        """The name of the focused pane."""
+        """The name of the focused pane: "view" (the entry pane) or "tree"."""
         return "view" if self.focused is self.entry_pane.text else "tree"
 
     @property
     def sized_pane(self) -> tuple[str, int]:
-        """The pane to resize, and 1 if the command "wider" enlarges it, or -1 if that command shrinks it."""
+        """The pane to resize, and 1 if the command "wider" enlarges that pane, or -1 if the command shrinks it."""
         return "tree", -1 if self.pane == "view" else 1
 
     def focus_changed(self) -> None:
-        """Tell the style sheet which pane has the focus."""
+        """Set a CSS class for the focused pane, because a narrow screen shows only one pane."""
         self.update_classes({f"-at-{pane}": self.pane == pane for pane in ("tree", "view")})
         super().focus_changed()
 
     def moving(self) -> RowList | TextView | None:
-        """Return the focused pane; the tree while a search is typed."""
+        """Return the pane that movement keys act on: the focused pane, or the tree while the user types a search."""
         return self.tree_pane.row_list if self.typing else super().moving()
 
     # -- state that commands use --------------------------------------------------------------------------------
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the key contexts: the pane's, then the screen's."""
+        """Return the contexts whose keys work now: the context of the focused pane, then the context of the screen."""
         return (TREE if self.pane == "tree" else VIEW, SESSION)
 
     def command_context(self) -> CommandContext:
@@ -120,32 +120,32 @@ class SessionScreen(PanedScreen):
 
     @property
     def session(self) -> Session | None:
-        """The session; None before its file is read."""
+        """The opened session; None until the session's file is read."""
         return self.tree_pane.session
 
     @property
     def index(self) -> int | None:
-        """The index of the entry under the cursor; None without rows."""
+        """The index of the entry under the cursor; None if the tree has no rows."""
         return self.tree_pane.index
 
     @property
     def subject(self) -> Summary:
-        """The session that the screen shows."""
+        """The summary of the session that the screen shows."""
         return self.summary
 
     @property
     def entry_id(self) -> str | None:
-        """The id of the entry under the cursor."""
+        """The id of the entry under the cursor; None if the entry has no id."""
         return self.tree_pane.entry_id
 
     @property
     def entry_to_resume(self) -> str | None:
-        """The id of the entry under the cursor; None if it is the leaf, where the agent resumes anyway."""
+        """The id of the entry under the cursor; None at the leaf, from which the agent resumes by default."""
         return self.tree_pane.entry_to_resume
 
     @property
     def chosen(self) -> Sequence[Summary]:
-        """The sessions that a change acts on: only the shown one."""
+        """The sessions that a change acts on: only the session of this screen."""
         return [self.summary]
 
     @property
@@ -154,7 +154,7 @@ class SessionScreen(PanedScreen):
         return ViewedEntry(summary=self.summary, session=self.session, index=self.index, view=self.entry_pane.view)
 
     def position(self) -> str:
-        """Return the position of the cursor among the rows, and among the hits of a search."""
+        """Return the text for the footer: the cursor's position among the rows, and among the hits of a search."""
         position, hits = super().position(), self.tree_pane.shown.hits
         if self.moving() is not self.tree_pane.row_list:
             return position
@@ -183,13 +183,13 @@ class SessionScreen(PanedScreen):
         (lane.follow if follows else lane.ask)(load)
 
     def _take_open(self, outcome: Outcome) -> None:
-        """Show the session whose file was read, or the reason why it cannot be read."""
+        """Show the session after its file was read, or the reason why the file cannot be read."""
         if outcome.error is not None:
             self.tree_pane.row_list.set_rows([], empty=one_line(outcome.sentence))
             self.entry_pane.text.show([], empty="There is no entry to show.")
             self.browser.say(outcome.sentence, "error")
             return
-        # A cursor at the leaf follows a new leaf, as `tail -f` does, unless the user is reading the entry.
+        # If the file has grown, a cursor at the leaf moves to the new leaf, unless the entry pane has the focus.
         self.tree_pane.open(outcome.value, self._left_folded, follows_leaf=self.pane == "tree")
         self._left_folded = ()
         self._show_header()
@@ -206,7 +206,7 @@ class SessionScreen(PanedScreen):
             self._open(follows=True)
 
     def on_screen_resume(self) -> None:
-        """Go back if the file disappeared while a dialog was open."""
+        """Close this screen if the session's file disappeared while a dialog was open."""
         self._leave_if_gone()
 
     def _leave_if_gone(self) -> None:
@@ -215,7 +215,7 @@ class SessionScreen(PanedScreen):
             self.dismiss(None)
 
     def keep_view(self) -> None:
-        """Remember the cursor, the tree filter and the folds."""
+        """Save the cursor, the tree filter and the folds for the next time this session is opened."""
         view = self.tree_pane.view()
         if view is not None:
             self.browser.memory.note_session(self.summary.path, view)
@@ -240,9 +240,9 @@ class SessionScreen(PanedScreen):
         self.tree_pane.show(self.tree_pane.state)
 
     def go_to_entry(self, index: int) -> None:
-        """Put the cursor on an entry that a link names, and show the entry."""
+        """Put the cursor on the target entry of a link, and show the entry."""
         session = self.session
-        # The file may have been rewritten since the link was shown.
+        # An agent may have rewritten the file since the link was shown, so that the entry no longer exists.
         if session is None or index >= len(session.ids):
             self.browser.say(ENTRY_IS_GONE, "warning")
             return
@@ -255,7 +255,7 @@ class SessionScreen(PanedScreen):
         self.go_to_entry(event.index)
 
     def text_changed(self, text: str) -> None:
-        """Search the tree while the query is typed."""
+        """Search the tree for the query, again after each typed letter."""
         self.tree_pane.search(text)
 
     @on(RowList.Highlighted, "#tree")
@@ -277,14 +277,14 @@ class SessionScreen(PanedScreen):
         self.do_open()
 
     def on_text_view_resized(self, event: TextView.Resized) -> None:
-        """Lay out a comparison again: there may be room for two columns now, or no longer."""
+        """Lay out the diff view again for the new width, which decides whether the diff has two columns."""
         if self.entry_pane.view == "diff":
             self.entry_pane.refresh()
 
     # -- commands -----------------------------------------------------------------------------------------------
 
     def do_open(self) -> None:
-        """Focus the entry beside the tree, or resume there; in `sessionbrowse pick`, choose the entry."""
+        """Focus the entry pane, or resume at the entry under the cursor, or (in `sessionbrowse pick`) choose it."""
         if opens_by_resuming(self):
             from sessionbrowse.tui.resume.resume import ask_to_resume_from
 
@@ -297,7 +297,7 @@ class SessionScreen(PanedScreen):
             self.browser.say("This entry has no id, so it cannot be chosen.", "warning")
 
     def do_browse(self) -> None:
-        """Focus the pane of the entry beside the tree."""
+        """Focus the entry pane beside the tree."""
         self.set_focus(self.entry_pane.text)
 
     def do_pane_left(self) -> None:
@@ -316,7 +316,7 @@ class SessionScreen(PanedScreen):
             self.dismiss(None)
 
     def action_show_view(self, view: str) -> None:
-        """Show the view whose name was clicked."""
+        """Switch the entry pane to the view whose name the user clicked on the pane's border."""
         self.entry_pane.show(next(known for known in VIEWS if known == view))
 
     def do_reload(self) -> None:

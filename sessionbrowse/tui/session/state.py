@@ -1,4 +1,4 @@
-"""State of a session's tree: the requested rows, the computed rows, and their positions."""
+"""State of a session's tree: the requested rows, the computed rows, and the positions of entries among the rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sessionbrowse.model.tree.lazy_rows import Rows
 
 
 class TreeState(Struct, frozen=True):
-    """A request for rows of a tree: the filter's name, the search, the folded entries."""
+    """A request for rows of a tree: the name of the filter, the search query, the indexes of folded entries."""
 
     filter: str = "default"
     query: str = ""
@@ -19,10 +19,10 @@ class TreeState(Struct, frozen=True):
 
 
 class TreeRows(Struct, frozen=True):
-    """The rows for a state, and the same rows without folding.
+    """The rows computed for a tree's state, and the same rows without folding.
 
-    `found` are all matching entries, visible or not. `searched` is the number of entries searched so far, `entries` the
-    number to search; `finished` is True if they are equal. `earlier` are finished rows for a prefix of the query.
+    `found` are the indexes of all matching entries, folded or not. `searched` is the number of entries searched so far,
+    `entries` the number to search; `finished` is True at the end. `earlier` are finished rows for a shorter query.
     """
 
     state: TreeState
@@ -37,7 +37,7 @@ class TreeRows(Struct, frozen=True):
 
 
 class ShownTree(Struct, frozen=True, eq=False):
-    """The rows on the screen, and positions among them; `made` is None before the first rows."""
+    """The rows on the screen, with positions by entry; `made` is their source, None before the first rows."""
 
     made: TreeRows | None
     rows: Rows
@@ -46,7 +46,7 @@ class ShownTree(Struct, frozen=True, eq=False):
     hits: list[int]
 
     def nearest(self, parents: Sequence[int], index: int | None) -> int | None:
-        """Return the entry, or its nearest ancestor that has a row; None if there is none."""
+        """Return the index of the entry if it has a row, else of its nearest ancestor with a row; None without one."""
         if not self.position_of:
             return None
         while index is not None and index != ROOT and index not in self.position_of:
@@ -54,7 +54,7 @@ class ShownTree(Struct, frozen=True, eq=False):
         return None if index == ROOT else index
 
     def parent_position(self, parents: Sequence[int], index: int) -> int | None:
-        """Return the position of the row of an entry's nearest ancestor that has a row; None if there is none."""
+        """Return the row position of an entry's nearest ancestor that has a row; None if no ancestor has a row."""
         above = self.nearest(parents, parents[index])
         return None if above is None else self.position_of[above]
 

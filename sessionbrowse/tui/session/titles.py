@@ -1,4 +1,4 @@
-"""Texts around a tree: the bar at the top, the titles, the message in an empty tree, the progress of a search."""
+"""Texts of the session screen: top bar, title of the tree, message in an empty tree, progress of a search."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sessionbrowse.tui.session.state import ShownTree, TreeState
 
 
 def path_line(summary: Summary, session: Session | None, index: int | None, home: str) -> Line:
-    """Return folder, session and entry under the cursor, for the left of the bar."""
+    """Return folder, session, agent and the label of the entry under the cursor, for the left of the top bar."""
     name = (session.name if session is not None else summary.name) or summary.first_message or "(no messages)"
     folder = folder_name(summary.cwd, home)[0] if summary.cwd else "(no directory)"
     line: Line = [(folder, "dim"), *CRUMB, (one_line(name, 60), "title")]
@@ -27,9 +27,9 @@ def path_line(summary: Summary, session: Session | None, index: int | None, home
 
 
 def facts_line(summary: Summary, session: Session | None, damage_key: str, *, narrow: bool = False) -> Line:
-    """Return facts of the whole session: problems, numbers of entries and branches.
+    """Return the right of the top bar: the session's numbers of problems, entries and branches.
 
-    The `narrow` line names only the problems, if there are any.
+    `damage_key` is the key that lists the problems. A `narrow` line contains only the number of problems, if any.
     """
     if session is None:
         return []
@@ -46,7 +46,7 @@ def facts_line(summary: Summary, session: Session | None, damage_key: str, *, na
 
 
 def tree_title(state: TreeState) -> Content:
-    """Return the tree's title: the filter and the search."""
+    """Return the title on the tree's border, with the active filter and search."""
     title: list[tuple[str, str]] = [("Tree", "")]
     if state.filter != "default":
         title.append((f" · {state.filter}", "$accent"))
@@ -56,7 +56,7 @@ def tree_title(state: TreeState) -> Content:
 
 
 def no_rows_sentence(session: Session | None, state: TreeState, shown: ShownTree, key_of: Callable[[str], str]) -> str:
-    """Return the reason why a tree has no rows, and the key that shows some."""
+    """Return the message of an empty tree: the reason, and the key that shows rows again."""
     if session is not None and not session.ids:
         return "This session has no entries."
     if state.query:
@@ -69,7 +69,7 @@ def no_rows_sentence(session: Session | None, state: TreeState, shown: ShownTree
 
 
 def found_status(state: TreeState, shown: ShownTree) -> Line:
-    """Return the number of rows that a search found, and of entries searched so far."""
+    """Return the status of a search: number of matches and, during the search, number of searched entries."""
     found = len(shown.hits) if state.query else len(shown.rows)
     status: Line = [(plural(found, "match", "matches"), "dim")]
     made = shown.made
@@ -79,7 +79,7 @@ def found_status(state: TreeState, shown: ShownTree) -> Line:
 
 
 def hit_position(hits: list[int], cursor: int) -> str:
-    """Return the number of the hit under the cursor, and the number of all hits."""
+    """Return a text such as `hit 2/17`: the number of the hit under the cursor, and the number of all hits."""
     at = bisect_left(hits, cursor)
     is_hit = at < len(hits) and hits[at] == cursor
     return f"hit {at + 1 if is_hit else '–'}/{len(hits):,}"

@@ -1,4 +1,4 @@
-"""Commands that filter the rows of a tree (pi's five filters), and that show or hide the times of labels."""
+"""Commands that filter a tree's rows (pi's five tree filters), and that show or hide costs and label times."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
 
 
 def do_filter_default(screen: SessionScreen) -> None:
-    """Filter the tree with "default", which shows the rows that pi shows at first."""
+    """Switch the tree to the filter "default", with the rows that pi's own tree shows when it opens."""
     _toggle(screen.tree_pane, "default")
 
 
 def do_filter_no_tools(screen: SessionScreen) -> None:
-    """Hide tool results in the tree, or show the default rows if they are hidden already."""
+    """Hide tool results in the tree; if this filter is active, return to the default filter."""
     _toggle(screen.tree_pane, "no-tools")
 
 
 def do_filter_user_only(screen: SessionScreen) -> None:
-    """Show only user messages in the tree, or the default rows if that filter is active."""
+    """Show only user messages in the tree; if this filter is active, return to the default filter."""
     _toggle(screen.tree_pane, "user-only")
 
 
 def do_filter_labeled_only(screen: SessionScreen) -> None:
-    """Show only labelled entries in the tree, or the default rows if that filter is active."""
+    """Show only labelled entries in the tree; if this filter is active, return to the default filter."""
     _toggle(screen.tree_pane, "labeled-only")
 
 
 def do_filter_all(screen: SessionScreen) -> None:
-    """Show all entries in the tree, or the default rows if that filter is active."""
+    """Show all entries in the tree; if this filter is active, return to the default filter."""
     _toggle(screen.tree_pane, "all")
 
 
@@ -50,12 +50,12 @@ def do_answer_costs(screen: SessionScreen) -> None:
 
 
 def do_label_times(screen: SessionScreen) -> None:
-    """Show or hide the times at which labels were set."""
+    """Show or hide in the tree the time at which each label was set."""
     screen.tree_pane.toggle_label_times()
 
 
 def _toggle(tree: TreePane, name: str) -> None:
-    # Choosing the active filter again turns it off, as pi's toggles do.
+    # Choosing the active filter again returns to the default filter, as pi's filter keys do.
     _use(tree, "default" if name == tree.state.filter else name)
 
 

@@ -17,21 +17,21 @@ def do_filter(screen: SessionScreen) -> None:
 
 
 def do_accept_filter(screen: SessionScreen) -> None:
-    """Keep the search and focus the tree."""
+    """Keep the search of the tree and focus the tree."""
     screen.set_focus(screen.tree_pane.row_list)
     if not screen.tree_pane.state.query:
         screen.tree_pane.filter_line.close()
 
 
 def do_clear_filter(screen: SessionScreen) -> None:
-    """Clear the search, so that the tree shows all rows again."""
+    """Clear the tree's search, so that the tree shows all rows again."""
     screen.set_focus(screen.tree_pane.row_list)
     screen.tree_pane.filter_line.close()
     screen.tree_pane.search("")
 
 
 def do_next_hit(screen: SessionScreen) -> None:
-    """Jump to the next hit of the tree's search, after the last to the first; else to the next search result."""
+    """Jump to the next hit of the tree's search (cyclic); without a search, to the search screen's next result."""
     tree = screen.tree_pane
     if not tree.state.query:
         _go_to_result(screen, 1)
@@ -40,7 +40,7 @@ def do_next_hit(screen: SessionScreen) -> None:
 
 
 def do_previous_hit(screen: SessionScreen) -> None:
-    """Jump to the previous hit of the tree's search, before the first to the last; else to the previous result."""
+    """Jump to the previous hit of the tree's search (cyclic); without one, to the search screen's previous result."""
     tree = screen.tree_pane
     if not tree.state.query:
         _go_to_result(screen, -1)
@@ -49,9 +49,9 @@ def do_previous_hit(screen: SessionScreen) -> None:
 
 
 def _go_to_result(screen: SessionScreen, step: int) -> None:
-    """Go to the next result of the search below this screen, or with -1 to the previous one, also in another session.
+    """Open the next result (`step` 1) or the previous result (-1) of the list or search that opened this session.
 
-    The cursor of the search goes along.
+    A result of the search screen may be in another session; the cursor of the search screen moves to the result.
     """
     search = screen.app.screen_stack[-2]
     if isinstance(search, BrowseScreen):
@@ -69,10 +69,10 @@ def _go_to_result(screen: SessionScreen, step: int) -> None:
 
 
 def _go_to_said(screen: SessionScreen, lists: BrowseScreen, step: int) -> None:
-    """Go to the next entry with the words of the list's filter, or with -1 to the previous one, around the ends."""
+    """Move to the next (`step` 1) or previous (-1) entry that contains words of the session list's filter."""
     hits = {hit.entry_index: hit for hit in lists.said.hits(screen.summary.path) if hit.entry_index is not None}
     if not hits:
-        screen.browser.say("The filter of the list has no hit in this session.")
+        screen.browser.say("No entry of this session matches the filter of the session list.")
         return
     indexes = sorted(hits)
     at = screen.index or 0

@@ -1,4 +1,4 @@
-"""Commands that fold the branches of a tree, or jump along the branch if nothing can be folded."""
+"""Commands that fold or unfold a tree's branches, or move along a branch that cannot be folded or unfolded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def do_toggle_fold(screen: SessionScreen) -> None:
 
 
 def do_fold_all(screen: SessionScreen) -> None:
-    """Fold all branches; unfold them if all are folded."""
+    """Fold all branches of the tree; if all branches are folded, unfold all."""
     tree = screen.tree_pane
     made = tree.shown.made
     if made is None:
@@ -30,7 +30,7 @@ def do_fold_all(screen: SessionScreen) -> None:
 
 
 def do_fold(screen: SessionScreen) -> None:
-    """Fold the branch; if that is not possible, jump up to the first row of a branch."""
+    """Fold the branch at the cursor's row; if the row cannot be folded, move up to the start of a branch."""
     tree = screen.tree_pane
     row, session = tree.row, tree.session
     if row is None or session is None:
@@ -46,7 +46,7 @@ def do_fold(screen: SessionScreen) -> None:
 
 
 def do_unfold(screen: SessionScreen) -> None:
-    """Unfold the branch; if it is not folded, jump down to the next branch or to this branch's end."""
+    """Unfold the branch under the cursor; if it is not folded, move down to the next branch or to the branch's end."""
     tree = screen.tree_pane
     row, session = tree.row, tree.session
     if row is None or session is None:

@@ -1,4 +1,4 @@
-"""Commands that move the cursor of a tree by more than one row: pages, branch points, turns, the leaf."""
+"""Commands that move a tree's cursor by more than one row: to a page, branch, message or the leaf."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ def do_tree_page_down(screen: SessionScreen) -> None:
 
 
 def do_leaf(screen: SessionScreen) -> None:
-    """Jump to the leaf, or to its nearest ancestor that has a row."""
+    """Jump to the row of the leaf or, if the filter hides the leaf, of its nearest visible ancestor."""
     position = screen.tree_pane.position_of_leaf()
     if position is not None:
         screen.tree_pane.row_list.go(position)
 
 
 def do_next_branch(screen: SessionScreen) -> None:
-    """Jump to the next branch point."""
+    """Jump down to the next row at which a branch begins."""
     cursor, points = screen.tree_pane.row_list.cursor, screen.tree_pane.shown.branch_points
     _jump(screen, next((position for position in points if position > cursor), None), "branch point below")
 
 
 def do_previous_branch(screen: SessionScreen) -> None:
-    """Jump to the previous branch point."""
+    """Jump up to the previous row at which a branch begins."""
     cursor, points = screen.tree_pane.row_list.cursor, screen.tree_pane.shown.branch_points
     _jump(screen, next((position for position in reversed(points) if position < cursor), None), "branch point above")
 
 
 def do_branch_right(screen: SessionScreen) -> None:
-    """Jump to the next branch that begins at the same entry."""
+    """Jump to the next branch that starts from the same branch point as the cursor's branch."""
     _go_beside(screen, 1)
 
 
 def do_branch_left(screen: SessionScreen) -> None:
-    """Jump to the previous branch that begins at the same entry."""
+    """Jump to the previous branch that starts from the same branch point as the cursor's branch."""
     _go_beside(screen, -1)
 
 
@@ -61,7 +61,7 @@ def _go_beside(screen: SessionScreen, step: int) -> None:
     above = shown.parent_position(parents, shown.rows[start].index)
     beside = [at for at in shown.branch_points if shown.parent_position(parents, shown.rows[at].index) == above]
     if len(beside) < 2 or start not in beside:
-        screen.browser.say("No branch begins beside this one.", "warning")
+        screen.browser.say("No other branch begins at the same entry.", "warning")
         return
     tree.row_list.go(beside[(beside.index(start) + step) % len(beside)])
 

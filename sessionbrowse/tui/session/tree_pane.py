@@ -1,4 +1,4 @@
-"""The pane of a session's tree: its rows, its cursor, and the painting of rows."""
+"""The pane of a session's tree: computes the rows in the background, moves the cursor, paints the rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NOT_READ_YET = "…"
 
 
 class TreePane:
-    """The tree of a session; `changed` is called when its rows change."""
+    """The pane that shows the tree of a session; `changed` is called when the rows have changed."""
 
     def __init__(self, screen: CommandScreen[Any], changed: Callable[[], object]) -> None:
         self._screen = screen
@@ -34,7 +34,7 @@ class TreePane:
         self.state = TreeState()
         self.shown = NOTHING_SHOWN
         self.marked: int | None = None
-        """The marked entry, with which other entries are compared."""
+        """Index of the entry that the user marked to compare another entry with."""
         self.wanted: tuple[int | None, str | None] = (None, None)
         """Index and id of the entry to which the cursor moves when the next rows are shown."""
         self._stood: int | None = None
@@ -50,12 +50,12 @@ class TreePane:
 
     @property
     def row_list(self) -> RowList:
-        """The rows as a widget; their keys are entries."""
+        """The widget that shows the rows; the key of a row is the index of the row's entry."""
         return self._screen.query_one("#tree", RowList)
 
     @property
     def filter_line(self) -> FilterLine:
-        """The line in which the search in the tree is typed."""
+        """The text line in which the user types a search of the tree."""
         return self._screen.query_one(FilterLine)
 
     @property
@@ -65,55 +65,55 @@ class TreePane:
 
     @property
     def row(self) -> Row | None:
-        """The tree's row under the cursor."""
+        """The tree's row under the cursor; None if the tree has no rows."""
         return self.rows[self.row_list.cursor] if self.rows else None
 
     @property
     def index(self) -> int | None:
-        """The index of the entry under the cursor; None without rows."""
+        """The index of the entry under the cursor; None if the tree has no rows."""
         row = self.row
         return row.index if row is not None else None
 
     @property
     def entry_id(self) -> str | None:
-        """The id of the entry under the cursor; None if it has none."""
+        """The id of the entry under the cursor; None if the entry has no id."""
         session, index = self.session, self.index
         return session.ids[index] or None if session is not None and index is not None else None
 
     @property
     def entry_to_resume(self) -> str | None:
-        """The id of the entry under the cursor; None if it is the leaf, where the agent resumes anyway."""
+        """The id of the entry under the cursor; None at the leaf, from which the agent resumes by default."""
         is_leaf = self.session is not None and self.index == self.session.leaf
         return None if is_leaf else self.entry_id
 
     # -- the session --------------------------------------------------------------------------------------------
 
     def restore(self, view: SessionView) -> None:
-        """Restore the saved filter, and the saved cursor unless the session was opened at a certain entry."""
+        """Restore the saved filter of the tree, and the saved cursor unless the user opened the session at an entry."""
         self.state = TreeState(filter=view.filter)
         if self.wanted == (None, None):
             self.wanted = (None, view.entry)
 
     def view(self) -> SessionView | None:
-        """Return the cursor, the filter and the folds, for the next visit; None before the session is read."""
+        """Return the cursor, filter and folds, to save for the next opening; None before the session is read."""
         session = self.session
         if session is None:
             return None
         ids = [session.ids[index] for index in sorted(self.state.folded)]
-        # A cursor at the leaf is stored as "at the leaf", so that it follows a new leaf at the next visit.
+        # A cursor at the leaf is saved as None, so that the next opening of the session shows the leaf of that time.
         return SessionView(entry=self.entry_to_resume, filter=self.state.filter, folded=tuple(filter(None, ids)))
 
     def open(self, session: Session, folded: tuple[str, ...], *, follows_leaf: bool) -> None:
-        """Show a session after the first or a later reading; with `follows_leaf`, a cursor at the leaf stays there."""
+        """Show a session after each read of its file; `follows_leaf` moves a cursor at the old leaf to the new leaf."""
         before, index = self.session, self.index
         if before is not None and index is not None and self.wanted == (None, None):
             at_end = follows_leaf and index == self.shown.nearest(before.parents, before.leaf)
             self.wanted = (None, session.leaf_id if at_end else before.ids[index])
         if before is not None and len(session.ids) < len(before.ids):
-            # The file was rewritten: the current rows belong to the old file, so the list is emptied.
+            # The file was rewritten with fewer entries, so the current rows may refer to entries that no longer exist.
             self.shown, self._stood = NOTHING_SHOWN, None
             self.row_list.set_rows([])
-        # A program may have rewritten the file, with other entries at the same places.
+        # A program may have rewritten the file: the costs and marks of changed entry indexes would be wrong.
         ids = before.ids if before is not None else ()
         if session.ids[: len(ids)] != ids:
             self._costs = self._row_costs = None
@@ -130,7 +130,7 @@ class TreePane:
     # -- computing the rows -------------------------------------------------------------------------------------
 
     def show(self, state: TreeState) -> None:
-        """Compute the tree's rows for a filter, search and folds in the background, then show them."""
+        """Compute in the background the tree's rows for a filter, search and folds; `take_rows` shows the rows."""
         self.state = state
         session, texts = self.session, self._texts
         if session is None or texts is None:
@@ -141,7 +141,7 @@ class TreePane:
         page = range(max(sum(room), self._screen.size.height))
 
         def read_texts(made: TreeRows) -> None:
-            """Wait a moment for the texts of the rows that will be visible."""
+            """Start reading the texts of the rows that will be visible, and wait for at most `ANSWER_SECONDS`."""
             shown = shown_tree(made)
             entry = _cursor_entry(session, shown, aim)
             top = shown.position_of[entry] - min(room[0], len(page)) if entry is not None else 0
@@ -165,7 +165,7 @@ class TreePane:
         self.show(self.state)
 
     def take_rows(self, outcome: Outcome) -> None:
-        """Show the rows that were made; the cursor stays on its entry or goes to an ancestor."""
+        """Show the rows that the background job computed; the cursor stays on its entry or moves to an ancestor."""
         if outcome.error is not None:
             raise outcome.error
         before = self._stood = self._standing
@@ -182,7 +182,7 @@ class TreePane:
             self.show_found()
 
     def show_found(self) -> None:
-        """Show the number of found rows in the filter line."""
+        """Show in the filter line the number of rows that the tree's search found."""
         self.filter_line.say(found_status(self.state, self.shown))
 
     @property
@@ -191,12 +191,12 @@ class TreePane:
         return self._stood if self.index is None else self.index
 
     def _cursor_for(self, before: int | None) -> int | None:
-        """Return the entry to which the cursor moves: the requested one, `before`, or the leaf."""
+        """Return the entry for the cursor: the `wanted` entry, else the entry `before`, else the leaf."""
         session = self.session
         assert session is not None
         wanted = find_again(session, *self.wanted)
         is_hidden = wanted is not None and wanted not in self.shown.position_of
-        # A hit of the search over all sessions is shown even if the filter hides it.
+        # If the tree's filter hides a hit of the search over all sessions, switch to the filter "all" to show the hit.
         if is_hidden and self.wanted[0] is not None and self.state.filter != "all":
             self.show(TreeState("all"))
         else:
@@ -206,7 +206,7 @@ class TreePane:
         return _cursor_entry(session, self.shown, before if wanted is None else wanted)
 
     def position_of_leaf(self) -> int | None:
-        """Return the position of the leaf's row, or of its nearest ancestor's; None if there are no rows."""
+        """Return the row position of the leaf, or of its nearest ancestor with a row; None if there are no rows."""
         if self.session is None:
             return None
         entry = _cursor_entry(self.session, self.shown, self.session.leaf)
@@ -215,19 +215,19 @@ class TreePane:
     # -- painting -----------------------------------------------------------------------------------------------
 
     def prepare_texts(self, visible: range) -> None:
-        """Read the texts of the visible rows in the background, in time for the next frame if possible."""
+        """Start reading the texts of the visible rows; the next frame waits a short time for the texts."""
         if self._texts is not None and self._texts.prepare(self.rows.indexes, visible) is not None:
             self._screen.expect(self._screen.lane("texts", self.take_texts))
 
     def take_texts(self, outcome: Outcome) -> None:
-        """Paint the rows whose texts were read."""
+        """Paint the rows again, because the background queue has read texts of rows."""
         if outcome.error is not None:
             raise outcome.error
         if not outcome.last:
             self.row_list.refresh()
 
     def render_row(self, position: int, width: int, state: RowState) -> Line:
-        """Return a row as spans."""
+        """Return the tree's row at a position as spans (pieces of styled text)."""
         assert self.session is not None
         assert self._texts is not None
         row = self.rows[position]
@@ -237,7 +237,7 @@ class TreePane:
         return tree_row(self.session, row, shown, width, self._style, self._painted_shift)
 
     def follow_cursor(self) -> None:
-        """Scroll the tree sideways, so that the cursor's row has room for its text."""
+        """Scroll the tree sideways, so that the text of the row under the cursor has room."""
         if self._shift() != self._painted_shift:
             self.row_list.refresh()
 
@@ -247,7 +247,7 @@ class TreePane:
 
     @property
     def marked_branches(self) -> list[str]:
-        """The ids of the entries that are marked to be pruned with everything below them."""
+        """The ids of the entries that the user marked for pruning; entries below a marked entry are pruned too."""
         marks = sorted(at for at in self.row_list.marks if isinstance(at, int))
         return [entry_id for at in marks if self.session is not None and (entry_id := self.session.ids[at])]
 
@@ -263,13 +263,13 @@ class TreePane:
         self.row_list.refresh()
 
     def toggle_label_times(self) -> None:
-        """Show or hide the times at which labels were set."""
+        """Show or hide in the tree the time at which each label was set."""
         self._shows_label_times = not self._shows_label_times
         self.restyle()
         self.row_list.refresh()
 
     def restyle(self) -> None:
-        """Update the style of the rows: the current time, the marked entry and the words of the search."""
+        """Compute the style of the rows again: current time, marked entry, leaf, search words, costs."""
         self._style = TreeStyle(
             now_ms=self._screen.browser.now_ms(),
             home=self._screen.browser.home,
@@ -282,7 +282,7 @@ class TreePane:
         )
 
     def toggle_answer_costs(self) -> None:
-        """Show or hide the cost of each answer."""
+        """Show or hide in the tree the cost of each answer of the assistant."""
         self._shows_answer_costs = not self._shows_answer_costs
         self._row_costs = None
         self._count_costs()
@@ -290,7 +290,7 @@ class TreePane:
         self.row_list.refresh()
 
     def _count_costs(self) -> None:
-        """Count the costs that rows show, in the background; entries that were counted before are not read again."""
+        """Compute in the background the costs that rows show; entries whose costs are cached are not read again."""
         session, before = self.session, self._costs
         if session is None or not (self._shows_answer_costs or self.shown.branch_points):
             return
@@ -305,13 +305,13 @@ class TreePane:
         self._screen.lane("costs", self._take_costs).ask(count)
 
     def _take_costs(self, outcome: Outcome) -> None:
-        # A file that can no longer be read has no costs; the other panes say so.
+        # If the file can no longer be read, show no costs; the entry pane reports the error.
         self._costs, self._row_costs = outcome.value if outcome.error is None else (None, None)
         self.restyle()
         self.row_list.refresh()
 
 
 def _cursor_entry(session: Session, shown: ShownTree, wanted: int | None) -> int | None:
-    """Return the `wanted` entry (None: the leaf) or its nearest ancestor with a row; else the entry of the last row."""
+    """Return the `wanted` entry (None: the leaf), else the nearest ancestor with a row, else the last row's entry."""
     nearest = shown.nearest(session.parents, session.leaf if wanted is None else wanted)
     return nearest if nearest is not None or not shown.rows else shown.rows[-1].index

@@ -1,4 +1,4 @@
-"""A row of the tree as spans: connecting lines, fold sign, active sign, text, label, leaf sign."""
+"""Make a row of the tree as styled text: connecting lines, fold symbol, active branch, text, label, leaf, cost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sessionbrowse.tui.layout.parts import overlay
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
 
 COLUMNS = 3
-"""Width of one level of the tree in cells, as in pi."""
+"""Width in cells by which one level of the tree is indented, as in pi."""
 
 TEXT_CHARACTERS = 400
 _LABEL_CELLS = 28
@@ -26,10 +26,11 @@ _ROLE_LOOKS = {"user": "user", "assistant": "assistant", "developer": "note", "s
 
 
 class TreeStyle(Struct, frozen=True, kw_only=True):
-    """Settings of all rows: `words` are the lower-case words of the search, `marked` is the entry to compare with.
+    """Settings for painting all rows of a tree. Entries are given by index, costs in dollars.
 
-    `leaf` is the entry that carries the leaf's mark: the leaf, or its nearest ancestor that has a row. `branch_costs`
-    are the dollars of each entry's branch; `row_costs` those that the column of costs shows, None if it is hidden.
+    `words` are the lower-case words of the search, `marked` is the entry to compare with. `leaf` is the leaf, or its
+    nearest ancestor that has a row. `branch_costs` contains the cost of the branch of each entry. `row_costs` are the
+    costs for the column of answer costs; None if the column is hidden.
     """
 
     now_ms: float
@@ -43,9 +44,9 @@ class TreeStyle(Struct, frozen=True, kw_only=True):
 
 
 def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle, shift: int = 0) -> Line:
-    """Return a row as spans; `text` is the row's text as in the file.
+    """Return a row of the tree as spans (pieces of styled text); `text` is the row's text, not sanitised.
 
-    The first `shift` cells of the connecting lines are scrolled out at the left.
+    The first `shift` cells of the connecting lines are not shown, because the tree is scrolled sideways.
     """
     left: Line = [*lines_before(row, shift)]
     left.append(("• ", "accent") if row.active else ("  ", ""))
@@ -64,11 +65,11 @@ def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle
 
 
 def cost_spans(row: Row, width: int, style: TreeStyle) -> Line:
-    """Return the cost of the branch that begins at a row; if the column of costs is shown, that of its answers."""
+    """Return the cost of the branch that begins at a row or, with the column of answer costs, the row's own cost."""
     if style.row_costs is not None:
         spent = style.row_costs.get(row.index)
         return [(f" {cost(spent) if spent else '':>{_COST_CELLS}}", "good")]
-    # Entries that were added since are counted a moment later.
+    # The costs of entries that were just added to the file are not computed yet.
     if row.connector is None or width < _LEAST_WIDTH_FOR_COSTS or row.index >= len(style.branch_costs):
         return []
     spent = style.branch_costs[row.index]
@@ -93,7 +94,7 @@ def lines_before(row: Row, shift: int = 0) -> Line:
 
 
 def shift_for(row: Row, width: int) -> int:
-    """Return by how many cells to scroll the tree sideways, so that the text gets half of the width and 34 cells."""
+    """Return the cells to scroll the tree sideways, so that a row's text gets half of the width or 34 cells."""
     return max(0, row.level * COLUMNS - max(COLUMNS, min(width // 2, width - _LEAST_TEXT)))
 
 
@@ -118,7 +119,7 @@ def text_spans(session: Session, row: Row, text: str, style: TreeStyle) -> Line:
 
 
 def hits_in(text: str, words: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Return the spans of a search's words in a text, in order; the spans may overlap."""
+    """Return the (start, end) of each occurrence of the words in a text, sorted; occurrences may overlap."""
     lowered = text.lower()
     if len(lowered) != len(text):
         return []
@@ -132,7 +133,7 @@ def hits_in(text: str, words: tuple[str, ...]) -> list[tuple[int, int]]:
 
 
 def label_spans(mark: LabelMark, style: TreeStyle) -> Line:
-    """Return a label, with the time at which it was set if the style asks for it."""
+    """Return an entry's label and, if `style.label_times` is set, the time at which the user set the label."""
     line: Line = fit([(f" ⚑ {clean(mark.text)}", "label strong")], _LABEL_CELLS)
     if style.label_times:
         line = [*line, (f" {label_time(mark.time, style.now_ms)}", "dim")]

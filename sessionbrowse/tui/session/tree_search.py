@@ -1,4 +1,4 @@
-"""Compute the rows of a tree; a search emits the first hits around the cursor, then more as it finds them."""
+"""Compute the rows of a tree; a search emits the hits near the cursor first, then further hits."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sessionbrowse.tui.data.jobs import Job
 from sessionbrowse.tui.session.state import TreeRows, TreeState
 
 FIRST_SECONDS = 0.008
-"""Time after which the first hits, if any, are shown, unless the search will end soon."""
+"""Seconds after which the first hits are shown, unless the search is expected to end within `SOON_SECONDS`."""
 SOON_SECONDS = 0.05
 MORE_SECONDS = 0.15
-"""Time until the next hits of a longer search are shown; it doubles each time."""
+"""Seconds until a long search shows further hits; the interval doubles each time."""
 FRAME_SECONDS = 0.03
-"""Pause of the search while its hits are painted: two threads would slow each other down."""
+"""Seconds that the search pauses while its hits are painted: two busy threads would slow each other down."""
 FIRST_ENTRIES, PART_ENTRIES = 25, 100
-"""Number of entries in the first range that is searched above and below the cursor, and in the largest; ranges grow."""
+"""Numbers of entries in the first and in the largest range of entries that the search reads at a time."""
 
 
 def make_rows(
@@ -34,11 +34,11 @@ def make_rows(
     room: tuple[int, int] = (1, 1),
     ready: Callable[[TreeRows], object] = lambda rows: None,
 ) -> TreeRows | None:
-    """Return the rows of a state, and emit rows while a search runs; None if the job was cancelled.
+    """Return the rows of a tree's state, or None if the job was cancelled; a search emits rows while it runs.
 
-    `before` are the rows on the screen: a longer query searches only their hits (except for omp). The search begins
-    near the entry `cursor`; `room` is the number of rows above and below it on the screen. `ready` is called with rows
-    before they are emitted or returned.
+    `before` are the rows on the screen: if the query only got longer, the search reads only the hits in these rows
+    (except for omp). The search begins at the entry `cursor`; `room` contains the numbers of screen rows above and
+    below the cursor. `ready` is called with rows before the rows are emitted or returned.
     """
     before = _usable(session, state.query, before)
     made = _rows_without_search(session, state, before)
@@ -50,7 +50,7 @@ def make_rows(
 
 
 def _rows_without_search(session: Session, state: TreeState, before: TreeRows | None) -> TreeRows | None:
-    """Return the rows of a state without a search or with known hits; None if a search is needed."""
+    """Return the rows of a state that has no query, or whose hits are in `before`; None if a search is needed."""
     if before is not None and (state.filter, state.query) == (before.state.filter, before.state.query):
         return replace(before, state=state, rows=before.unfolded.with_folded(state.folded))
     if not state.query:
@@ -91,7 +91,7 @@ def _search(
             break
         now = time.monotonic()
         ends_soon = (now - started) * len(among) <= SOON_SECONDS * searched
-        # Rows are emitted at intervals, and at once when they fill the screen.
+        # Emit rows at intervals, because painting slows the search, and at once when the hits fill the screen.
         if (now >= due and not (is_first and ends_soon)) or (is_full and not was_full):
             made = _found_rows(session, state, _in_order(found), searched, len(among), before)
             ready(made)
@@ -103,7 +103,7 @@ def _search(
 
 
 class _Screen:
-    """Counts the hits so far, to tell when they fill the screen above and below the cursor."""
+    """Counts the hits found so far, to detect when the hits fill the screen above and below the cursor."""
 
     def __init__(self, entries: int, at: int, room: tuple[int, int]) -> None:
         self._at = at
@@ -116,7 +116,7 @@ class _Screen:
         return all(room <= 0 or not unseen for room, unseen in zip(self._room, self._unseen, strict=True))
 
     def fill(self, part: range, hits: int) -> bool:
-        """Count the hits of a searched range; return whether the screen is full."""
+        """Count the hits of a searched range; return True if the hits fill the screen."""
         side = int(part.start >= self._at)
         self._room[side] -= hits
         self._unseen[side] -= len(part)
@@ -124,14 +124,14 @@ class _Screen:
 
 
 def _usable(session: Session, query: str, rows: TreeRows | None) -> TreeRows | None:
-    """Return these rows, or the newest earlier ones, that are finished and whose query is a prefix of the new query."""
+    """Return `rows`, or the newest earlier rows, that are finished and whose query is a prefix of `query`."""
     while rows is not None and not (rows.session is session and rows.finished and query.startswith(rows.state.query)):
         rows = rows.earlier
     return rows
 
 
 def _parts(count: int, at: int) -> Iterator[range]:
-    """Yield ranges that cover all positions, starting next to `at`, alternately above and below it."""
+    """Yield ranges that cover the positions 0 to `count`, starting next to `at`, alternately above and below `at`."""
     above, below, size = at, at, FIRST_ENTRIES
     while above > 0 or below < count:
         if above > 0:

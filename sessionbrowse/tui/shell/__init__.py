@@ -1,1 +1,1 @@
-"""The base classes of the app and of all screens, and the protocols through which they know each other."""
+"""The base classes of the app and of all screens, and the protocol of the app that screens use."""

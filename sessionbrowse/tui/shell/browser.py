@@ -1,4 +1,4 @@
-"""The protocols of the app: screens and commands depend on them, not on the app's class."""
+"""The protocols of the app; screens and commands import these protocols instead of the app's class."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ T = TypeVar("T")
 
 
 class Changes(Protocol):
-    """Runs work and changes in the background, one after another; `changes.change_runner` is the implementation."""
+    """Protocol of the runner of background changes, one at a time; implemented in `changes.change_runner`."""
 
     @property
     def into(self) -> Into:
-        """The trash for deleted sessions."""
+        """The target of deletions: the system's trash, or in the demo a directory that is removed with the demo."""
 
     @property
     def around(self) -> Surroundings:
-        """The home directory, environment and current directory with which changes are made."""
+        """The home directory, environment variables and current directory that changes use."""
 
     def run(
         self,
@@ -48,17 +48,17 @@ class Changes(Protocol):
         on_result: Callable[[T], None],
         on_error: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Run `work` in the background; pass its result to `on_result`, an error to `on_error` or to a toast."""
+        """Run `work` in the background; pass its result to `on_result`, its error to `on_error` or to a toast."""
 
     def carry_out(self, plan: ChangePlan) -> None:
-        """Make the changes of a plan, show progress, update the screens and show a toast."""
+        """Make the changes of a plan in the background, show their progress, update the screens and show a toast."""
 
     def target(self, summary: Summary) -> Target:
-        """Return the target of a change for a listed session: its file, its agent and its directory of sessions."""
+        """Return the parameters of a change to a session: the file, the agent and the allowed directories."""
 
 
 class Browser(Protocol):
-    """The protocol of the app that screens may use."""
+    """The protocol of the app: everything that screens may use."""
 
     options: BrowseOptions
     keys: Keys
@@ -72,7 +72,7 @@ class Browser(Protocol):
 
     @property
     def source(self) -> Source:
-        """The functions that read sessions."""
+        """The functions with which the browser reads sessions, directories and pins."""
 
     @property
     def changes(self) -> Changes:
@@ -80,11 +80,11 @@ class Browser(Protocol):
 
     @property
     def search_client(self) -> SearchClient:
-        """The client of the search program, shared by all screens."""
+        """The client of the background search process, shared by all screens."""
 
     @property
     def pattern_worker(self) -> PatternWorker:
-        """The process that searches for the patterns typed in the interface."""
+        """The worker process that searches texts for regular expressions that the user types."""
 
     # -- time, sentences, clipboard, keys -----------------------------------------------------------------------
 
@@ -101,22 +101,22 @@ class Browser(Protocol):
         """Remove all toasts except warnings and errors."""
 
     def in_short(self, sentence: str) -> str:
-        """Return a sentence with the home directory in its paths shortened to `~`."""
+        """Return a sentence in which `~` replaces the home directory in paths."""
 
     def copy(self, content: str, what: str) -> None:
-        """Copy text to the clipboard through the terminal and say what was copied."""
+        """Copy text to the clipboard through the terminal, and show a toast that names the copied thing (`what`)."""
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy text to the clipboard through the terminal."""
 
     def scope_note(self) -> Line:
-        """Return the roots and agents of the command line, for the bar at the top."""
+        """Return the note in the top bar about the roots and agents given on the command line."""
 
     def hold_keys(self) -> None:
-        """Hold the next key presses back for a dialog that is being prepared; `release_keys` must follow."""
+        """Queue the next key presses for a dialog that is being prepared, until `release_keys` is called."""
 
     def release_keys(self) -> None:
-        """Give the key presses that were held back to the screen on top."""
+        """Pass the key presses that `hold_keys` queued to the topmost screen."""
 
     async def run_binding(self, key: str) -> bool:
         """Run the focused widget's own binding for a key, such as moving the cursor in a text field."""
@@ -124,71 +124,71 @@ class Browser(Protocol):
     # -- sessions -----------------------------------------------------------------------------------------------
 
     def open_session(self, path: str, agent: str | None) -> Session:
-        """Read a session, unless the cache holds it and its file is unchanged. For background threads."""
+        """Return a session, from the cache if its file is unchanged, else from the file; for background threads."""
 
     def directories(self) -> list[str]:
-        """Return the directories of all projects, newest first."""
+        """Return the directories of all projects, most recently used first."""
 
     def start_scan(self, *, include_hidden: bool = False) -> None:
-        """Scan the disk again in the background."""
+        """Scan the disk again in the background; `include_hidden` adds archived sessions and those of subagents."""
 
     def scanned(self, sessions: int, skipped: tuple[tuple[str, str], ...]) -> None:
-        """Handle the end of a scan, which found `sessions` sessions and `skipped` unreadable paths (path, reason)."""
+        """Handle the end of a scan, which found `sessions` sessions and skipped unreadable paths (path, reason)."""
 
     def sessions_found(self) -> None:
         """Dismiss the welcome screen, because sessions were found."""
 
     def publish(self, updates: SessionUpdates) -> None:
-        """Update the library and every open screen for sessions that changed on disk."""
+        """Update the library (all summaries) and every open screen for sessions that changed on disk."""
 
     def open_demo(self) -> None:
-        """Make the demo store, and browse it instead of the user's sessions."""
+        """Create the demo sessions, and show them instead of the user's sessions."""
 
     # -- screens ------------------------------------------------------------------------------------------------
 
     @property
     def screen(self) -> Screen[Any]:
-        """The screen that is on top of all others."""
+        """The topmost screen."""
 
     def call_later(self, callback: Callable[..., Any], *args: Any) -> bool:
-        """Call `callback` later in the app's own thread; may be called from any thread."""
+        """Schedule `callback` in the app's own thread; any thread may call this method."""
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
         """Call `callback` after `delay` seconds."""
 
     def push_screen(self, screen: Screen[T], callback: Callable[[T | None], None] | None = None) -> Any:
-        """Show a screen; its result goes to `callback`."""
+        """Show a screen on top; `callback` is called with the screen's result."""
 
     def show_session(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
     ) -> None:
-        """Open a session's tree at an entry; `searched` is the query that found the entry."""
+        """Open a session's tree at an entry (found by the query `searched`), or choose it in `sessionbrowse pick`."""
 
     def open_tree(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
     ) -> None:
-        """Open a session's tree at an entry, also where `show_session` would end with the session as the result."""
+        """Open a session's tree at an entry, even in `sessionbrowse pick`, where `show_session` would choose it."""
 
     def show_search(self, text: str = "") -> None:
         """Show the screen of the search over all sessions."""
 
     def show_checkpoints(self) -> None:
-        """Show the labels of all sessions."""
+        """Show the checkpoints screen, which lists the labels of all sessions."""
 
     def find_handler(self, screen: str, command_id: str) -> Callable[[Any], None] | None:
         """Return the function that runs a command on a screen; None if the screen has none for it."""
 
     def read_styles(self) -> None:
-        """Read the style sheet of all screens except the first."""
+        """Load the style sheet of all screens except the browser's first screen, unless it is loaded already."""
 
     def lend_terminal(self, command: ResumeCommand) -> None:
-        """Leave the full screen, run an agent, and show the browser again when the agent has ended."""
+        """Hide the browser, run a program such as an agent in this terminal, then show the browser again."""
 
     def next_theme(self) -> None:
         """Switch to the next colour theme."""
 
     def paint_again(self) -> None:
-        """Send the whole screen to the terminal, whatever it shows."""
+        """Draw the whole screen again, because the terminal may show output of another program."""
 
     def leave(self) -> None:
-        """End the program."""
+        """End the browser."""

@@ -1,4 +1,4 @@
-"""The plan of a command's changes, as plain values; `changes.change_runner` carries it out."""
+"""The plan of the changes that a command makes; `changes.change_runner` executes the plan."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from sessionbrowse.services.transaction.change_context import ChangeContext
 
 Report = Callable[[int, int, str], None]
-"""A function that receives the progress: numbers of finished and of all items, and the current item's name."""
+"""A function that is called with a change's progress: number of finished items, of all items, current item's name."""
 
 
 class ChangeRun(Struct, frozen=True, kw_only=True):
-    """The arguments of background work: the change context, the user's consent, and functions for progress and stop.
+    """The arguments that the change runner passes to a change that runs in the background.
 
-    With `force`, sessions in use are changed too; `into` is the trash for deleted sessions. `stopped` tells the work
-    whether the user stopped it.
+    With `force`, sessions in use are changed too; `into` is the place for deleted sessions. `report` shows the
+    progress; `stopped` returns True if the user has stopped the change.
     """
 
     context: ChangeContext
@@ -33,18 +33,18 @@ class ChangeRun(Struct, frozen=True, kw_only=True):
 
 
 class ChangeItem(Struct, frozen=True):
-    """One change: the clean name of its session, and the function that makes it in the background."""
+    """One change of a plan: the sanitised name of the session, and the function that makes the change."""
 
     name: str
     make: Callable[[ChangeRun], ChangeResult]
 
 
 class ChangePlan(Struct, frozen=True, kw_only=True):
-    """The changes of one command.
+    """The plan of the changes that one command makes, with the functions that report the results.
 
-    `title` is shown while they run. `describe` returns the sentence of the toast for the results. `on_success` is
-    called with the results after the screens are updated, `on_unsafe` if a change would separate a tool call from
-    its result. `into` None means the usual trash for deleted sessions.
+    `title` is shown while the changes run. `describe` returns the text of the final toast for the list of results.
+    `on_success` is called with the results after the screens are updated, `on_unsafe` if a change would separate a
+    tool call from its result. `into` is the place for deleted sessions; None means the usual trash.
     """
 
     title: str

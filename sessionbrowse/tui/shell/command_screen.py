@@ -1,4 +1,4 @@
-"""The base of all screens: it turns keys into commands of the table and keeps the footer up to date."""
+"""The base class of all screens: runs the commands of pressed keys and keeps the footer up to date."""
 
 from __future__ import annotations
 
@@ -35,47 +35,47 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 EDITING = frozenset({"backspace", "ctrl+backspace", "delete"})
-"""Keys that edit the focused text line and run no command there."""
+"""Keys that edit the text while a text line is focused, and then run no command."""
 
 NOT_WHILE_TYPING = frozenset({"pane_left", "pane_right", "first", "last"})
-"""Commands whose keys move the text cursor while the user types, although all other commands work."""
+"""Commands whose keys (such as the arrows) move the text cursor in a text line instead of running the command."""
 
 CHOOSING = frozenset({"open", "open_found"})
-"""Commands that choose a session, or an entry, in `sessionbrowse pick`."""
+"""Ids of the commands that choose a session or an entry in `sessionbrowse pick`."""
 
 HOPS = 6
-"""Turns of the event loop after a key press until its messages (list → screen → bars → screen) are handled."""
+"""Number of event loop turns until all messages of a key press are handled (list → screen → bars → screen)."""
 
 ANSWER_SECONDS = 0.016
 """Maximum seconds that a frame waits for background work that a key press started, to show the result at once."""
 
 MOUNT_SECONDS = 2.0
-"""Seconds that a key press waits until its screen is mounted."""
+"""Maximum seconds that the handling of a key press waits until the screen is mounted."""
 
 
 class CommandScreen(CompatScreen[Result], inherit_bindings=False):
-    """A screen whose keys run the commands of the command table."""
+    """The base class of all screens: a key press runs a command of the command table."""
 
     AUTO_FOCUS: ClassVar[str | None] = ""
-    """Empty, because each screen focuses a pane itself; with None, Textual would focus the first one."""
+    """Empty, because each screen focuses a pane itself; with None, Textual would focus the first widget."""
 
     CONTEXTS: ClassVar[tuple[str, ...]] = ()
-    """The key contexts of a screen, if they are the same in every state of the screen."""
+    """The contexts whose keys work on the screen, if they are the same in every state of the screen."""
 
     TYPING_CONTEXT: ClassVar[str] = TYPING
-    """The only key context while a text line is focused."""
+    """The context whose keys work while a text line is focused."""
 
     ELSEWHERE: ClassVar[dict[str, tuple[str, str, str]]] = {}
-    """For each key context: the context whose keys do nothing here, where they work, and the key that goes there."""
+    """Hints for keys of another pane: by focused context, the other context, the hint, the command to go there."""
 
     TYPES_INTO: ClassVar[str] = ""
-    """Id of the command that focuses the text line into which letters are typed, in habits that type at once."""
+    """Id of the command that focuses the text line, if the `habits` setting makes letters go into it at once."""
 
     IS_FIRST: ClassVar[bool] = False
-    """True for the browser's first screen; the styles of other screens are read after the first paint."""
+    """True for the browser's first screen; the styles of other screens are loaded after the first paint."""
 
     class Delivered(Message):
-        """The message that a background job produced a value."""
+        """Textual message: a background job of the screen has produced a value or an error."""
 
         def __init__(self, outcome: Outcome) -> None:
             super().__init__()
@@ -100,7 +100,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @on(events.ScreenResume)
     def _keep_new_styles(self, event: events.ScreenResume) -> None:
-        """Skip the refresh of styles on the first resume: a new screen has current styles."""
+        """Skip Textual's refresh of styles when the screen is first shown: a new screen has current styles."""
         if not self._was_shown_before:
             event.refresh_styles, self._was_shown_before = False, True
 
@@ -116,7 +116,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @property
     def is_seen(self) -> bool:
-        """True if all screens above this one are transparent; Textual's `is_current` ignores transparency."""
+        """True if every screen on top of this screen is transparent; Textual's `is_current` ignores transparency."""
         stack = self.app.screen_stack
         above = stack[stack.index(self) + 1 :] if self in stack else stack
         return all(screen.styles.background.a < 1 for screen in above)
@@ -124,15 +124,15 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     # -- the state of a screen, for commands ---------------------------------------------------------------------
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the screen's current key contexts, the narrowest first, without the one of all screens."""
+        """Return the screen's contexts whose keys work now, in lookup order: usually focused pane, then screen."""
         return self.CONTEXTS
 
     def active_contexts(self) -> tuple[str, ...]:
-        """Return the contexts in which keys are looked up, the narrowest first."""
+        """Return all contexts whose keys work now, in lookup order; the context of all screens is the last."""
         return (*self.contexts(), EVERYWHERE)
 
     def command_context(self) -> CommandContext:
-        """Return the screen's state, which decides which commands are available."""
+        """Return the state of the screen that decides which commands are available."""
         return CommandContext()
 
     def position(self) -> str:
@@ -142,7 +142,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @property
     def viewed_entry(self) -> ViewedEntry | None:
-        """The session, entry and view that copy commands use; None if there is none."""
+        """The session, entry and view that copy commands use; None if the screen shows no session."""
         return None
 
     def moving(self) -> RowList | TextView | None:
@@ -159,25 +159,25 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     async def press(self, event: events.Key) -> bool:
         """Handle a key press: edit the focused text line, or run the command of the key."""
-        # A key press may come before its screen is laid out.
+        # A key may be pressed before the screen is laid out.
         await self.wait_until_mounted(MOUNT_SECONDS)
         async with self._in_one_frame():
             self.expect(None)
             is_done = await self._carry_out(event)
-            # Handle the key presses that came before this one and still wait.
+            # Wait for the result that the command expects, but not while further key presses are waiting.
             if self._awaited is not None and not self.app.message_queue_size:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._answer_came.wait(), ANSWER_SECONDS)
             return is_done
 
     def expect(self, lane: Lane | None) -> None:
-        """Delay the current frame by up to `ANSWER_SECONDS`, to show in it the next result of the queue `lane`."""
+        """Delay the current frame by up to `ANSWER_SECONDS`, so that it shows the next result of the queue `lane`."""
         self._awaited = lane.name if lane is not None else None
         self._answer_came.clear()
 
     @asynccontextmanager
     async def _in_one_frame(self) -> AsyncIterator[None]:
-        """Paint all changes that the `with` block makes in one frame; else bars would lag behind the cursor."""
+        """Paint all changes of the `with` block in one frame; otherwise the bars would change after the cursor."""
         self._open_frames += 1
         try:
             with self.app.batch_update():
@@ -190,7 +190,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
                 waiting, self._after_frame = self._after_frame, []
                 for callback in waiting:
                     self.call_after_refresh(callback)
-            # After a batch Textual notifies only the app, so the screen must be painted here.
+            # After a batch update Textual notifies only the app, so `check_idle` must start the painting of the screen.
             self.app.screen.check_idle()
 
     def after_frame(self, callback: Callable[[], object]) -> None:
@@ -230,17 +230,17 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         return True
 
     def text_changed(self, text: str) -> None:
-        """Apply the text of the focused text line; the same text again changes nothing."""
+        """Apply the text of the focused text line; may be called again with the same text."""
 
     @on(Input.Changed)
     def _input_changed(self, event: Input.Changed) -> None:
-        # Only pasted text needs this: `press` applies typed letters. The event's value is old if more text followed.
+        # For pasted text only: `press` applies typed letters. Use the input's value, as the event's may be outdated.
         event.stop()
         if event.input is self.focused:
             self.text_changed(event.input.value)
 
     def give(self, command: Command) -> None:
-        """Run a command, or show the reason why it is unavailable."""
+        """Run a command, or show a toast with the reason why the command is unavailable."""
         reason = command.unavailable(state_for_commands(self))
         if reason is not None:
             self.browser.say(reason, "warning")
@@ -253,29 +253,29 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         self.update_footer()
 
     def find_handler(self, command_id: str) -> Callable[[], None] | None:
-        """Return the screen's own method `do_<id>` for a command, else its function in `handlers`, else None."""
+        """Return the function that runs a command: the screen's method `do_<id>`, or the one in `handlers`, or None."""
         own: Callable[[], None] | None = getattr(self, f"do_{command_id}", None)
         handler = self.browser.find_handler(self.name or "", command_id) if own is None else None
         return own if handler is None else partial(handler, self)
 
     @property
     def subject(self) -> Summary | None:
-        """The session that commands for one session act on; None if there is none."""
+        """The session that commands for one session act on; None if the cursor is on no session."""
         return None
 
     @property
     def project(self) -> str | None:
-        """The directory that commands for a folder act on; None if there is none."""
+        """The directory that commands for a folder act on; None if the cursor is on no folder."""
         return None
 
     @property
     def entry_id(self) -> str | None:
-        """The id of the entry that commands for an entry act on; None if there is none."""
+        """The id of the entry that commands for one entry act on; None if the cursor is on no entry."""
         return None
 
     @property
     def entry_to_resume(self) -> str | None:
-        """The id of an entry, other than the leaf, from which the agent can resume; None if there is none."""
+        """The id of the entry under the cursor from which to resume; None at the leaf, or without an entry."""
         return None
 
     @property
@@ -284,11 +284,11 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         return ()
 
     def reveal(self, key: Hashable) -> bool:
-        """Move the cursor to the row of a folder, session or entry; return whether there is such a row."""
+        """Move the cursor to the row of a folder, session or entry; return False if no such row exists."""
         return False
 
     def keep_view(self) -> None:
-        """Remember the screen's state, to restore it when the screen is opened again."""
+        """Save the screen's cursor, filter and folds, to restore them when the screen is opened again."""
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
         """Update the screen for sessions that changed on disk."""
@@ -296,7 +296,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     # -- the footer ---------------------------------------------------------------------------------------------
 
     def update_footer(self) -> None:
-        """Show the keys of the screen; those of unavailable commands are faint."""
+        """Show the screen's keys in the footer; the keys of unavailable commands are faint."""
         bars = self.query(KeyBar)
         if not bars:
             return
@@ -306,7 +306,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         if self.typing:
             contexts = (*contexts, self.TYPING_CONTEXT) if _types_at_once(self) else (self.TYPING_CONTEXT,)
         resumes = self.browser.options.settings.enter == "resume"
-        # The key that opens resumes then, so the key that browses is shown instead of the one that resumes.
+        # If the open key resumes, the footer needs no resume key, but the key that opens the tree.
         hidden = "resume" if resumes else "browse"
         shown = [command for command in keys.at(contexts) if command.id in FOOTER and command.id != hidden]
         shown = [command for command in shown if keys.shown(command, contexts)]
@@ -327,12 +327,12 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         self.give(self.browser.keys.by_id[event.command_id])
 
     def set_focus(self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False) -> None:
-        """Focus a widget and update the screen at once: the next key press may already be waiting."""
+        """Focus a widget and update the screen at once, because the next key press may already be waiting."""
         super().set_focus(widget, scroll_visible, from_app_focus)
         self.focus_changed()
 
     def focus_changed(self) -> None:
-        """Update cursors and footer for the focused widget."""
+        """Update the lists' cursors and the footer after another widget got the focus."""
         for row_list in self.query(RowList):
             row_list.lend_keys(self.typing and self.moving() is row_list)
         self.update_footer()
@@ -340,7 +340,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     # -- work in the background ---------------------------------------------------------------------------------
 
     def lane(self, name: str, receive: Callable[[Outcome], object] | None = None) -> Lane:
-        """Return the background queue (lane) of this name; `receive` handles its results from now on."""
+        """Return the background queue (lane) of this name; from now on `receive` handles the queue's results."""
         if receive is not None:
             self._receivers[name] = receive
         if name not in self._lanes:
@@ -381,7 +381,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
 
 def state_for_commands(screen: CommandScreen[Any]) -> CommandContext:
-    """Return a screen's state, and the agent that lends its terminal, if one does."""
+    """Return a screen's state, with the agent that ran `sessionbrowse pick` in its own terminal, if any."""
     context, caller = screen.command_context(), screen.browser.options.caller
     if caller is None:
         return context
@@ -390,12 +390,12 @@ def state_for_commands(screen: CommandScreen[Any]) -> CommandContext:
 
 
 def _types_at_once(screen: CommandScreen[Any]) -> bool:
-    """Return True if letters are typed into the screen's text line, and commands have other keys."""
+    """Return True if typed letters go into the screen's text line at once, as the `habits` setting says."""
     return screen.browser.keys.types and bool(screen.TYPES_INTO)
 
 
 def _verb(screen: CommandScreen[Any], command: Command) -> str:
-    """Return the verb of a command in the footer: opening a session chooses it while sessions are picked."""
+    """Return a command's name in the footer: its title, except that the open key may choose or resume a session."""
     options = screen.browser.options
     if command.id in CHOOSING and options.pick is not None:
         return "choose"
@@ -403,13 +403,13 @@ def _verb(screen: CommandScreen[Any], command: Command) -> str:
 
 
 def opens_by_resuming(screen: CommandScreen[Any]) -> bool:
-    """Return True if the key that opens resumes the session or entry under the cursor, as the settings say."""
+    """Return True if the open key resumes the session or entry under the cursor (setting `enter`)."""
     options = screen.browser.options
     return options.settings.enter == "resume" and options.pick is None and screen.active_contexts()[0] != PROJECTS
 
 
 def _why_dead(screen: CommandScreen[Any], key: str) -> str | None:
-    """Return the reason why a key does nothing in the focused pane; None if it does nothing in the other one too."""
+    """Return a message that a key works only in another pane; None if the key has no command there either."""
     other = screen.ELSEWHERE.get(screen.active_contexts()[0])
     command = screen.browser.keys.find(key, (other[0],)) if other is not None else None
     if command is None or other is None:
@@ -418,13 +418,13 @@ def _why_dead(screen: CommandScreen[Any], key: str) -> str | None:
 
 
 def _typing_command(screen: CommandScreen[Any], key: str) -> Command | None:
-    """Return the command that a key runs even while the user types; None if the key runs none."""
+    """Return the command that a key runs while the user types; None if the key belongs to the text line."""
     if key in EDITING:
         return None
     keys, context = screen.browser.keys, screen.TYPING_CONTEXT
     active = screen.active_contexts()
     if _types_at_once(screen):
-        # The line only narrows the rows below it: all commands work, except that Escape first clears the line.
+        # In these habits all commands work while the user types, except that Escape first clears the text line.
         command = (keys.find(key, (context,)) if key == "escape" else None) or keys.find(key, active)
         command = command or keys.find(key, (context,))
         return None if command is not None and command.id in NOT_WHILE_TYPING else command

@@ -1,4 +1,4 @@
-"""The commands that every screen has: move in the focused pane, switch the theme, paint again, quit."""
+"""The commands of every screen: move in the focused pane, switch the theme, redraw the screen, quit."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def do_theme(screen: CommandScreen[Any]) -> None:
 
 
 def do_paint_again(screen: CommandScreen[Any]) -> None:
-    """Paint the whole screen again, for when another program drew on the terminal."""
+    """Draw the whole screen again, after another program has written to the terminal."""
     screen.browser.paint_again()
 
 
 def do_quit(screen: CommandScreen[Any]) -> None:
-    """End the program."""
+    """End the browser."""
     screen.browser.leave()

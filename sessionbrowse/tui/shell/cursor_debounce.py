@@ -1,6 +1,6 @@
-"""Debounce of cursor moves: update panes at once after a single move, after quick moves only when the cursor rests.
+"""Debounce of cursor moves: delay the update of other panes while the cursor moves quickly.
 
-While a key is held, only the cursor itself is painted.
+A single move updates the panes at once. While an arrow key is held down, only the cursor itself is painted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PAUSE_SECONDS = 0.15
 
 
 class Resting:
-    """Calls the function `do` when the cursor rests after quick moves."""
+    """Calls the function `do` when the cursor has stopped after quick moves; the caller handles single moves."""
 
     def __init__(self, widget: Widget, do: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> None:
         self._widget = widget
@@ -29,11 +29,11 @@ class Resting:
 
     @property
     def due(self) -> bool:
-        """True while the call of `do` after quick cursor moves is still to come."""
+        """True after quick cursor moves until `do` is called."""
         return self._timer is not None
 
     def moved(self) -> bool:
-        """Note a cursor move; return True if the caller should act at once, because the cursor rested before."""
+        """Register a cursor move; return True for a single move, which the caller should handle at once."""
         now = self._clock()
         is_quick, self._moved_at = now - self._moved_at < QUICK_SECONDS, now
         self.cancel()
@@ -42,7 +42,7 @@ class Resting:
         return not is_quick
 
     def cancel(self) -> None:
-        """Cancel the call of `do` for the cursor moves so far."""
+        """Cancel the pending call of `do`, if any."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None

@@ -1,4 +1,4 @@
-"""Find the spans of a row of text that match a search, for highlighting."""
+"""Find the parts of a row of text that match a search query, for highlighting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class MatchMarks:
-    """Highlights the matches of a query in a text pane: words at once, a pattern when the worker has answered."""
+    """Finds the matches of a query to highlight in a text pane; a worker process searches regular expressions."""
 
     def __init__(self, screen: CommandScreen[None], view: TextView) -> None:
         self._screen = screen
@@ -26,7 +26,7 @@ class MatchMarks:
         self._answers: PatternAnswers | None = None
 
     def of(self, text: str) -> FindMatches | None:
-        """Return a function that finds the matches of a query in a row; None for a query without text."""
+        """Return a function that finds the query's matches in a row of text; None for a query without search words."""
         try:
             query = parse_search(text)
         except BadSearch:
@@ -49,7 +49,7 @@ class MatchMarks:
 
 
 def words_in(query: SearchQuery, row: str) -> list[tuple[int, int]]:
-    """Return all spans of the words and phrases of a query in a row, in any form that the search finds."""
+    """Return the (start, end) of the query's words and phrases in a row, in all word forms that the search finds."""
     terms = [replace(term, is_required=False) for term in terms_of(query)]
     evidence = evidence_in(terms, row, "") if terms else None
     if evidence is None:
@@ -60,7 +60,7 @@ def words_in(query: SearchQuery, row: str) -> list[tuple[int, int]]:
 
 
 def apart(places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return sorted spans, with overlapping spans merged."""
+    """Return spans (start, end) sorted, with overlapping spans merged into one."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(places):
         if found and begin < found[-1][1]:

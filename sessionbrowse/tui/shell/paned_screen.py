@@ -1,4 +1,4 @@
-"""The base of screens with panes side by side, which the user can widen, narrow and zoom."""
+"""The base class of screens with panes side by side, which the user can widen, narrow and zoom."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 STEP = 4
 LEAST = 16
 ROOM_FOR = {"projects": 80, "tree": 80, "preview": 120}
-"""The minimum screen width, in columns, at which a pane stands beside another, so that its width can be changed."""
+"""The minimum screen width, in cells, at which the pane is shown beside others, so that the user can resize it."""
 
 
 class PanedScreen(CommandScreen[None]):
@@ -24,10 +24,10 @@ class PanedScreen(CommandScreen[None]):
     @property
     @abstractmethod
     def sized_pane(self) -> tuple[str, int]:
-        """The pane to resize, and the direction: 1 if the wider command enlarges it, -1 if it shrinks it."""
+        """The pane to resize, and 1 if the command "wider" enlarges that pane, or -1 if the command shrinks it."""
 
     def on_resize(self, event: events.Resize) -> None:
-        """Apply the pane widths that the user chose, if the screen is wide enough."""
+        """Apply the pane widths that the user chose, where the new screen width has room for them."""
         self._apply_widths()
 
     def do_wider(self) -> None:
@@ -39,13 +39,13 @@ class PanedScreen(CommandScreen[None]):
         self._widen(-STEP)
 
     def do_zoom(self) -> None:
-        """Zoom the focused pane to the whole screen, or restore it."""
+        """Zoom the focused pane to the whole screen, or show all panes again."""
         self.toggle_class("-zoomed")
 
     def _widen(self, columns: int) -> None:
         pane, sign = self.sized_pane
         if self.size.width < ROOM_FOR[pane]:
-            self.browser.say("There is no room for panes side by side here.", "warning")
+            self.browser.say("The screen is too narrow for panes side by side.", "warning")
             return
         wide = self.query_one(f"#{pane}").outer_size.width + sign * columns
         self.widths[pane] = max(LEAST, min(wide, self.size.width * 2 // 3))

@@ -1,4 +1,4 @@
-"""Find the matches of a typed pattern in the texts of a screen, in the background by the pattern worker."""
+"""Find the matches of a typed regular expression in a screen's texts; a worker process does the search."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class PatternAnswers:
-    """Cache of the matches of one pattern, by text; the worker searches texts that are not cached.
+    """Cache of the matches of one regular expression, by text; a worker process searches texts that are not cached.
 
-    `name` tells several patterns on a screen apart. `answered` is called when matches were found. `every` asks for all
-    matches in a text instead of the first.
+    `name` identifies the pattern, because a screen may have several. `answered` is called after each search of texts.
+    With `every`, all matches in a text are searched instead of only the first.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class PatternAnswers:
     ) -> None:
         self.pattern = pattern
         self.problem: str | None = None
-        """The reason why the pattern search was stopped (the pattern then matches nothing); None if it was not."""
+        """The reason why the search failed or was stopped, so that the pattern matches nothing; else None."""
         self._screen = screen
         self._answered = answered
         self._every = every
@@ -42,31 +42,31 @@ class PatternAnswers:
 
     @property
     def is_waiting(self) -> bool:
-        """True while texts are still being searched for the pattern."""
+        """True while the worker process still searches texts for the pattern."""
         return bool(self._missing) and self.problem is None
 
     def is_in(self, pattern: str, text: str) -> bool:
-        """Return True if the worker has found a match of the pattern in this text."""
+        """Return True if the worker process has found a match of the pattern in `text`."""
         return bool(self.spans(text))
 
     def spans(self, text: str) -> list[MatchSpan]:
-        """Return the matches of the pattern in a text; an empty list until the text was searched."""
+        """Return the pattern's matches in `text`; an empty list until the worker process has searched the text."""
         spans = self._spans.get(text)
         if spans is None and self.problem is None:
             self._missing.add(text)
             if not self._is_asked:
                 self._is_asked = True
-                # The texts are sent later, so that one request to the worker contains all texts of this refresh.
+                # Send the texts later, so that one request to the worker contains all texts of the current refresh.
                 self._screen.call_later(self._ask)
         return spans or []
 
     def forget(self) -> None:
-        """Empty the cache and stop the search, because other texts will be shown; `problem` keeps its value."""
+        """Empty the cache and stop the search, because other texts will be shown; keep `problem`."""
         self.close()
         self._spans.clear()
 
     def close(self) -> None:
-        """Stop the search for the pattern; the worker is killed if it is searching."""
+        """Stop the search for the pattern, which kills the worker process if it is searching."""
         self._missing.clear()
         self._lane.cancel()
         self._is_asked = False

@@ -1,4 +1,4 @@
-"""The base of the app that handles the terminal: keys in typed order, themes, toasts, clipboard, signals."""
+"""The base class of the app; handles the terminal: keys in typed order, themes, toasts, clipboard, signals."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TerminalApp(CompatApp, inherit_bindings=False):
     # -- the terminal and signals ------------------------------------------------------------------------------
 
     def leave_with_signal(self, number: int) -> None:
-        """Save the views and end the program."""
+        """Save the views of the screens and end the program because of the signal `number`."""
         raise NotImplementedError
 
     def leave_if_terminal_is_gone(self) -> None:
@@ -38,7 +38,7 @@ class TerminalApp(CompatApp, inherit_bindings=False):
             self.leave_with_signal(1)
 
     def leave_on_signals(self) -> None:
-        """End the program on signals from within the event loop, so that threads and locks are released."""
+        """Make signals such as SIGTERM end the program from its event loop, so that threads and locks are released."""
         loop = asyncio.get_running_loop()
         ENDING.request = lambda number: loop.call_soon_threadsafe(self.leave_with_signal, number)
 
@@ -49,10 +49,10 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         return KeyQueue(self._carry_out)
 
     async def on_event(self, event: events.Event) -> None:
-        """Handle a key press completely before the next one.
+        """Handle each key press completely before the next key press.
 
-        Textual passes keys through several queues, so keys typed together would go to the widget that had the focus
-        before: of `/auth`, the letters `auth` would reach the list as commands.
+        Textual passes keys through several queues, so quickly typed keys would all go to the widget that has the focus
+        now: of `/auth`, the letters `auth` would reach the list as commands instead of the filter line.
         """
         if isinstance(event, events.Key) and not event.is_forwarded:
             await self._key_queue.take(event)
@@ -65,14 +65,14 @@ class TerminalApp(CompatApp, inherit_bindings=False):
             await super().on_event(key)
 
     def hold_keys(self) -> None:
-        """Keep the next key presses for a dialog that is being prepared, because they answer the dialog.
+        """Queue the next key presses for a dialog that is being prepared, because the user means them for the dialog.
 
         `release_keys` must follow.
         """
         self._key_queue.hold()
 
     def release_keys(self) -> None:
-        """Pass the waiting key presses to the topmost screen."""
+        """Pass the key presses that `hold_keys` queued to the topmost screen."""
         if self._key_queue.let_go():
             self.call_later(self._key_queue.give)
 
@@ -89,7 +89,7 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         return theme.AVAILABLE
 
     def get_css_variables(self) -> dict[str, str]:
-        """Return the theme's CSS variables, with sessionbrowse's own values for those that the theme lacks."""
+        """Return the theme's CSS variables, with sessionbrowse's defaults for variables that the theme lacks."""
         variables = super().get_css_variables()
         own = theme.missing_variables(variables)
         self.theme_variables = {**own, **variables}
@@ -105,7 +105,7 @@ class TerminalApp(CompatApp, inherit_bindings=False):
     # -- toasts and clipboard ---------------------------------------------------------------------------------
 
     def say(self, sentence: str, severity: SeverityLevel = "information", *, keep_lines: bool = False) -> None:
-        """Show a sentence as a toast, replacing an equal toast; control characters and markup in it have no effect.
+        """Show a sentence as a toast, in place of an equal toast; control characters and markup have no effect.
 
         `keep_lines` keeps the line breaks of a program's output.
         """
@@ -115,21 +115,21 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         self.notify(message, severity=severity, markup=False)
 
     def unsay(self) -> None:
-        """Remove plain toasts, but no warnings or errors: "u undoes" in an old toast would now undo another change."""
+        """Remove information toasts: the undo key that an old toast names would now undo a different change."""
         self.remove_notifications(lambda notice: notice.severity == "information")
 
     def in_short(self, sentence: str) -> str:
-        """Return a sentence with the home directory in its paths shortened to `~`."""
+        """Return a sentence in which `~` replaces the home directory in paths."""
         return re.sub(rf"(?<![\w./-]){re.escape(self.home)}(?=/)", "~", sentence) if self.home else sentence
 
     def copy(self, content: str, what: str) -> None:
-        """Copy text to the clipboard through the terminal, and show a toast that names it."""
+        """Copy text to the clipboard through the terminal, and show a toast that names the copied thing (`what`)."""
         self.copy_to_clipboard(content)
         self.say(f"Copied {what}.")
 
 
 class KeyQueue:
-    """Queue of key presses in the order typed; they wait while a dialog is being prepared."""
+    """Queue that handles key presses in typed order, and holds them back while a dialog is being prepared."""
 
     def __init__(self, carry_out: Callable[[events.Key], Awaitable[None]]) -> None:
         self._carry_out = carry_out
@@ -137,7 +137,7 @@ class KeyQueue:
         self._holding = False
 
     async def take(self, key: events.Key) -> None:
-        """Handle a key press, or queue it while keys are held back or earlier ones wait."""
+        """Handle a key press, or queue it while the queue holds keys back or earlier keys are waiting."""
         if self._holding or self._waiting:
             self._waiting.append(key)
         else:
@@ -153,7 +153,7 @@ class KeyQueue:
         return held
 
     async def give(self) -> None:
-        """Let the topmost screen handle the waiting key presses."""
-        # A key may open another dialog, which holds keys back again: the rest of the keys answers that dialog.
+        """Let the topmost screen handle the queued key presses."""
+        # A key may open another dialog, which holds keys back again: the remaining keys are meant for the new dialog.
         while self._waiting and not self._holding:
             await self._carry_out(self._waiting.popleft())

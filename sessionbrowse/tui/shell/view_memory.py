@@ -1,4 +1,4 @@
-"""The saved views of lists, trees and theme: read when the browser starts, saved when it ends."""
+"""The saved state of the screens (lists, trees, theme): loaded when the browser starts, saved when it ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sessionbrowse.tui.data.options import BrowseOptions
 
 
 class ViewMemory:
-    """The saved views; empty and never saved in the demo, in `sessionbrowse pick`, or if the settings disable them."""
+    """The saved views of the screens; not loaded or saved in the demo, in `sessionbrowse pick`, or if disabled."""
 
     def __init__(self, options: BrowseOptions) -> None:
         self._settings = options.settings
@@ -24,22 +24,22 @@ class ViewMemory:
         if self._is_on:
             self._lists, self._sessions = recall(self._state, self._scope)
         self.newest_hits_first = self._lists is not None and self._lists.newest_hits_first
-        """The order of the search over all sessions: newest first, else best first."""
+        """True if the search over all sessions sorts its hits by time, newest first; False for best first."""
 
     @property
     def theme(self) -> str | None:
-        """The saved theme; None if the theme in the settings changed after it was saved."""
+        """The saved theme; None if the user has changed the theme in the settings file since the save."""
         view = self._lists
         return view.theme if view is not None and view.holds("theme", self._settings.theme) else None
 
     def forget(self) -> None:
-        """Save no views from now on, because other sessions are browsed."""
+        """Save no views from now on, because the browser switches to other sessions (the demo)."""
         self._is_on = False
         self._sessions, self._seen = {}, {}
 
     @property
     def lists(self) -> ListView:
-        """The view to open the lists with: the saved view, except for settings that changed after the save."""
+        """The view in which the lists open: the saved view, overridden by settings that the user has changed since."""
         settings, left = self._settings, self._lists
         view = ListView(
             sort=settings.sort,
@@ -63,22 +63,22 @@ class ViewMemory:
         )
 
     def session(self, path: str) -> SessionView:
-        """Return the saved view of a session's tree, with the filter in the settings if that changed after the save."""
+        """Return the saved view of a session's tree; a tree filter changed in the settings since then overrides it."""
         tree_filter = self._settings.tree_filter
         if self._settings.habits == "pi":
-            return SessionView(filter=tree_filter)  # pi's tree opens at the leaf, with nothing folded
+            return SessionView(filter=tree_filter)  # as in pi, the tree opens at the leaf, with nothing folded
         view = self._seen.get(path) or self._sessions.get(path)
         if view is None:
             return SessionView(filter=tree_filter)
         return view if view.given.get("tree_filter") == tree_filter else replace(view, filter=tree_filter)
 
     def note_session(self, path: str, view: SessionView) -> None:
-        """Remember the view of a session's tree until the browser ends, and save it then."""
+        """Store the view of a session's tree in memory; `save` writes the stored views when the browser ends."""
         self._seen.pop(path, None)
         self._seen[path] = replace(view, given={"tree_filter": self._settings.tree_filter})
 
     def save(self, lists: ListView, theme: str) -> None:
-        """Save the views of the lists, of all opened sessions, and the theme.
+        """Save the views of the lists and of all opened sessions, and the theme, in a file.
 
         Raises:
             OSError: the file cannot be written.

@@ -1,1 +1,1 @@
-"""The statistics: what all sessions cost, as a chart and as tables."""
+"""The statistics screen: the cost of sessions as a chart and as tables."""

@@ -1,4 +1,4 @@
-"""Lines of the statistics: the total, a bar for each day, week or month, and the rows of the table."""
+"""Make the lines of the statistics screen: the total, a bar chart by day, week or month, the rows of the table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sessionbrowse.text import clean, plural, tokens
 from sessionbrowse.tui.paint.spans import Line, cut_left, fit, line_width, pad, right_aligned
 
 BAR_WIDTH = 2
-"""Cells of a bar and the gap after it."""
+"""Width in cells of a bar of the chart and the gap after the bar."""
 CHART_LINES = 6
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _LEFT_EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -22,7 +22,7 @@ _ABANDONED = "░"
 
 
 def total_line(totals: Totals, width: int) -> Line:
-    """Return the total and its parts; where the line is too narrow, the parts that tell least are left out."""
+    """Return the line with the total cost and its parts; a narrow line omits the least important parts."""
     total, copies = totals.total, totals.copies
     pieces = [(cents(total), "title"), (f"  {tokens(tokens_of(total))} tokens", "")]
     for name, part in zip(PARTS, totals.parts, strict=True):
@@ -33,7 +33,7 @@ def total_line(totals: Totals, width: int) -> Line:
     if copies[REQUESTS]:
         pieces.append((f"   copies of {cents(copies)} not counted again", "dim"))
     line = list(pieces)
-    # Copies are not counted, and what is kept is the rest.
+    # Omit the cost of copies first, because the total excludes it, then the kept part, which is the remainder.
     for needless in ("copies", PARTS[KEPT], PARTS[COMPACTION], "tokens", PARTS[SUBAGENTS]):
         if line_width(line) > width:
             line = [piece for piece in line if needless not in piece[0]]
@@ -41,10 +41,10 @@ def total_line(totals: Totals, width: int) -> Line:
 
 
 def chart(rows: Sequence[UsageRow], period: str, width: int, lines: int = CHART_LINES) -> list[Line]:
-    """Return the lines of a chart with a bar for each of the newest periods that fit, and their times below.
+    """Return the lines of a bar chart of the newest periods that fit into `width`, with their dates below the bars.
 
-    A bar's height is the cost, or the tokens where nothing has a price. Its lower part was abandoned: it is drawn with
-    another sign, not only another colour.
+    A bar's height is the cost of a period, or the number of tokens if no request has a price. The lower part of a bar
+    is the cost on abandoned branches, drawn with another character because a colour alone may not be visible.
     """
     known = {str(row.key): row for row in rows if row.key is not None}
     label_width = 9
@@ -69,7 +69,7 @@ def chart(rows: Sequence[UsageRow], period: str, width: int, lines: int = CHART_
 
 
 def periods(last: str, period: str, count: int) -> list[str]:
-    """Return the names of the days, weeks or months up to the last one, oldest first, also those without a row."""
+    """Return the names of the `count` days, weeks or months (`period`) that end with `last`, oldest first, no gaps."""
     if period == "month":
         year, month = map(int, last.split("-"))
         months = range(year * 12 + month - count, year * 12 + month)
@@ -91,7 +91,7 @@ def _values(row: UsageRow | None, is_money: bool) -> tuple[int, int]:
 
 
 def _cell(whole: int, abandoned: int, highest: int, height: int, lines: int) -> tuple[str, str]:
-    """Return one cell of a bar, `height` cells above its foot."""
+    """Return the cell of a bar of the chart that is `height` cells above the bar's foot."""
     if not highest or not whole:
         return " ", ""
     eighths = max(1, round(whole * lines * 8 / highest)) - height * 8
@@ -103,12 +103,12 @@ def _cell(whole: int, abandoned: int, highest: int, height: int, lines: int) -> 
 
 
 def table_head(width: int, by: str) -> Line:
-    """Return the titles of the table's columns."""
+    """Return the line with the titles of the table's columns."""
     return _columns(["cost", "tokens", "kept", "abandoned", "subagents"], by, width, ["dim"] * 5, "dim")
 
 
 def table_row(row: UsageRow, name: str, width: int, most: int) -> Line:
-    """Return a row of the table; abandoned money stands out."""
+    """Return a row of the table; a high share of cost on abandoned branches is highlighted."""
     total, parts = row.totals.total, row.totals.parts
     cells = [cents(total), tokens(tokens_of(total)), *[cents(part) if part[REQUESTS] else "" for part in parts]]
     left = parts[ABANDONED][COST] * 4 > total[COST] > 0
@@ -122,7 +122,7 @@ def table_row(row: UsageRow, name: str, width: int, most: int) -> Line:
 def _columns(
     cells: Sequence[str], name: str, width: int, roles: Sequence[str], name_roles: str, gauge: str = ""
 ) -> Line:
-    """Return cells at the right of columns, then a gauge and a name; a narrow line has fewer columns."""
+    """Return right-aligned columns, then a gauge (a bar) and a name; a narrow line has fewer columns."""
     room = 2 if width < 60 else 3 if width < 76 else 4 if width < 90 else 5
     wanted = (0, 3) if room == 2 else (0, 1, 3) if room == 3 else tuple(range(room))
     line: Line = []
@@ -137,5 +137,5 @@ def _columns(
 
 
 def _gauge_cells(width: int) -> int:
-    """Return the width of the bar in each row of the table."""
+    """Return the width in cells of the gauge (a bar) in each row of the table; 0 on a narrow screen."""
     return 0 if width < 100 else 8 if width < 150 else 24

@@ -1,4 +1,4 @@
-"""The statistics screen: total, trend and tables of what the sessions cost, each request counted once."""
+"""The statistics screen: total cost of sessions, a chart over time, and tables; each request is counted once."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ TABLES = ("project", "session", "model", "family", "branch", "agent", "provider"
 PERIODS = ("day", "week", "month")
 ORDERS = ("cost", ABANDONED_FIRST, "tokens", "time", "name")
 REFRESH_SECONDS = 0.05
-"""Seconds to wait after a change on the disk before counting again, in case more changes follow."""
+"""Seconds to wait after a change of a session file before computing the costs again, in case more changes follow."""
 
 
 class StatsChart(SpanView, can_focus=False):
-    """The chart of the statistics."""
+    """The widget for the bar chart of costs over time."""
 
     def __init__(self) -> None:
         super().__init__(id="stats-chart")
@@ -55,28 +55,28 @@ class StatsChart(SpanView, can_focus=False):
 
 
 class StatsLine(SpanView, can_focus=False):
-    """A line that depends on the width at which it is painted."""
+    """A widget for one line of text that depends on the widget's width."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
         self._make: Callable[[int], Line] = lambda _: []
 
     def show(self, make: Callable[[int], Line]) -> None:
-        """Show the line that `make` returns for a width."""
+        """Show the line that the function `make` returns for the current width in cells."""
         self._make = make
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Paint the line, with a margin of a cell on both sides as in bars."""
+        """Paint the line, with a margin of one cell on both sides."""
         width = self.size.width
         return self.paint([(" ", ""), *self._make(max(0, width - 2))], width)
 
 
 class StatsScreen(CommandScreen[None]):
-    """The statistics: a first question, and further ones into which the user went.
+    """The statistics screen: shows the answer to a query about cost, and to narrower queries that the user opens.
 
-    `folder` are the directories between which and all the scope switches; `paths` returns the sessions that match a
-    filter, in all directories.
+    `folder` contains the directories to which the scope command limits the statistics (None: no folder). `paths`
+    returns the paths of all sessions that match a filter.
     """
 
     CONTEXTS = (STATS,)
@@ -104,7 +104,7 @@ class StatsScreen(CommandScreen[None]):
         self._asked_at = 0.0
 
     def compose(self) -> ComposeResult:
-        """Lay out bars, chart, table and footer."""
+        """Make the widgets: top bar, total, chart, table, filter line and footer."""
         yield Bar(id="header")
         yield StatsLine(id="stats-parts")
         yield StatsChart()
@@ -120,33 +120,33 @@ class StatsScreen(CommandScreen[None]):
 
     @property
     def question(self) -> UsageQuestion:
-        """The question that the screen shows the answer to."""
+        """The current query about cost, whose answer the screen shows."""
         return self._questions[-1]
 
     def on_mount(self) -> None:
-        """Ask for the figures."""
+        """Compute the costs in the background and show them."""
         self.set_focus(self.rows_list)
         self._find()
 
     def moving(self) -> RowList:
-        """Return the table, which the movement keys move while a filter is typed too."""
+        """Return the table: movement keys act on the table, also while the user types a filter."""
         return self.rows_list
 
     def command_context(self) -> CommandContext:
-        """Return the state that decides which commands are available."""
+        """Return the state of the screen that decides which commands are available."""
         has_folder = self._folder is not None or self.question.cwds is not None
         return CommandContext(has_rows=bool(self._rows), has_folder=has_folder)
 
     def text_changed(self, text: str) -> None:
-        """Apply the filter after each typed letter, and count the sessions that match."""
+        """Apply the filter after each typed letter, and compute the costs of the matching sessions."""
         if text != self._filter.text:
             self._filters["stats"] = parse_filter(text)
             self.rows_list.go_first()
             self._find()
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
-        """Count again soon."""
-        # A new question cancels the one before: sessions that change all the time would never be counted.
+        """Compute the costs again after a short delay, because sessions changed."""
+        # Let a running computation finish: if sessions change all the time, restarting it would never show a result.
         if self._is_counting:
             self._is_outdated = True
         else:
@@ -155,7 +155,7 @@ class StatsScreen(CommandScreen[None]):
     def _count_after(self, seconds: float) -> None:
         if not self._refresh_due:
             self._refresh_due = True
-            # Sessions that are new may match the filter.
+            # `_find` applies the filter again, because new sessions may match the filter.
             self.set_timer(seconds, self._find)
 
     # -- the filter ----------------------------------------------------------------------------------------------
@@ -165,12 +165,12 @@ class StatsScreen(CommandScreen[None]):
         return self._filters["stats"]
 
     def _find(self) -> None:
-        """Find the sessions that match the filter, and count them."""
+        """Find the sessions that match the filter, and compute their costs."""
         paths: tuple[str, ...] | None = None
         if not self._filter.is_empty:
             found = self._matching.rows(self._paths)
             if found is None:
-                # The matches of its pattern are still being searched.
+                # The background search for the filter's pattern still runs; it calls `_find` again at its end.
                 return
             paths = tuple(found)
         self._questions = [replace(question, paths=paths) for question in self._questions]
@@ -191,7 +191,7 @@ class StatsScreen(CommandScreen[None]):
         count = self.browser.source.count_usage
         question = replace(self.question, since=span.since, until=span.until)
         if count is None:
-            self._problem = "Here nothing can be counted."
+            self._problem = "The costs of these sessions cannot be computed."
         else:
             self._is_counting, self._asked_at = True, time.monotonic()
             lane = self.lane("stats", self._take)
@@ -207,7 +207,7 @@ class StatsScreen(CommandScreen[None]):
             self._problem, self._answer = None, outcome.value
         self._show()
         if self._is_outdated:
-            # Counting may take half of the time.
+            # Wait as long as the last computation took, so that at most half of the time is spent on computing.
             self._count_after(max(REFRESH_SECONDS, time.monotonic() - self._asked_at))
 
     def _show(self) -> None:
@@ -238,10 +238,10 @@ class StatsScreen(CommandScreen[None]):
         head.show(lambda _: [("  ", ""), *table_head(max(1, rows.room - 2), question.by)])
 
     def _place(self) -> str:
-        """Return the words for what the figures are about."""
+        """Return the text in the top bar that names the counted sessions: time, directory, filter, agent, model."""
         question = self.question
         cwds = question.cwds
-        # A narrow bar cuts the end: the time stands first.
+        # The time comes first, because a narrow bar cuts the end of the text.
         words = [] if self._times == ALL else [self._times]
         words.append(shorten_home(cwds[0], self.browser.home) or "(no directory)" if cwds else "all sessions")
         if not self._filter.is_empty:
@@ -267,7 +267,7 @@ class StatsScreen(CommandScreen[None]):
     # -- commands ------------------------------------------------------------------------------------------------
 
     def do_stats_open(self) -> None:
-        """Show the sessions of the row under the cursor, or open its session or branch."""
+        """Open the row under the cursor: the sessions of a project, agent, model or provider, or a session's tree."""
         row, by = self._rows[self.rows_list.cursor], self.question.by
         key = None if row.key is None else str(row.key)
         if by == "project":
@@ -281,7 +281,7 @@ class StatsScreen(CommandScreen[None]):
             self.browser.show_session(known or Summary(path=row.path, agent=""), entry_id=row.leaf_id)
 
     def do_stats_back(self) -> None:
-        """Go back to the table before, or leave the statistics."""
+        """Go back to the previous table; from the first table, to the previous screen."""
         if len(self._questions) > 1:
             self._questions.pop()
             self._ask()
@@ -289,44 +289,44 @@ class StatsScreen(CommandScreen[None]):
             self.dismiss(None)
 
     def do_scope(self) -> None:
-        """Switch between one folder and all."""
+        """Switch between the statistics of one folder and of all folders."""
         self.rows_list.go_first()
         self._change(cwds=self._folder if self.question.cwds is None else None)
 
     def do_filter(self) -> None:
-        """Open the filter line, in which words of the wanted sessions are typed."""
+        """Open the filter line, in which the user types words that limit the statistics to matching sessions."""
         self.query_one(FilterLine).open("/", self._filter.text, 'words, "a phrase", re:pattern', replacing=True)
 
     def do_accept_filter(self) -> None:
-        """Keep the filter, which the title shows, and focus the table."""
+        """Keep the filter, close the filter line, and focus the table."""
         self.set_focus(self.rows_list)
         self.query_one(FilterLine).close()
 
     def do_clear_filter(self) -> None:
-        """Clear the filter, so that all sessions count again."""
+        """Clear the filter, so that the statistics include all sessions again."""
         self.do_accept_filter()
         self.text_changed("")
 
     def do_stats_table(self) -> None:
-        """Show the next table."""
+        """Switch to the next table: by project, session, model, family, branch, agent or provider."""
         self._change(by=_after(TABLES, self.question.by))
 
     def do_stats_period(self) -> None:
-        """Show a bar for each day, week or month."""
+        """Switch the chart between one bar per day, week and month."""
         self._change(period=_after(PERIODS, self.question.period))
 
     def do_stats_times(self) -> None:
-        """Limit the figures to the next span of time."""
+        """Limit the statistics to the next span of time, such as "this month" or "today"."""
         self._times = _after(TIMES, self._times)
         self.rows_list.go_first()
         self._ask()
 
     def do_stats_sort(self) -> None:
-        """Change the order of the table."""
+        """Switch to the next sort order of the table."""
         self._change(sort=_after(ORDERS, self.question.sort))
 
     def do_stats_again(self) -> None:
-        """Count again."""
+        """Compute the costs again."""
         self._find()
 
     def _go(self, **changes: object) -> None:

@@ -1,4 +1,4 @@
-"""Spans of time that the statistics can be limited to, by name."""
+"""Named spans of time, such as "this month", to which the user can limit the statistics."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from sessionbrowse.model.usage.totals import ALL_TIME, Span
 
 ALL = "all times"
 TIMES = (ALL, "this month", "last month", "this week", "last week", "today")
-"""The names of the spans, in the order in which a key shows them."""
+"""The names of the spans of time, in the order in which a key switches between them."""
 
 
 def span_named(name: str, now_ms: float) -> Span:
-    """Return the span of time that a name means now, in local time; weeks begin on Monday."""
+    """Return the start and end of a named span of time at `now_ms`, in local time; weeks begin on Monday."""
     if name == ALL:
         return ALL_TIME
     today = datetime.fromtimestamp(now_ms / 1000).replace(hour=0, minute=0, second=0, microsecond=0)

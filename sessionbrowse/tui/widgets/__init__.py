@@ -1,1 +1,1 @@
-"""The widgets of a screen; a widget knows its rows and cursor, posts messages, and calls no service."""
+"""Widgets: lists, text panes, bars, input fields. They post messages; only the screens start changes and searches."""

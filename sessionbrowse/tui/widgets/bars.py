@@ -1,4 +1,4 @@
-"""The bars of one line: the header at the top, and the keys at the bottom."""
+"""Bars of one row: the header at the top of the screen, and the footer with the keys of commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sessionbrowse.tui.widgets.span_view import SpanView
 
 
 class Bar(SpanView, can_focus=False):
-    """A bar of one line, with text at its left and at its right edge."""
+    """A widget of one row, with a text at its left edge and another text at its right edge."""
 
     ALLOW_SELECT = False
 
@@ -23,25 +23,25 @@ class Bar(SpanView, can_focus=False):
         self._right: Line = []
 
     def show(self, left: Line, right: Line | None = None) -> None:
-        """Replace the text of the bar."""
+        """Replace the texts at the left and at the right edge of the bar."""
         right = right or []
         if (left, right) != (self._left, self._right):
             self._left, self._right = left, right
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Paint the bar."""
+        """Return the cells of the bar's one row."""
         width = self.size.width
         return self.paint(bar(self._left, self._right, width) if y == 0 else [], width)
 
 
 class KeyBar(SpanView, can_focus=False):
-    """The keys of the focused pane's commands; a click on one runs the command."""
+    """The footer: keys and titles of the focused pane's commands; a click on a key runs its command."""
 
     ALLOW_SELECT = False
 
     class Pressed(Message):
-        """Message: the user clicked on a key in the bar."""
+        """Message: the user clicked on a command's key in the footer."""
 
         def __init__(self, command_id: str) -> None:
             super().__init__()
@@ -54,13 +54,16 @@ class KeyBar(SpanView, can_focus=False):
         self._position = ""
 
     def show(self, hints: Sequence[tuple[str, str, str, bool]], position: str = "") -> None:
-        """Replace the hints (command id, key, title, enabled or not) and the cursor's position at the right."""
+        """Replace the footer's hints (command id, key, title, True if enabled) and the text at its right edge.
+
+        `position` is the position of the list's cursor, such as `3/120`.
+        """
         if (list(hints), position) != (self._hints, self._position):
             self._hints, self._position = list(hints), position
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Paint the hints that fit."""
+        """Return the cells of the footer, with the hints that fit its width."""
         width = self.size.width
         right: Line = [(f"{self._position} ", "dim")] if self._position else []
         room = width - line_width(right) - 1
@@ -68,7 +71,7 @@ class KeyBar(SpanView, can_focus=False):
         return self.paint(sides(line, right, width, least=0) if y == 0 else [], width)
 
     def on_click(self, event: events.Click) -> None:
-        """Post the clicked command."""
+        """Post the message `Pressed` with the id of the command whose key was clicked."""
         for start, end, number in self._places:
             if start <= event.x < end:
                 self.post_message(self.Pressed(self._hints[number][0]))
@@ -77,14 +80,15 @@ class KeyBar(SpanView, can_focus=False):
 
 
 def bar(left: Line, right: Line, width: int) -> Line:
-    """Return a bar of one line, with text at its left and at its right edge."""
+    """Return a row of `width` cells with one text at its left edge and another at its right edge."""
     return sides([(" ", ""), *left], [*right, (" ", "")] if right else [], width)
 
 
 def key_hints(hints: Sequence[tuple[str, str, bool]], width: int) -> tuple[Line, list[tuple[int, int, int]]]:
-    """Return the footer's line and the cells of each hint: (first cell, cell after the last, number of the hint).
+    """Return the footer's row, and for each hint in it (first cell, cell after the last, index in `hints`).
 
-    A hint is a key, what it does, and whether it can work now. Hints that do not fit are left out, except the last one.
+    A hint is (key, title of its command, True if the command can run now). Hints that do not fit are left out, except
+    the last one.
     """
     pieces: list[tuple[int, Line]] = []
     for number, (key, title, works) in enumerate(hints):

@@ -1,4 +1,4 @@
-"""The text field for filters, searches and answers to dialogs."""
+"""The text field in which the user types filters, searches and answers to dialogs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sessionbrowse.text import clean
 
 
 class FilterInput(Input):
-    """A text field that removes control characters from pasted text."""
+    """A one-line text field; it removes control characters from pasted text."""
 
     ALLOW_SELECT = False
 
-    # With Textual's `layout=True`, each typed letter would lay out the whole screen again.
+    # This replaces Textual's reactive with `layout=True`, which lays out the whole screen after each typed letter.
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
 
     def on_mount(self) -> None:
@@ -23,5 +23,5 @@ class FilterInput(Input):
         self.cursor_blink = False
 
     def on_paste(self, event: events.Paste) -> None:
-        # Textual's own handler runs next and inserts the cleaned text.
+        # Textual's own paste handler runs after this one and inserts `event.text`.
         event.text = clean(event.text.strip())

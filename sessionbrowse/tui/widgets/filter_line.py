@@ -1,4 +1,4 @@
-"""The line in which a filter or a search is typed, with its result or error at the right."""
+"""The row in which the user types a filter or a search, with the number of results or the error at the right."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sessionbrowse.tui.widgets.filter_input import FilterInput
 
 
 class FilterLine(Horizontal):
-    """A prompt, a text field and a status; its widgets are made when it is first opened."""
+    """A row with a prompt, a text field and a status text; its child widgets are created when it is first opened."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -33,7 +33,7 @@ class FilterLine(Horizontal):
         return Bar(id="filter-status")
 
     def open(self, prompt: str, text: str, placeholder: str, *, replacing: bool = False) -> None:
-        """Show and focus the line with a text; typing appends to the text, or replaces it if `replacing`."""
+        """Show the filter line with `text` and focus it; typed letters are appended, or replace it if `replacing`."""
         if not self.children:
             self.mount(self._prompt, self.input, self._status)
         self._prompt.show([(prompt, "key")])
@@ -46,24 +46,24 @@ class FilterLine(Horizontal):
             self.input.select_all()
 
     def show_kept(self, prompt: str, text: str) -> None:
-        """Show the line with the text of an active filter, without focusing it."""
+        """Show the filter line with the text of an active filter, without moving the focus."""
         focused = self.screen.focused
         self.open(prompt, text, "")
         self.screen.set_focus(focused)
 
     def set_text(self, text: str) -> None:
-        """Set the text without posting `Input.Changed`."""
+        """Set the text of the text field without posting Textual's message `Input.Changed`."""
         if self.input.value != text:
             with self.prevent(Input.Changed):
                 self.input.value = text
             self.input.cursor_position = len(text)
 
     def close(self) -> None:
-        """Hide the line."""
+        """Hide the filter line."""
         self.display = False
 
     def say(self, status: Line) -> None:
-        """Show the result of the filter, or its error."""
+        """Show a status text, such as the number of results or an error, at the right of the filter line."""
         bar = self._status
-        # The bar would hide a status that is too long, so it is shortened.
+        # `Bar` leaves out a right text that is too long, so the status is shortened to fit.
         bar.show([], fit(status, max(8, bar.size.width - 3)) if bar.size.width else status)

@@ -1,7 +1,7 @@
-"""The list of rows that all screens use: for projects, sessions, tree entries, commands.
+"""The list widget of all screens, for projects, sessions, tree entries and commands.
 
-The list stores only the keys of its rows and a cursor. A row is rendered when its line is painted, so that a hundred
-thousand rows can be replaced in one step.
+The list stores only the keys (identifiers) of its rows and a cursor. The text of a row is made when the row is painted,
+so a hundred thousand rows can be replaced quickly.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.widgets.span_view import RowsView
 
 GUTTER = 2
-"""Cells before every row: the bar of the cursor and the sign of a marked row."""
+"""Number of cells before the text of every row: one for the cursor's bar, one for the sign of marked rows."""
 
 
 class RowState(msgspec.Struct, frozen=True):
-    """The state of a row: has the cursor, is marked, is in a focused list."""
+    """The state of a list row: under the cursor or not, marked by the user or not, in a focused list or not."""
 
     cursor: bool
     marked: bool
@@ -31,11 +31,11 @@ class RowState(msgspec.Struct, frozen=True):
 
 
 RenderRow = Callable[[int, int, RowState], Line]
-"""A function that renders a row: (position, width in cells, state) → spans of at most that width."""
+"""A function that returns a row's styled text; arguments: the row's index, the maximum width in cells, its state."""
 
 
 class RowMessage(Message):
-    """A message of a list, with the position and the key of the row under its cursor."""
+    """Base class of the messages of a list; contains index and key (identifier) of the row under the list's cursor."""
 
     def __init__(self, row_list: RowList) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class RowMessage(Message):
 
 
 class RowList(RowsView, can_focus=True):
-    """A list with a cursor that stays on its row when other rows are added or removed."""
+    """A list of rows with a cursor; after the user moved it, the cursor stays on its row when other rows change."""
 
     ALLOW_SELECT = False
     MARGIN: ClassVar[int] = 2
@@ -58,14 +58,14 @@ class RowList(RowsView, can_focus=True):
     cursor: reactive[int] = reactive(0, repaint=False)
 
     class Highlighted(RowMessage):
-        """The cursor moved to another row; `key` is None if there are no rows."""
+        """Message: another row is under the cursor; `key` identifies it, or is None if the list has no rows."""
 
         def can_replace(self, message: Message) -> bool:
-            """Let a newer message replace a waiting one: only the last cursor position matters."""
+            """Return True if this message may replace `message` in Textual's queue: both are about the same cursor."""
             return isinstance(message, RowList.Highlighted) and message.row_list is self.row_list
 
     class Entered(RowMessage):
-        """Message: the user double-clicked a row, which opens it."""
+        """Message: the user double-clicked a row to open it."""
 
     class Marked(RowMessage):
         """Message: the user marked or unmarked rows."""
@@ -80,10 +80,10 @@ class RowList(RowsView, can_focus=True):
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        """Make a list without rows.
+        """Create a list without rows.
 
-        `showing` is called with the visible positions before they are first painted. `wraps` lets `go_up` and
-        `go_down` move between the first row and the last.
+        The list calls `showing` with the range of visible row indexes before it paints these rows. If `wraps`, `go_up`
+        on the first row moves to the last row, and `go_down` on the last row to the first.
         """
         super().__init__(empty=empty, id=id, classes=classes)
         self._render_row = render_row
@@ -93,7 +93,8 @@ class RowList(RowsView, can_focus=True):
         self._announced: Hashable | None = None
         self._moved_by_user = False
         self.marks: set[Hashable] = set()
-        # The range that the user is marking: the key of its first row, and the rows marked before it was begun.
+        # While the user marks a range of rows: the key of the row where the range starts, and the rows that were marked
+        # before.
         self._anchor: Hashable | None = None
         self._marks_before: set[Hashable] = set()
         self.marks_range = False
@@ -101,11 +102,11 @@ class RowList(RowsView, can_focus=True):
 
     @property
     def looks_focused(self) -> bool:
-        """True if the movement keys act on this list: the list, or its filter line, has the focus."""
+        """True if the movement keys act on this list, because the list or its text field (filter) has the focus."""
         return self.has_focus or self.has_keys
 
     def lend_keys(self, lent: bool) -> None:
-        """Set `looks_focused` while the focus is in a text field whose movement keys act on this list."""
+        """Make this list look focused if `lent`: a text field has the focus, but its movement keys act on this list."""
         if lent != self.has_keys:
             self.has_keys = lent
             self.set_class(lent, "-has-keys")
@@ -115,37 +116,40 @@ class RowList(RowsView, can_focus=True):
 
     @property
     def keys(self) -> Sequence[Hashable]:
-        """The keys of all rows, in order."""
+        """The keys (identifiers) of all rows, from top to bottom."""
         return self._keys
 
     @property
     def count(self) -> int:
-        """The number of rows."""
+        """The number of rows in the list."""
         return len(self._keys)
 
     @property
     def key(self) -> Hashable | None:
-        """The key of the row under the cursor; None if there are no rows."""
+        """The key (identifier) of the row under the cursor; None if the list has no rows."""
         return self._keys[self.cursor] if self._keys else None
 
     @property
     def was_moved(self) -> bool:
-        """True if the user moved the cursor."""
+        """True if the user has moved the cursor since the list was created or `forget_moves` was called."""
         return self._moved_by_user
 
     def forget_moves(self) -> None:
-        """Take the cursor as not moved by the user, so that it keeps its row number among other rows."""
+        """Treat the cursor as not moved by the user: when rows are replaced, it keeps its row number, not its row."""
         self._moved_by_user = False
 
     def set_rows(self, keys: Sequence[Hashable], *, cursor: Hashable | None = None, empty: str | None = None) -> None:
-        """Replace all rows; the cursor goes to the row `cursor`, else stays on its row, else keeps its row number."""
+        """Replace all rows, and move the cursor to the row with the key `cursor` if given.
+
+        Otherwise a cursor that the user moved stays on its row, if that still exists; else the row number stays.
+        """
         offset = self.cursor - self.scroll_offset.y
         target = self._target(keys, cursor)
         if empty is not None:
             self.empty = empty
         self._keys = keys
         if self.marks_range and self._anchor not in keys:
-            # The first row of the range being marked is gone, so moving the cursor must not mark rows any more.
+            # The row where the range of marked rows starts is gone, so moving the cursor must no longer mark rows.
             self.marks_range, self._anchor = False, None
         self.set_height(len(keys))
         self.set_reactive(RowList.cursor, target)
@@ -157,7 +161,7 @@ class RowList(RowsView, can_focus=True):
 
     @property
     def room_around(self) -> tuple[int, int]:
-        """Return the number of rows that may be visible above and below the cursor after the rows are replaced."""
+        """The maximum numbers of rows above and below the cursor that can be visible after rows are replaced."""
         above = self.cursor - self.scroll_offset.y
         return above + self.MARGIN, max(0, self.size.height - above) + self.MARGIN
 
@@ -165,7 +169,7 @@ class RowList(RowsView, can_focus=True):
         if not keys:
             return 0
         candidates = [wanted] if wanted is not None else []
-        # Until the user moves the cursor, it keeps its row number: new rows at the top push the old rows past it.
+        # Until the user moves the cursor, it keeps its row number, so that a cursor on the first row stays there.
         if self._moved_by_user and self._keys:
             candidates.append(self.key)
         for candidate in candidates:
@@ -179,19 +183,20 @@ class RowList(RowsView, can_focus=True):
         key = self.key
         if key != self._announced:
             self._announced = key
-            # The message goes directly to the screen; bubbling through the panes would delay the bars by one frame.
+            # The message is posted directly to the screen. If it bubbled up through the panes, the header and footer
+            # would be updated one frame later.
             (self.screen if self.is_attached else self).post_message(self.Highlighted(self))
 
     # -- moving -------------------------------------------------------------------------------------------------
 
     def move(self, delta: int, *, wrap: bool = False) -> None:
-        """Move the cursor by some rows; `wrap` lets it move from the last row to the first and back."""
+        """Move the cursor down by `delta` rows, or up if negative; with `wrap`, the first row follows the last row."""
         if not self._keys:
             return
         self.go(((self.cursor + delta) % self.count) if wrap else self.cursor + delta)
 
     def go(self, index: int) -> None:
-        """Move the cursor to a row; an index beyond the ends means the first or last row."""
+        """Move the cursor to the row at `index`, or to the first or last row if `index` is out of range."""
         self._moved_by_user = True
         self.cursor = index
         if self.marks_range:
@@ -200,7 +205,7 @@ class RowList(RowsView, can_focus=True):
             self._anchor = None
 
     def go_to_key(self, key: Hashable) -> bool:
-        """Move the cursor to the row of `key`; False if there is none."""
+        """Move the cursor to the row with this key; return False if the list has no such row."""
         try:
             self.go(self._keys.index(key))
         except ValueError:
@@ -208,19 +213,19 @@ class RowList(RowsView, can_focus=True):
         return True
 
     def go_up(self) -> None:
-        """Move to the row above."""
+        """Move the cursor to the row above."""
         self.move(-1, wrap=self._wraps)
 
     def go_down(self) -> None:
-        """Move to the row below."""
+        """Move the cursor to the row below."""
         self.move(1, wrap=self._wraps)
 
     def go_first(self) -> None:
-        """Move to the first row."""
+        """Move the cursor to the first row."""
         self.go(0)
 
     def go_last(self) -> None:
-        """Move to the last row."""
+        """Move the cursor to the last row."""
         self.go(self.count - 1)
 
     # -- marking ------------------------------------------------------------------------------------------------
@@ -232,7 +237,7 @@ class RowList(RowsView, can_focus=True):
             self._set_marks(self.marks ^ {self.key})
 
     def mark_by_moving(self, delta: int) -> None:
-        """Move the cursor by some rows and mark all rows from the start of these moves to the cursor."""
+        """Move the cursor by `delta` rows, and mark all rows from the row where such moves began to the cursor."""
         if not self._keys:
             return
         if self._anchor is None:
@@ -242,7 +247,7 @@ class RowList(RowsView, can_focus=True):
         self._mark_to_cursor()
 
     def toggle_range(self) -> None:
-        """Begin or end marking every row that the cursor passes."""
+        """Start or stop range marking: while it is on, every row that the cursor passes is marked."""
         self.marks_range = not self.marks_range and bool(self._keys)
         if self.marks_range:
             self._begin_range()
@@ -252,7 +257,7 @@ class RowList(RowsView, can_focus=True):
             self.post_message(self.Marked(self))
 
     def mark_all(self) -> None:
-        """Mark every row, or unmark all if all are marked."""
+        """Mark every row of the list; if all rows are marked, unmark them."""
         self.marks_range = False
         self._set_marks(
             self.marks - set(self._keys) if self.marks.issuperset(self._keys) else self.marks | {*self._keys}
@@ -281,19 +286,19 @@ class RowList(RowsView, can_focus=True):
         self.post_message(self.Marked(self))
 
     def validate_cursor(self, cursor: int) -> int:
-        """Keep the cursor on a row."""
+        """Return the cursor's new row number, limited to the existing rows; Textual calls this validator."""
         return max(0, min(cursor, len(self._keys) - 1))
 
     def watch_cursor(self, old: int, new: int) -> None:
-        """Scroll to the cursor and post `Highlighted`."""
+        """Scroll so that the cursor is visible, and post the message `Highlighted`."""
         if not self._show_cursor():
-            # Repainting two lines is much faster than repainting all.
+            # If the list did not scroll, only the old and the new row of the cursor need repainting.
             self.refresh_line(old)
             self.refresh_line(new)
         self._announce()
 
     def _show_cursor(self, preferred_top: int | None = None) -> bool:
-        """Scroll as little as needed to show the cursor; return whether the list scrolled."""
+        """Scroll as little as needed to make the cursor visible; return True if the list scrolled."""
         height = self.size.height
         if not height:
             return False
@@ -315,7 +320,7 @@ class RowList(RowsView, can_focus=True):
         self._tell_visible()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Call the function `showing` with the positions of the rows that became visible by scrolling."""
+        """Call the function `showing` with the indexes of the rows that are visible after scrolling."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._tell_visible()
@@ -326,15 +331,15 @@ class RowList(RowsView, can_focus=True):
             self._showing(range(top, top + self.size.height))
 
     def on_focus(self) -> None:
-        """Repaint: the cursor looks different in the focused pane."""
+        """Repaint the list, because its cursor looks different while the list has the focus."""
         self.refresh()
 
     def on_blur(self) -> None:
-        """Repaint: the cursor looks different in the focused pane."""
+        """Repaint the list, because its cursor looks different after the list lost the focus."""
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor to the clicked row; a double click opens it."""
+        """Move the cursor to the clicked row; a double click opens the row, Ctrl+click marks it."""
         offset = event.get_content_offset(self)
         if offset is None or event.button != 1:
             return
@@ -349,7 +354,7 @@ class RowList(RowsView, can_focus=True):
             self.post_message(self.Entered(self))
 
     def render_line(self, y: int) -> Strip:
-        """Paint the line `y` of the visible rows."""
+        """Return the cells of the visible row number `y`, counted from the top of the widget."""
         width = self.room
         index = self.scroll_offset.y + y
         if index >= self.count:

@@ -1,7 +1,8 @@
-"""The base of every widget that draws lines of spans, with the theme's style for each role.
+"""Base classes of the widgets that draw rows of styled text.
 
-A span is a piece of text and the names of its roles (`"dim"`, `"user strong"`); no text is read as markup. Roles are
-not Textual's component classes because thirty of them in a dozen widgets cost 70 ms at every change of a class.
+A row is a list of spans: pairs of a text and its roles, which are style names of the theme (`"dim"`, `"user strong"`).
+Textual's component classes would do the same, but thirty of them in a dozen widgets take 70 ms at every change of a
+CSS class.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ from sessionbrowse.tui.paint.textual_compat import CompatScrollView
 
 
 class SteadyBar(ScrollBar):
-    """A scroll bar that is redrawn only if it looks different: in a long list, scrolling may not move its thumb."""
+    """A scroll bar that is redrawn only if its thumb moves visibly; in a long list, a few rows do not move it."""
 
     position: Reactive[float] = Reactive(0.0, repaint=False)
 
     def watch_position(self, old: float, new: float) -> None:
-        """Redraw the bar if the thumb moved visibly."""
+        """Redraw the scroll bar if its thumb moved visibly."""
         if self._thumb(old) != self._thumb(new):
             self.refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the bar's cells; cells that look the same share one strip."""
+        """Return the cells of the scroll bar; equal cells share one strip object, to save time."""
         bar = self.render()
         if not isinstance(bar, ScrollBarRender) or not isinstance(bar.style, Style):
             return super().render_lines(crop)
@@ -49,7 +50,7 @@ class SteadyBar(ScrollBar):
         return [strips[cell] for cell in cells]
 
     def _thumb(self, position: float) -> int:
-        """Return the start of the thumb in eighths of a cell, the precision with which it is drawn."""
+        """Return the start of the scroll bar's thumb in eighths of a cell, the precision with which it is drawn."""
         height, hidden = self.size.height, self.window_virtual_size - self.window_size
         if hidden <= 0 or not height:
             return 0
@@ -57,7 +58,7 @@ class SteadyBar(ScrollBar):
 
 
 class SpanView(CompatScrollView):
-    """A scrolling view that draws lines of spans."""
+    """A scrollable widget that draws rows of styled text (spans with roles)."""
 
     BAR = SteadyBar
 
@@ -67,7 +68,7 @@ class SpanView(CompatScrollView):
         self._styles_by_roles: dict[tuple[str, str], Style] = {}
 
     def notify_style_update(self) -> None:
-        """Use the styles of the new theme."""
+        """Discard the cached styles and repaint, because the theme changed."""
         super().notify_style_update()
         self._styles_by_role = {}
         self._styles_by_roles.clear()
@@ -79,7 +80,7 @@ class SpanView(CompatScrollView):
         return self.scrollable_content_region.width
 
     def paint(self, line: Line, width: int, over: str = "") -> Strip:
-        """Return a line as a strip of exactly `width` cells; the roles `over` take precedence over its spans' roles."""
+        """Return a line as a Textual strip of exactly `width` cells; styles in `over` override those of its spans."""
         segments = [Segment(text, self._style(roles, over)) for text, roles in line if text]
         length = line_width(line)
         if length < width:
@@ -93,7 +94,8 @@ class SpanView(CompatScrollView):
         if style is None:
             style = self.rich_style
             named = roles.split()
-            # Matches and selected text must also be visible on the cursor's row, so their styles come last.
+            # Search matches and selected text must also be visible on the cursor's row, so their styles override the
+            # cursor's style.
             last = [role for role in named if role in ("match", "selection")]
             for role in [*[role for role in named if role not in last], *over.split(), *last]:
                 style += self._role_style(role)
@@ -107,7 +109,7 @@ class SpanView(CompatScrollView):
 
 
 class RowsView(SpanView):
-    """A view of many rows, moved through by row and by page; without rows it shows the sentence `empty`."""
+    """A widget with many rows, in which keys move by a row or a page; if it has no rows, it shows the text `empty`."""
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -115,23 +117,23 @@ class RowsView(SpanView):
 
     @abstractmethod
     def move(self, delta: int) -> None:
-        """Move the cursor, or scroll, by a number of rows."""
+        """Move the cursor, or scroll if the widget has none, by a number of rows (up if negative)."""
 
     @property
     def page(self) -> int:
-        """The number of rows that the page keys move by."""
+        """The number of rows by which Page Up and Page Down move."""
         return max(1, self.size.height - 1)
 
     def page_up(self) -> None:
-        """Move the cursor, or scroll, up by a page."""
+        """Move the cursor up by a page; scroll if the widget has no cursor."""
         self.move(-self.page)
 
     def page_down(self) -> None:
-        """Move the cursor, or scroll, down by a page."""
+        """Move the cursor down by a page; scroll if the widget has no cursor."""
         self.move(self.page)
 
     def render_empty(self, y: int, width: int) -> Strip:
-        """Paint the line `y` of a view without rows."""
+        """Return line `y` of a widget without rows, which shows the text `empty`, wrapped and centred."""
         rows = wrap_words(self.empty, max(1, width - 4))
         top = max(0, (self.size.height - len(rows)) // 3)
         if not top <= y < top + len(rows):

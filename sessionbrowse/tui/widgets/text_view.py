@@ -1,7 +1,7 @@
-"""A pane for documents of any length: only the parts on the screen are wrapped.
+"""A scrollable pane for documents of any length; only the visible parts (blocks) of a document are wrapped.
 
-The height of a part is an estimate until it comes into view. When real heights differ from the estimates, the view
-scrolls by the difference, so that the visible text does not move.
+The height of a part is an estimate until the part becomes visible. If its real height differs, the pane scrolls by the
+difference, so that the visible text does not move.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.widgets.span_view import RowsView
 
 FindMatches = Callable[[str], list[tuple[int, int]]]
-"""A function that returns the spans to highlight in a row's text, sorted and without overlaps."""
+"""A function that returns the start and end offsets of all search matches in a row's text, sorted, not overlapping."""
 MOST_REVEALED = 300_000
-"""Maximum number of characters that are searched for the first match when a document is opened."""
+"""Maximum number of characters of a document that are searched for the first match when it is opened."""
 
 Spot = Fold | ImagePart | EntryLink
-"""A row that the user can open: a fold, an image or a link to an entry."""
+"""A document part that the user can open with Enter: a fold, an image or a link to an entry."""
 
 
 class TextView(RowsView, can_focus=True):
-    """A pane that shows and scrolls a document, which is a list of parts."""
+    """A pane that shows and scrolls a document, which is a list of parts (blocks such as paragraphs and folds)."""
 
     ALLOW_SELECT = True
 
@@ -39,7 +39,7 @@ class TextView(RowsView, can_focus=True):
         """Message: the width of the pane changed."""
 
     class LinkClicked(Message):
-        """Message: the mouse clicked a link to the entry with this index."""
+        """Message: the user clicked a link to an entry; `index` is the entry's index in the session."""
 
         def __init__(self, index: int) -> None:
             super().__init__()
@@ -64,9 +64,10 @@ class TextView(RowsView, can_focus=True):
         empty: str | None = None,
         marks: FindMatches | None = None,
     ) -> None:
-        """Show another document from its top, or from the first match that `marks` finds.
+        """Show a document from its top, or scrolled to its first match if `marks` is given.
 
-        `keep_place` is for a new version of the present document: the scroll position and open folds stay.
+        `marks` finds the search matches in a row. With `keep_place`, for a new version of the document that is shown,
+        the scroll position and the open folds stay.
         """
         self._marks = marks
         if empty is not None:
@@ -89,13 +90,13 @@ class TextView(RowsView, can_focus=True):
         self.refresh()
 
     def marks_changed(self) -> None:
-        """Repaint after more matches were found; scroll to the first one unless the user has scrolled."""
+        """Repaint after more search matches were found; scroll to the first match unless the user has scrolled."""
         if self._marks is not None and self._revealed_from == self.scroll_offset.y:
             self._reveal(self._marks)
         self.refresh()
 
     def _reveal(self, marks: FindMatches) -> None:
-        """Scroll to the first row with a match, and open the fold that hides it."""
+        """Scroll to the document's first row with a search match; if a fold hides that row, open the fold."""
         self._revealed_from = self.scroll_offset.y
         document = self._document
         index = looked_at = 0
@@ -128,11 +129,11 @@ class TextView(RowsView, can_focus=True):
 
     @property
     def parts(self) -> Sequence[Part]:
-        """The parts of the document, including the parts of open folds."""
+        """The parts (blocks) of the document, including those in open folds."""
         return tuple(self._document.parts)
 
     def plain(self) -> str:
-        """Return the whole document's text."""
+        """Return the text of the whole document, including the text hidden in folds."""
         return "\n".join([part.plain() for part in self._document.parts])
 
     def _update_size(self) -> None:
@@ -141,7 +142,7 @@ class TextView(RowsView, can_focus=True):
     # -- measuring and scrolling --------------------------------------------------------------------------------
 
     def _settle(self, top: int, *, at_end: bool = False) -> None:
-        """Measure the parts that are visible when `top` is the first row, and scroll there."""
+        """Scroll to the row `top`, and replace the estimated heights of the parts visible there by real heights."""
         if self._settling or not self._width:
             return
         self._settling = True
@@ -170,8 +171,8 @@ class TextView(RowsView, can_focus=True):
             if difference:
                 changed = True
                 if position < top:
-                    # This part begins above the screen. Scrolling by the difference between its real height and the
-                    # estimate keeps the visible text in place.
+                    # The part begins above the screen. Scrolling by the difference between its real and its estimated
+                    # height keeps the visible text in place.
                     top = max(position, top + difference)
                     bottom = top + self.size.height
             position += document.heights[index]
@@ -182,13 +183,13 @@ class TextView(RowsView, can_focus=True):
         return changed, top
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Measure the parts that came into view."""
+        """Replace the estimated heights of the parts that became visible by their real heights."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
             self._settle(round(new_value))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Wrap the document for the new width; the part at the top stays there."""
+        """Wrap the document for the pane's new width; the part at the top of the pane stays there."""
         width = self.room
         if width == self._width:
             self._settle(self.scroll_offset.y)
@@ -208,7 +209,7 @@ class TextView(RowsView, can_focus=True):
     # -- moving -------------------------------------------------------------------------------------------------
 
     def move(self, delta: int) -> None:
-        """Scroll by some rows."""
+        """Scroll down by `delta` rows, or up if it is negative."""
         self._settle(self.scroll_offset.y + delta)
 
     def go_up(self) -> None:
@@ -220,18 +221,18 @@ class TextView(RowsView, can_focus=True):
         self.move(1)
 
     def go_first(self) -> None:
-        """Scroll to the beginning."""
+        """Scroll to the beginning of the document."""
         self._settle(0)
 
     def go_last(self) -> None:
-        """Scroll to the end."""
+        """Scroll to the end of the document."""
         self._settle(0, at_end=True)
 
     # -- folds and images ---------------------------------------------------------------------------------------
 
     @property
     def spot(self) -> Spot | None:
-        """The row that Enter opens: the marked one if it is visible, else the first visible one."""
+        """The fold, image or link that Enter opens: the selected one if it is visible, else the first visible one."""
         index = self._spot_index()
         part = self._document.parts[index] if index is not None else None
         return part if isinstance(part, Spot) else None
@@ -243,13 +244,13 @@ class TextView(RowsView, can_focus=True):
         )
 
     def _spots(self, top: int, bottom: int) -> list[int]:
-        """Return the part indexes of the folds, images and links between two rows."""
+        """Return the indexes of the document parts between two rows that are folds, images or links."""
         parts, tops = self._document.parts, self._document.tops
         shown = range(bisect_left(tops, top), min(bisect_left(tops, bottom), len(parts)))
         return [index for index in shown if isinstance(parts[index], Spot)]
 
     def shown_image(self) -> ImagePart | None:
-        """Return the marked image, else the first visible one."""
+        """Return the selected image, else the first visible image; None if no image is visible."""
         spot = self.spot
         if isinstance(spot, ImagePart):
             return spot
@@ -258,20 +259,20 @@ class TextView(RowsView, can_focus=True):
         return next((part for part in parts if isinstance(part, ImagePart)), None)
 
     def toggle_spot(self) -> None:
-        """Open or close the marked fold."""
+        """Open or close the fold that `spot` returns; do nothing if `spot` is an image, a link or None."""
         index = self._spot_index()
         if index is not None and isinstance(self._document.parts[index], Fold):
             self._spot = self._document.parts[index]
             grown = self._document.height
             self._document.toggle(index)
             grown = self._document.height - grown
-            # Scroll so that the opened text is visible, but keep a third of the screen above the fold.
+            # Scroll to make the text of the opened fold visible, but keep a third of the pane above the fold.
             row, height = self._document.tops[index], self.size.height
             wanted = min(row - height // 3, row + 1 + grown - height)
             self._laid_anew(max(self.scroll_offset.y, wanted))
 
     def toggle_all(self) -> None:
-        """Open or close every fold; the part at the top stays there."""
+        """Open every fold, or close all if all are open; the part at the top of the pane stays there."""
         top = self.scroll_offset.y
         index = self._document.index_at(top)
         part = self._document.parts[index] if self.has_parts else None
@@ -285,7 +286,7 @@ class TextView(RowsView, can_focus=True):
         self.refresh()
 
     def go_spot(self, step: int) -> None:
-        """Mark the next fold, image or link below (1) or above (-1), and scroll to it."""
+        """Select the next fold, image or link below (`step` 1) or above (`step` -1), and scroll to it."""
         document = self._document
         index = self._spot_index()
         if index is None:
@@ -311,7 +312,7 @@ class TextView(RowsView, can_focus=True):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        """Open or close the clicked fold, or follow the clicked link; a clicked image is only marked."""
+        """Open or close the clicked fold, or follow the clicked link; a clicked image is only selected."""
         offset = event.get_content_offset(self)
         row = self.scroll_offset.y + offset.y if offset is not None else -1
         clicked = self._spots(row, row + 1) if row >= 0 else []
@@ -325,7 +326,7 @@ class TextView(RowsView, can_focus=True):
     # -- drawing ------------------------------------------------------------------------------------------------
 
     def line_at(self, row: int) -> Line:
-        """Return the spans of a row of the document; none below its end."""
+        """Return the styled text of a row of the document; empty if the row is below the document's end."""
         if not 0 <= row < self._document.height:
             return []
         index = bisect_right(self._document.tops, row) - 1
@@ -334,12 +335,12 @@ class TextView(RowsView, can_focus=True):
         return rows[within] if within < len(rows) else []
 
     def render_line(self, y: int) -> Strip:
-        """Paint the line `y` of the visible rows."""
+        """Return the cells of the visible row number `y`, counted from the top of the pane."""
         width = self.room
         if not self.has_parts:
             return self.render_empty(y, width)
         if not self._width and self._document.width != max(1, width):
-            # The first frame is painted before the view is told its size.
+            # Textual paints the first frame before it calls `on_resize`, so the document is not wrapped yet.
             self._document.fit(width)
         row = self.scroll_offset.y + y
         line = self.line_at(row)
@@ -362,7 +363,7 @@ class TextView(RowsView, can_focus=True):
     # -- copying with the mouse ---------------------------------------------------------------------------------
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the text under the mouse's selection."""
+        """Return the text that the user selected with the mouse, and the end of its last line, for Textual."""
         if selection.start is None and selection.end is None:
             return self.plain(), "\n"
         first = selection.start.y if selection.start is not None else 0
@@ -377,5 +378,5 @@ class TextView(RowsView, can_focus=True):
         return "\n".join(rows).rstrip(), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Repaint with the new selection."""
+        """Repaint the document, because the user changed the selection with the mouse."""
         self.refresh()

@@ -62,7 +62,7 @@ def test_a_query_is_words_and_phrases(text: str, words: tuple[str, ...], phrases
 def test_a_pattern_ignores_case_and_says_what_is_wrong_with_it():
     assert parse_query(" re: open.?api ").pattern == "open.?api"
     assert found("re:OPEN.?api", name="Open api") == 0
-    with pytest.raises(BadPattern, match="Type a pattern behind re:"):
+    with pytest.raises(BadPattern, match="Type a pattern after re:"):
         parse_query("re:  ")
     for bad in ("re:[", "re:(", "re:*", "re:" + "(" * 5000 + ")" * 5000, "re:x{99999999999}"):
         with pytest.raises(BadPattern, match="The pattern is not valid"):

@@ -177,7 +177,7 @@ def test_a_pack_that_would_fill_the_disk_is_left_packed(store: Store, monkeypatc
     path.unlink()
     assert open_session(packed).id is not None, "a session may be well packed"
     monkeypatch.setattr("sessionbrowse.store.read.archive.ALWAYS_UNPACKED_BYTES", 1_000_000)
-    sentence = "cannot be read: unpacked it would be larger than 977KB"
+    sentence = "cannot be read: the unpacked session would be larger than 977KB"
     with pytest.raises(Unreadable, match=sentence):
         open_session(packed)
     listed = summarise_path(str(packed), lambda _: "omp")

@@ -140,7 +140,7 @@ def test_only_the_asked_for_word_removes_for_good(store: Store) -> None:
     deleted = delete(target(path), into="nowhere", context=store.context)
     assert deleted.undo_id is None
     assert picture(store.home) == {}
-    with pytest.raises(CannotUndo, match="for good"):
+    with pytest.raises(CannotUndo, match="permanently"):
         undo(context=store.context)
 
 

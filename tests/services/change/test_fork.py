@@ -113,7 +113,7 @@ def test_at_the_first_message_of_pi_the_fork_is_a_header_alone(store: Store) -> 
 @pytest.mark.parametrize("agent", ["atomic", "indusagi"])
 def test_a_path_without_an_answer_is_refused_where_the_program_would_corrupt_it(store: Store, agent: str) -> None:
     path = store.session(agent)
-    with pytest.raises(RefusedWrite, match="no answer of the model"):
+    with pytest.raises(RefusedWrite, match="no assistant message"):
         fork(str(path), agent, at="00000002", context=store.context)
     assert len(list(path.parent.iterdir())) == 1
     assert fork(str(path), agent, at="00000006", context=store.context).at == "00000006"

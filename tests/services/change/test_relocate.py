@@ -227,7 +227,7 @@ def test_relocate_on_the_command_line(store: Store, capsysbinary: pytest.Capture
     assert (document["done"], document["dry_run"], len(document["sessions"])) == ("relocate", True, 3)
     assert main(["relocate", OLD, NEW, "--root", root]) == 0
     captured = capsysbinary.readouterr()
-    assert captured.err.decode() == "sessionbrowse: 3 sessions moved; parent path updated in 1 more\n"
+    assert captured.err.decode() == "sessionbrowse: 3 sessions moved; parent paths updated in other sessions (1)\n"
     assert len(captured.out.splitlines()) == 3
 
 

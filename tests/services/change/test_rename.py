@@ -307,7 +307,7 @@ def test_omp_titles_are_cut_at_a_code_point_to_the_slots_room_with_a_warning(
     path = store.session("omp")
     renamed = rename(target(path), title, context=store.context)
     assert renamed.name == kept
-    assert "cut to what omp's title slot holds" in renamed.notes[0]
+    assert "shortened to fit omp's title slot" in renamed.notes[0]
     assert parse_slot(path.read_bytes()) is not None
 
 

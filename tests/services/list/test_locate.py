@@ -116,7 +116,7 @@ def test_the_command_line_lists_what_matches_with_id_age_and_title(store: Path, 
 
 def test_the_latest_session_is_not_deleted_without_a_yes(store: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["delete", "latest", "--root", str(store)]) == 1
-    assert "name it, or add --yes" in capsys.readouterr().err
+    assert "give the session's id, or add --yes" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("reference", ["nothing", "", "abc-12", "é"])

@@ -101,6 +101,6 @@ def test_a_value_that_no_program_can_be_given_stops_only_the_command_that_asks_f
     value: str, tmp_path: Path
 ) -> None:
     for run in (("echo", "{id}"), "echo {id}"):
-        with pytest.raises(CommandFailed, match=r"Mine cannot be run: the session's \{id\} holds a character"):
+        with pytest.raises(CommandFailed, match=r"Mine cannot be run: the session's \{id\} contains a character"):
             quietly(run, tmp_path, id=value)
     assert quietly("echo {path} ${SESSIONBROWSE_ID-none}", tmp_path, id=value, path="/there") == "/there none"

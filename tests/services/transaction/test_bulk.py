@@ -178,7 +178,7 @@ def test_one_that_was_deleted_for_good_does_not_keep_undo_from_the_change_before
     first, second = sessions(store, 2)
     rename(first, "renamed", context=store.context)
     delete(second, into="nowhere", context=store.context)
-    with pytest.raises(CannotUndo, match="deleted for good"):
+    with pytest.raises(CannotUndo, match="deleted permanently"):
         undo(context=store.context)
     assert undo(context=store.context).verb == "rename"
 

@@ -265,7 +265,7 @@ def test_a_command_that_reads_names_the_change_that_was_cut_off_and_repairs_noth
     assert main(["list", "--root", str(store.home / ".pi/agent/sessions")]) == 0
     told = capsysbinary.readouterr().err.decode()
     assert told == (
-        f"sessionbrowse: The relocate of {OLD} was cut off. The next command that changes sessions goes on with it: "
+        f"sessionbrowse: The relocate of {OLD} was cut off. The next command that changes sessions finishes it: "
         f"sessionbrowse relocate {OLD} {NEW}\n"
     )
     other = store.home / "elsewhere"

@@ -88,7 +88,7 @@ def test_an_inserted_slot_that_omp_wrote_since_is_left_alone(store: Store) -> No
     rename(target(path), "newer", context=store.context)
     content = path.read_bytes().replace(b"newer", b"other")
     path.write_bytes(content)
-    with pytest.raises(CannotUndo, match="named again since"):
+    with pytest.raises(CannotUndo, match="renamed since"):
         undo(context=store.context)
     assert path.read_bytes() == content
 
@@ -155,12 +155,12 @@ def test_what_somebody_changed_since_is_not_undone_and_the_sentence_says_what_to
     rename(target(path), "ours", context=store.context)
     path.write_bytes(path.read_bytes() + line(entry("session_info", "0000000f", "a0000000", name="theirs")))
     before = path.read_bytes()
-    with pytest.raises(CannotUndo, match=r'its name is "theirs" now. The one before was "older"'):
+    with pytest.raises(CannotUndo, match=r'its name is "theirs" now. The earlier name was "older"'):
         undo(context=store.context)
     label(target(path), "00000003", "ours", context=store.context)
     relabelled = entry("label", "0000000e", "0000000f", targetId="00000003", label="theirs")
     path.write_bytes(path.read_bytes() + line(relabelled))
-    with pytest.raises(CannotUndo, match=r'its label is "theirs" now. The one before was none'):
+    with pytest.raises(CannotUndo, match=r'its label is "theirs" now. The earlier label was none'):
         undo(context=store.context)
     checkout(target(path), "00000006", context=store.context)
     path.write_bytes(path.read_bytes() + line(user("0000000d", "00000006", "theirs")))
@@ -174,7 +174,7 @@ def test_a_slot_that_omp_wrote_since_is_left_alone(store: Store) -> None:
     rename(target(path), "same", context=store.context)
     content = path.read_bytes()
     path.write_bytes(content.replace(b"2027-01-15", b"2027-01-16", 1))
-    with pytest.raises(CannotUndo, match="omp wrote the title"):
+    with pytest.raises(CannotUndo, match="omp changed the title"):
         undo(context=store.context)
 
 

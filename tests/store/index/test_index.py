@@ -857,7 +857,7 @@ def test_an_index_that_cannot_be_read_names_the_command_that_helps(
     monkeypatch.setattr("sessionbrowse.cli.commands.index.cache_dir", lambda: tmp_path / "cache")
     monkeypatch.setattr("sessionbrowse.cli.commands.index.update_index", fail)
     assert main(["index", "--root", str(tmp_path)]) == 1
-    assert "(no such table: files). `sessionbrowse index --rebuild` makes a new one." in capfd.readouterr().err
+    assert "(no such table: files). `sessionbrowse index --rebuild` creates a new index." in capfd.readouterr().err
 
 
 def test_a_sound_index_in_a_directory_without_write_permission_is_used(

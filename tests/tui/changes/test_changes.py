@@ -192,7 +192,7 @@ async def test_u_asks_before_it_undoes_a_change_of_another_run(store: Store) -> 
         assert "of yesterday" in asked
         assert "Another run of sessionbrowse made this change." in asked
         assert "Made 1d ago." in asked
-        assert "not shown here" not in asked
+        assert "does not list" not in asked
         await browser.press("escape")
         assert names_in(path) == ["of yesterday"]
         await browser.press("u", "down", "enter")

@@ -59,7 +59,7 @@ async def test_an_undo_of_a_change_in_another_store_lists_nothing_of_it_here(tmp
     async with live_browser(here, tmp_path) as driven:
         await driven.press("u")
         assert "Another run of sessionbrowse made this change." in driven.words("#dialog-text")
-        assert "Its session is not shown here." in driven.words("#dialog-text")
+        assert "The browser does not list the changed session." in driven.words("#dialog-text")
         assert "new" in driven.words("#dialog-text")
         await driven.press("enter")
         assert "Undid the rename of" in driven.toasts()[-1]

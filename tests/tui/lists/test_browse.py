@@ -144,7 +144,7 @@ async def test_a_filter_without_hits_says_how_to_get_out(demo: dict) -> None:
         await browser.press("slash")
         await browser.type("zzzzqqqq")
         assert browser.words("#sessions") == (
-            'No session matches "zzzzqqqq". ^f searches what was said, esc clears the filter.'
+            'No session matches "zzzzqqqq". ^f searches inside sessions, esc clears the filter.'
         )
 
 

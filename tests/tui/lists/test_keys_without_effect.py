@@ -67,7 +67,7 @@ async def test_settings_without_effect_are_named(tmp_path: Path) -> None:
     async with browsing(**demo_options(tmp_path / "demo", theme="darkk", commands=(own,))) as browser:
         said = " ".join(browser.toasts())
         assert 'There is no theme named "darkk"' in said
-        assert 'The command "Mine" has no value for {nope}' in said
+        assert 'The command "Mine" uses the unknown placeholder {nope}' in said
         assert "{shell}" not in said
         browser.app.post_message(events.Key("number_sign", "#"))
         await browser.until(lambda: any("{nope}" in toast for toast in browser.toasts()[2:]))

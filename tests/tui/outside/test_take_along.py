@@ -84,7 +84,7 @@ def test_a_program_that_fails_is_named(tmp_path: Path) -> None:
     program(tmp_path, "xclip")
     boards = Clipboards(fails=True)
     said = boards.copy("text", {"PATH": str(tmp_path), "DISPLAY": ":0"})
-    assert said == "Copied it through the terminal; xclip did not take it."
+    assert said == "Copied it through the terminal only; xclip failed."
     assert boards.terminal == ["text"]
 
 

@@ -250,7 +250,7 @@ def test_an_image_is_opened_as_a_private_copy_that_is_gone_afterwards(tmp_path: 
         start=lambda command, _: opened.extend(command),
     )
     copy = Path(opened[1])
-    assert said == "Opened in the viewer of xdg-open."
+    assert said == "Opened the image with xdg-open."
     assert copy.read_bytes() == PNG
     assert copy.suffix == ".png"
     assert copy.stat().st_mode & 0o777 == 0o600
@@ -265,8 +265,8 @@ def test_an_image_is_opened_as_a_private_copy_that_is_gone_afterwards(tmp_path: 
         (None, {}, "not in this view"),
         ("blob:sha256:" + "0" * 64, {}, "that file is gone"),
         ("blob:sha256:../../etc/passwd", {}, "that file is gone"),
-        (base64.b64encode(b"#!/bin/sh\nrm").decode(), {"DISPLAY": ":0"}, "no PNG"),
-        ("%%%", {"DISPLAY": ":0"}, "no PNG"),
+        (base64.b64encode(b"#!/bin/sh\nrm").decode(), {"DISPLAY": ":0"}, "is not a PNG"),
+        ("%%%", {"DISPLAY": ":0"}, "is not a PNG"),
         (base64.b64encode(PNG).decode(), {"PATH": "/nowhere"}, "no desktop"),
         (base64.b64encode(PNG).decode(), {"PATH": "/nowhere", "DISPLAY": ":0"}, "not installed"),
     ],

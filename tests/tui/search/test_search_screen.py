@@ -396,7 +396,7 @@ async def test_a_search_under_way_says_how_far_it_is(demo: dict[str, Any]) -> No
         browser.app.search_client._receive(SearchStatus(sessions=7, has_index=True, has_tools=False, reading=True))
         for _ in range(20):
             await asyncio.sleep(0)
-        assert "looking at the disk" in browser.screen_text()
+        assert "scanning the disk" in browser.screen_text()
         screen.take_answer(SearchProgress(screen._stamp, 12, 3_000, finished=True))
         browser.app.search_client._receive(SearchStatus(sessions=7, has_index=True, has_tools=False, reading=False))
 

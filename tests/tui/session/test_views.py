@@ -125,7 +125,7 @@ async def test_an_entry_is_marked_and_compared_with_another(tmp_path: Path) -> N
     async with reading(tmp_path, *BRANCHES, size=(130, 40)) as browser:
         await browser.press("d")
         assert "◆ marked" in browser.words("#tree")
-        assert browser.toasts()[-1].startswith("Marked. Go to another entry: d there compares")
+        assert browser.toasts()[-1].startswith("Entry marked. On another entry, d compares")
         await browser.press("G", "d")
         text = browser.words("#view")
         assert "2 shared entries, up to a1" in text

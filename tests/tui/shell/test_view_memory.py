@@ -58,7 +58,7 @@ async def test_families_widths_and_colours_are_as_they_were_left(store: dict[str
         await browser.settle()
         await browser.press("left", "less_than_sign")
         assert browser.app.screen.query_one("#projects").outer_size.width == 70
-        assert browser.toasts()[-1] == "There is no room for panes side by side here."
+        assert browser.toasts()[-1] == "The screen is too narrow for panes side by side."
 
 
 async def test_a_tree_opens_with_its_cursor_its_folds_and_its_rows(store: dict[str, Any]) -> None:
