@@ -1,6 +1,6 @@
 """The user's settings file, and the program's directories.
 
-This module knows no commands, agents or themes; other modules check the settings that name them.
+It does not check names of commands, agents and themes in the settings; the modules that use these names do.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ HABITS: Mapping[str, Mapping[str, Any]] = {
         "restore": False,
     }
 }
-"""The defaults of other settings for each value of the setting `habits`."""
+"""Maps a value of the setting `habits` to the defaults that it changes in other settings."""
 
 
 class ResumeSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings for resuming a session in its agent."""
 
     where: ResumeIn = msgspec.field(default="here", name="in")
-    """`here` runs the agent in the browser's terminal until it ends; with other values the browser stays usable."""
+    """Where the agent runs: `here` is the browser's terminal; with other values the browser stays usable meanwhile."""
     command: tuple[str, ...] = ()
     """Program and arguments that start the agent if the setting `in` is `command`.
 
@@ -70,17 +70,21 @@ class CustomCommand(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """Title of the command in help and palette."""
     run: tuple[str, ...] | str
-    """Program and arguments, or one line for the shell, in which placeholders are quoted."""
+    """Program and arguments, or one line for the shell; in a shell line the values of placeholders are quoted."""
     key: str = ""
     """Key that runs the command; without a key the user runs it from the palette."""
     where: CommandPlace = "everywhere"
     """The screens that offer the command."""
     output: CommandOutput = "terminal"
-    """`terminal` runs the command in a terminal, `pause` then waits for Enter, `toast` shows the output later."""
+    """How the command runs, and where its output appears.
+
+    `terminal` gives the command the terminal, `pause` then also waits for Enter. `toast` runs the command in the
+    background and shows its output as a toast.
+    """
 
 
 class NotForAgents(msgspec.Struct, frozen=True, kw_only=True):
-    """Sessions that the program hides from agents: only a courtesy, because an agent may read any file."""
+    """Sessions that the command line hides from agents; this is no protection, because an agent can read the files."""
 
     directories: tuple[str, ...] = ()
     """Directories whose sessions are hidden, with all their subdirectories; `~` is the home directory."""
@@ -94,11 +98,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The user's settings; every field is a key of the settings file and has a default."""
 
     habits: Habits = "default"
-    """`pi` uses the keys, sort order and columns of pi's session picker and tree as defaults."""
+    """`pi` changes the default keys and the defaults of other settings to those of pi's session picker and tree."""
     theme: str = "dark"
     """Name of the colour theme."""
     date_style: DateStyle = "age"
-    """Format of the times in lists: age (`2h`), date (`Nov 21 14:03`), or ISO 8601."""
+    """Format of the times in lists: `age` (2h), `date` (Nov 21 14:03) or `iso` (ISO 8601)."""
     tree_filter: TreeFilter = "default"
     """The entry filter that is active when a session's tree opens."""
     sort: Sort = "recent"
@@ -106,11 +110,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     scope: Scope = "all"
     """`folder`: first list only the current directory's sessions, if there are any; `all`: list all sessions."""
     enter: Enter = "open"
-    """Action of Enter: `open` the session or entry under the cursor, or `resume` the session there in its agent."""
+    """Action of Enter on the session or entry under the cursor: `open` shows it, `resume` resumes it in its agent."""
     projects_by: ProjectsBy = "directory"
     """`repository` shows all worktrees of one git repository as one project."""
     fold_families: bool = True
-    """Fold forks, copies, subagent runs and one-message stubs under the session to which they belong."""
+    """Hide forks, copies, subagent runs and sessions of at most one message until the user unfolds their session."""
     row_fields: tuple[RowField, ...] = ROW_FIELDS
     """Fields that a session's row shows next to its title, as far as there is room."""
     preview: bool = True
@@ -130,9 +134,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     resume: ResumeSettings = ResumeSettings()
     """The settings for resuming sessions."""
     redact_patterns: tuple[str, ...] = ()
-    """Regular expressions for more secrets that `redact` masks; if one has a group, only the group is masked."""
+    """Regular expressions for more secrets that `redact` masks; if one has groups, only the first group is masked."""
     not_for_agents: NotForAgents = NotForAgents()
-    """Sessions that the program hides from agents."""
+    """Sessions that the command line hides from agents."""
     commands: tuple[CustomCommand, ...] = ()
     """Commands that the user defined."""
 
@@ -152,12 +156,12 @@ def load_settings(env: Mapping[str, str] = os.environ, home: Path | None = None)
         # Without O_NONBLOCK, opening a FIFO would block until another program writes to it.
         with open(path, "rb", opener=lambda path, flags: os.open(path, flags | getattr(os, "O_NONBLOCK", 0))) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise OSError(errno.EINVAL, "it is not a regular file")
+                raise OSError(errno.EINVAL, "not a regular file")
             text = file.read().decode()
     except FileNotFoundError:
         return LoadedSettings(settings=Settings(), path=path)
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         problem = f"The settings file {path} cannot be read ({reason}); the defaults are used."
         return LoadedSettings(settings=Settings(), path=path, problems=(problem,))
     settings, problems = parse_settings(text)
@@ -166,7 +170,7 @@ def load_settings(env: Mapping[str, str] = os.environ, home: Path | None = None)
 
 def parse_settings(text: str) -> tuple[Settings, list[str]]:
     """Return the settings in the TOML document `text`, and one sentence for each setting that cannot be used."""
-    import tomllib  # imported here: most users have no settings file to parse
+    import tomllib  # Imported here because most users have no settings file to parse.
 
     try:
         table = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
@@ -225,7 +229,7 @@ def _entries_of(kind: Any, table: Mapping[str, object], name: str, problems: lis
         try:
             good[key] = msgspec.convert(value, kind)
         except msgspec.ValidationError:
-            problems.append(f'"{name}.{key}" must be {_WANTED_EACH[name]}; it is ignored.')
+            problems.append(f'"{name}.{key}" must be {_WANTED_EACH[name]}; the value is ignored.')
     return good
 
 
@@ -239,7 +243,7 @@ def _commands_of(tables: list[Any], name: str, problems: list[str]) -> tuple[Cus
             found.append(_settings_of(CustomCommand, msgspec.convert(table, dict[str, Any]), f"{here}.", problems))
         except msgspec.ValidationError:
             if len(problems) == told:
-                problems.append(f'"{here}" must be {_WANTED["commands"]}; it is ignored.')
+                problems.append(f'"{here}" must be {_WANTED["commands"]}; the command is ignored.')
     return tuple(found)
 
 
@@ -260,20 +264,20 @@ _WANTED = {
     "restore": "true or false",
     "index_tools": "true or false",
     "search_half_life": "a number of days, 1 or more",
-    "row_fields": f"a list of some of {', '.join(get_args(RowField))}",
+    "row_fields": f"a list of any of: {', '.join(get_args(RowField))}",
     "roots": 'a list of texts such as ["~/old/.pi/agent"]',
     "keys": 'a table of texts such as {rename = "f6"}',
     "agents": 'a table of lists such as {pi = ["npx", "pi"]}',
     "redact_patterns": 'a list of texts such as ["ticket-[0-9]+"]',
     "not_for_agents": 'a table such as {labels = ["private"]}',
     "not_for_agents.directories": 'a list of texts such as ["~/secret"]',
-    "not_for_agents.sessions": "a list of ids and paths",
+    "not_for_agents.sessions": "a list of session ids and paths",
     "not_for_agents.labels": 'a list of texts such as ["private"]',
     "resume": 'a table such as {in = "tmux-window"}',
     "resume.command": 'a list of texts such as ["kitty", "{argv}"]',
     "commands": 'a table with at least name and run, such as {name = "Editor", run = ["code", "{cwd}"]}',
     "name": "a text in quotes",
-    "run": 'a text for the shell, or a list of texts such as ["code", "{cwd}"]',
+    "run": 'a shell line in quotes, or a list of texts such as ["code", "{cwd}"]',
     "key": "a text in quotes",
 }
 
@@ -303,7 +307,7 @@ def cache_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> 
 
 
 def state_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
-    """Return the directory of pins, the undo journal and the browser's saved view; it may not exist yet."""
+    """Return the directory of undo journal, pinned sessions and the browser's state at exit; it may not exist yet."""
     return _own_dir("state", env, home)
 
 
@@ -325,7 +329,7 @@ def _own_dir(kind: str, env: Mapping[str, str], home: Path | None, system: str =
         import platformdirs
 
         return Path(getattr(platformdirs, f"user_{kind}_path")(APP, appauthor=False))
-    # On Unix platformdirs follows the same rule, but takes 17 ms to import and does not accept `env` and `home`.
+    # On Unix platformdirs would return the same paths, but takes 17 ms to import and does not accept `env` and `home`.
     variable, below_home = _XDG[kind]
     named = env.get(variable, "").strip()
     if Path(named).is_absolute():

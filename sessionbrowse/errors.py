@@ -68,7 +68,7 @@ class AgentMissing(CannotResume):
 
 
 class DirectoryMissing(CannotResume):
-    """The session's working directory does not exist any more; `short` is a sentence without advice."""
+    """The session's working directory is gone, or its disk does not answer; `short` is the sentence without advice."""
 
     def __init__(self, sentence: str, short: str) -> None:
         super().__init__(sentence)
@@ -126,7 +126,10 @@ class NoSuchChange(CannotUndo):
 
 
 class LostForGood(CannotUndo):
-    """The data that an undo would restore is gone. `of_several` completes the sentence "3 sessions …" for several."""
+    """The data that an undo would restore is gone.
+
+    If several sessions fail for this reason, one sentence reports all: their number, "sessions", and `of_several`.
+    """
 
     def __init__(self, sentence: str, of_several: str) -> None:
         super().__init__(sentence)
@@ -146,7 +149,7 @@ def shortage_sentence(error: BaseException) -> str | None:
         return "There is not enough memory; close other programs, or raise the limit of memory (ulimit -v)."
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return (
-            "The system starts no more threads; end other processes, or raise the limits of processes (ulimit -u) "
+            "The system cannot start more threads; end other processes, or raise the limits of processes (ulimit -u) "
             "and of memory (ulimit -v)."
         )
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):

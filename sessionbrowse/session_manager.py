@@ -76,11 +76,11 @@ Json = Any
 class SessionManager(SessionMover, SessionLists):
     """A session: an append-only tree of entries, a leaf (the parent of the next entry), and usually a file.
 
-    Make one with `create`, `open`, `continue_recent`, `fork_from` or `in_memory`. Entries are plain objects with the
-    file's own keys. A new session is written to its file when its agent would write it: a pi session with the first
-    user or assistant message (0.99), the others with the first assistant message. From then on every entry is appended
-    to the file as one line. Entries that other programs have appended meanwhile are read before the next entry is
-    added.
+    Make one with `create`, `open`, `continue_recent`, `fork_from` or `in_memory`. Entries are dicts with the keys of
+    the session file. A new session is written to its file when its agent would write it: a pi session with the first
+    user or assistant message (pi 0.99), sessions of other agents with the first assistant message. From then on every
+    entry is appended to the file as one line. Entries that other programs have appended meanwhile are read before the
+    next entry is added.
     """
 
     def __init__(
@@ -228,7 +228,7 @@ class SessionManager(SessionMover, SessionLists):
     ) -> SessionManager:
         """Start a session without a file, with the given entries if there are any (pi 0.85).
 
-        The list of entries may begin with a header. Entries of version 1 and 2 are copied and migrated to version 3.
+        The entries are copied. If they include a header, entries of version 1 and 2 are migrated to version 3.
         """
         environment = environment or Environment.real()
         rules = agent_named(agent).rules

@@ -31,7 +31,7 @@ _PLAIN = (
 
 
 class _Pattern:
-    """A regular expression that is compiled at its first use: compiling all takes 5 % of the browser's start time."""
+    """A regular expression compiled at its first use: compiling all patterns takes 5 % of the browser's start time."""
 
     def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:
         self._pattern = pattern
@@ -43,12 +43,12 @@ class _Pattern:
 
     @cached_property
     def search(self) -> Callable[[str], re.Match[str] | None]:
-        """Return the first match in a text."""
+        """Return the first match in a text, or None."""
         return self._compiled.search
 
     @cached_property
     def fullmatch(self) -> Callable[[str], re.Match[str] | None]:
-        """Return the match of a whole text."""
+        """Return a match if the pattern matches a whole text, else None."""
         return self._compiled.fullmatch
 
     @cached_property
@@ -93,7 +93,7 @@ _JSON_STRING_OR_NAN = _Pattern(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?Infinity|NaN')
 
 _MS_PER_MINUTE = 60_000
 _MS_PER_DAY = 86_400_000
-_LATEST_MS = 8_640_000_000_000_000  # the limit of ECMAScript's dates: 100,000,000 days from 1970
+_LATEST_MS = 8_640_000_000_000_000  # ECMAScript limits dates to 100,000,000 days from 1970.
 _ISO = _Pattern(
     r"(?P<year>\d{4}|[+-]\d{6})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?"
     r"(?:(?P<at>[Tt ])(?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.(?P<fraction>\d+))?)?"
@@ -108,9 +108,9 @@ _ISO = _Pattern(
 def clean(text: str) -> str:
     """Return `text` as one line that is safe to print on a terminal.
 
-    Line ends, tabs and other control characters become blanks. Colour and cursor sequences,
-    bidi controls and invisible characters are removed, lone surrogates become U+FFFD, and marks on one letter are
-    limited; emoji with joiners are kept.
+    Line ends, tabs and other control characters become blanks. Colour and cursor sequences, bidi controls and invisible
+    characters are removed. Lone surrogates become U+FFFD. The number of marks on one letter is limited. Emoji with
+    joiners are kept.
     """
     if _is_plain(text):
         return text
@@ -150,7 +150,7 @@ def _visible(text: str) -> str:
         text = _LONG_JOIN.sub(r"\1", _STRAY_JOINER.sub("", text))
     text = _ODD_RUN.sub(_capped, text)
     if text and _is_zero_width(text[0]):
-        return "\N{DOTTED CIRCLE}" + text  # a mark without a letter would be drawn on the cell to its left
+        return "\N{DOTTED CIRCLE}" + text  # A mark without a letter would be drawn on the cell to its left.
     return text
 
 
@@ -171,14 +171,14 @@ def width(text: str) -> int:
     """Return the number of terminal cells that cleaned `text` takes, according to Textual's width table."""
     if text.isascii():
         return len(text)
-    from rich.cells import cell_len  # imported here: it takes 4 ms, and plain ASCII text does not need it
+    from rich.cells import cell_len  # Imported here because it takes 4 ms, and ASCII text does not need it.
 
     return cell_len(text)
 
 
 def truncate(text: str, cells: int) -> str:
     """Return cleaned `text` cut to at most `cells` cells, never inside a letter with marks or an emoji."""
-    # measuring the width of a text that is much too long would take time for nothing
+    # The width of a text that is much too long is not measured, because that takes time.
     if len(text) <= 2 * cells and width(text) <= cells:
         return text
     room = cells - width(ELLIPSIS)
@@ -252,7 +252,7 @@ def size(byte_count: float) -> str:
 
 
 def tokens(count: float) -> str:
-    """Return a number of tokens in short form: `812`, `12.4k`, `3.1M`, `45.2B`; more than that is `999B+`."""
+    """Return a number of tokens in short form: `812`, `12.4k`, `3.1M`, `45.2B`; from 999.5 billion on `999B+`."""
     if not count < _MOST_TOKENS:
         return "999B+"
     if count < 999.5:
@@ -281,8 +281,8 @@ def _short(value: float) -> str:
 def shell_quote(text: str) -> str:
     """Return `text` quoted as one word for dash, bash, zsh, fish and busybox; control characters stay as they are.
 
-    Backslashes and quotes are escaped outside the single quotes: fish reads escapes inside them. Bytes of a path that
-    are not UTF-8 stay surrogates. NUL and other lone surrogates, which no path has, become U+FFFD.
+    Backslashes and single quotes are put outside the single quotes, because fish reads escapes inside them. Bytes of a
+    path that are not UTF-8 stay surrogates. NUL and other lone surrogates, which no path has, become U+FFFD.
     """
     if _SHELL_WORD.fullmatch(text):
         return text
@@ -364,7 +364,7 @@ def _zone_offset(zone: str | None, wall_ms: int) -> int | None:
             wall = datetime.fromtimestamp(wall_ms / 1000, UTC).replace(tzinfo=None)
             return round(wall_ms - wall.timestamp() * 1000)
         except (OverflowError, OSError, ValueError):
-            return 0  # the system's clock functions do not support this year
+            return 0  # The system's clock functions do not support this year.
     if zone in "Zz":
         return 0
     hours, minutes = int(zone[1:3]), int(zone[-2:])
@@ -425,7 +425,7 @@ def json_exact(value: object) -> str:
     """
     try:
         document = msgspec.json.encode(value).decode()
-    except (UnicodeEncodeError, OverflowError):  # a lone surrogate, or an integer over 64 bits
+    except (UnicodeEncodeError, OverflowError):  # msgspec refuses lone surrogates and integers over 64 bits.
         import json
 
         document = json.dumps(msgspec.to_builtins(value), ensure_ascii=False, separators=(",", ":"))

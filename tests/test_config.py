@@ -88,8 +88,8 @@ def test_a_wrong_key_or_program_is_named_and_the_others_hold(tmp_path: Path) -> 
     loaded = load(tmp_path, 'keys = {open = 3, rename = "f6"}\nagents = {omp = "omp", pi = ["npx", "pi"]}\n')
     assert loaded.settings == Settings(keys={"rename": "f6"}, agents={"pi": ("npx", "pi")})
     assert loaded.problems == (
-        f'{loaded.path}: "keys.open" must be a text such as "f6"; it is ignored.',
-        f'{loaded.path}: "agents.omp" must be a list of texts such as ["npx", "pi"]; it is ignored.',
+        f'{loaded.path}: "keys.open" must be a text such as "f6"; the value is ignored.',
+        f'{loaded.path}: "agents.omp" must be a list of texts such as ["npx", "pi"]; the value is ignored.',
     )
 
 
@@ -105,7 +105,7 @@ def test_each_setting_has_words_for_what_it_takes() -> None:
     [
         (b"theme = ", "not valid TOML"),
         (b"theme = 'light'\ntheme = 'dark'", "not valid TOML"),
-        (b"theme = '\xff'", "it is not UTF-8"),
+        (b"theme = '\xff'", "not UTF-8"),
         (b"x = " + b"[" * 100_000, "not valid TOML"),
     ],
 )

@@ -1,4 +1,8 @@
-"""The four agent programs, one module each. If several use the same directory, the first in `AGENTS` owns it."""
+"""The four agent programs, one module each.
+
+If several programs use one directory, a file in it belongs to the first of them in `AGENTS`, unless the file's content
+or folder shows that it belongs to another program.
+"""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ PROJECT_SETTINGS = (os.path.join(".pi", "settings.json"), os.path.join(".atomic"
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return atomic's session directories: the default one, and all that environment variables or settings name."""
+    """Return atomic's session directories: the one in its agent directory, and those named by variables or settings."""
     around = msgspec.structs.replace(around, home=_home(around))
     agent_dir, env, defined = _agent_directory(around)
     source = next(iter(env), "default")
@@ -68,7 +68,7 @@ def folder_of(cwd: str, around: Surroundings) -> str:
 
 
 def companions(path: str | Path) -> list[Path]:
-    """Return the files that belong to a session: the folder of its subagents, and compaction backups and reports."""
+    """Return the files that belong to one session: its subagents' folder, and backups and reports of compactions."""
     name, stem = re.escape(Path(path).name), Path(path).stem
     belongs = re.compile(
         rf"{name}\.\d{{4}}-[0-9TZ-]+\.[A-Za-z0-9_-]+\.bak"

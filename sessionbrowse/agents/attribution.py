@@ -14,12 +14,12 @@ OWNER_ORDER = ("pi", "omp", "atomic", "indusagi")
 
 
 class Marks(Struct, frozen=True):
-    """The programs whose marks a file contains; a mark is content that only one of the agent programs writes."""
+    """The agent programs whose marks a file contains; a mark is content that only one program writes."""
 
     agents: frozenset[str] = frozenset()
 
     def agent(self) -> str | None:
-        """Return the program that wrote the marks: the first of omp, atomic and indusagi; None without marks."""
+        """Return the program whose marks the file has: the first of omp, atomic and indusagi; None without marks."""
         return next((name for name in ("omp", "atomic", "indusagi") if name in self.agents), None)
 
 

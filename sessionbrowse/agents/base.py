@@ -57,7 +57,7 @@ class Disk(Struct, frozen=True):
 
 
 def plain_disk() -> Disk:
-    """Return the functions that read the real disk."""
+    """Return a `Disk` whose functions read the computer's real files and directories."""
     return Disk(read_small_file, os.path.isdir, names_in)
 
 
@@ -84,7 +84,7 @@ class Surroundings(Struct, frozen=True):
             cwd = os.getcwd()
         except FileNotFoundError:
             cwd = environ.get("PWD") or home
-        # Node's os.tmpdir() reads the variables in this order, and omp names project folders after its result.
+        # Node's os.tmpdir() reads TMPDIR, TMP and TEMP in this order, and omp names project folders after the result.
         tmpdir = environ.get("TMPDIR") or environ.get("TMP") or environ.get("TEMP") or "/tmp"
         return cls(home=home, environ=environ, cwd=cwd, platform=sys.platform, tmpdir=tmpdir.rstrip("/") or "/")
 
@@ -194,7 +194,7 @@ def configured_path(value: str, home: str) -> str | None:
     path = expand_home(value, home)
     if not path.startswith("file://"):
         return path
-    from urllib.parse import unquote, urlsplit  # imported here: slow (3 ms) and rarely needed
+    from urllib.parse import unquote, urlsplit  # The import is slow (3 ms), and few settings are URLs.
 
     url = urlsplit(path)
     if url.netloc not in ("", "localhost") or re.search(r"%2f", url.path, re.IGNORECASE):
@@ -251,10 +251,13 @@ def custom_directories(value: str | None, around: Surroundings) -> Iterator[str]
 def configured_session_directories(
     around: Surroundings, global_settings: Sequence[str], project_settings: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield (session directory, source) as set by `sessionDir` for the current directory and for each known project.
+    """Yield the session directories that the key `sessionDir` in settings files names.
 
-    Both arguments list settings files in ascending priority: the last file that has the key `sessionDir` decides.
-    `null` and "" mean the default directory and yield nothing.
+    Each directory comes with a text that tells the user which setting named it.
+
+    The current directory and each known project are checked. `global_settings` are paths, `project_settings` are paths
+    below a project. The last of these files that has the key decides. `null` and "" yield nothing: they mean the
+    default directory.
     """
     base = [read_settings(path, around.disk) for path in global_settings]
     for start in dict.fromkeys((around.cwd, *around.projects)):

@@ -28,8 +28,8 @@ class AppendLine(Struct, frozen=True, kw_only=True):
     """The plan to append one entry to a session file.
 
     If `parent_id` is unset, the parent is the entry that is last in the file at the time of writing. If `own_first` is
-    True, the keys in `fields` precede the id, as in `custom` entries of the programs. If `keep_mtime` is True, the
-    writer restores the file's modification time.
+    True, the keys in `fields` precede the id, as in the `custom` entries that the programs write. If `keep_mtime` is
+    True, the writer restores the file's modification time.
     """
 
     type: str
@@ -83,17 +83,17 @@ def checkout_entry(wanted_id: str | None, parent_id: str | None) -> AppendLine:
 
 
 def line_name(text: str) -> str:
-    """Return a name cleaned as pi does: line ends become spaces, and blanks at both ends are removed.
+    """Return a name cleaned as pi does: adjacent line ends become one space, and blanks at both ends are removed.
 
-    Unlike in pi, control characters become spaces too, because a terminal would execute them. So do U+2028 and
-    U+2029, because pi's session list would split the line there and lose the name.
+    Unlike in pi, control characters become spaces too, because a terminal would execute them. U+2028 and U+2029 also
+    become spaces, because pi's session list would split the line at these characters and lose the name.
     """
     text = _SEPARATORS.sub(" ", _CONTROL.sub(" ", _LINE_ENDS.sub(" ", whole_characters(text))))
     return trim(text)
 
 
 def title_name(text: str) -> str:
-    """Return a title cleaned as omp does: control characters become spaces, and superfluous spaces are removed."""
+    """Return a title cleaned as omp does: control characters and runs of spaces become one space, ends are trimmed."""
     return trim(_SPACES.sub(" ", _CONTROL.sub(" ", whole_characters(text))))
 
 

@@ -45,7 +45,10 @@ def expand(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, s
 
 
 def layered(environ: Mapping[str, str], layers: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    """Return the environment with the variables of `.env` files added; a variable gets its first non-empty value."""
+    """Return the environment with the variables of `.env` files added.
+
+    A variable gets its first non-empty value: that of the environment, else that of the first file in `layers`.
+    """
     merged = dict(environ)
     for layer in layers:
         for name, value in layer.items():

@@ -82,7 +82,7 @@ def rename(name: str, _: bool) -> RenamePlan:
         RefusedWrite: the name is empty; indusagi 0.12.15 cannot clear a name and would keep showing the older one.
     """
     if not name:
-        raise RefusedWrite("indusagi cannot clear a name: it would go on showing the older one. Give it another name.")
+        raise RefusedWrite("indusagi cannot clear a name: it would keep showing the older one. Choose another name.")
     return name_entry(name)
 
 

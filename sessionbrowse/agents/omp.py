@@ -57,7 +57,10 @@ class ProfileDirectories(Struct, frozen=True):
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return the session directories of all omp profiles, with archives and lists of sessions stored elsewhere."""
+    """Return the directories of all omp profiles: for sessions, for archives, and for the paths of other session files.
+
+    omp writes the path of each session file that is not in its own session directory into a small file.
+    """
     around = msgspec.structs.replace(around, environ=effective_environment(around))
     stores = _stores(around)
     found = [_place(store, "projects", os.path.join(store.data, "sessions")) for store in stores]
@@ -93,7 +96,7 @@ def effective_environment(around: Surroundings) -> dict[str, str]:
 
 
 def active_profile(environ: Mapping[str, str]) -> str | None:
-    """Return the omp profile that `OMP_PROFILE` names, or, if it is not defined, `PI_PROFILE`; None is the default."""
+    """Return the omp profile in `OMP_PROFILE`, or in `PI_PROFILE` if that is undefined; None is the default profile."""
     return profile_name(environ.get("OMP_PROFILE", environ.get("PI_PROFILE", "")))
 
 
@@ -158,9 +161,9 @@ def runtime_directories(around: Surroundings) -> RuntimeDirectories:
 
 
 def rename(title: str, has_slot: bool) -> RenamePlan:
-    """Return the plan to write a new title into the title slot, marked as set by the user.
+    """Return the plan to write a new title into the title slot, marked as set by the user; insert a missing slot.
 
-    An empty title gets no such mark, so omp may generate one (omp 18).
+    An empty title is not marked, so that omp may generate a title (omp 18).
     """
     source: Source | None = "user" if title else None
     return OverwriteSlot(title=title, source=source) if has_slot else InsertSlot(title=title, source=source)

@@ -25,7 +25,7 @@ SETTINGS = os.path.join(".pi", "settings.json")
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return pi's session directories: the default one, and all that environment variables or settings name."""
+    """Return pi's session directories: the one in its agent directory, and those named by variables or settings."""
     agent_dir, env = agent_directory(around)
     source = AGENT_DIR if env else "default"
     found = [Place("pi", os.path.join(agent_dir, "sessions"), "projects", source, env, agent_dir)]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sessionbrowse.store.index.rows import ListRow
 
 FILES, DIRECTORIES = ":files", ":directories"
-"""Words printed instead of completions; for them the shell's script offers its own file or directory names."""
+"""Placeholders printed instead of completions: the shell's script replaces them by names of files or directories."""
 _MOST = 100
 _TITLE_CELLS = 50
 _KINDS = {
@@ -33,7 +33,7 @@ _KINDS = {
     **dict.fromkeys(("ref", "refs", "session"), "sessions"),
     **dict.fromkeys(("entry", "at", "drop", "left", "right", "open_leaf"), "entries"),
 }
-"""Kind of value (files, sessions, …) by name of the argument. Other arguments are completed from their `choices`."""
+"""Maps an argument's name to what completes its value: files, sessions, … Other arguments have fixed `choices`."""
 
 
 class Completion(Struct, frozen=True):
@@ -59,7 +59,7 @@ def candidates(words: Sequence[str]) -> list[Completion]:
     """Return the possible completions of the last word of a command line."""
     joined = _joined(words)
     command = _command(joined[:-1])
-    # Before a command is typed, a parser of the global options suffices; commands would import their modules.
+    # Before a command is typed, only the global options are parsed: adding commands would import their modules.
     typed = _sorted_out(make_parser(command or "--version"), joined[:-1], command)
     last = joined[-1] if joined else ""
     option, equals, value = last.partition("=")
@@ -97,7 +97,7 @@ def _command(words: Sequence[str]) -> str | None:
 
 
 def _joined(words: Sequence[str]) -> list[str]:
-    """Return the words with options such as `--agent=omp`, which bash splits at the equals sign, joined again."""
+    """Return the words; the parts into which bash splits an option such as `--agent=omp` are joined again."""
     joined: list[str] = []
     for word in words:
         if joined and (word == "=" or joined[-1].endswith("=")) and joined[-1].startswith("--"):
@@ -158,7 +158,7 @@ def _values(action: argparse.Action, typed: _Typed, begun: str) -> Iterator[Comp
 
 
 def _sessions(typed: _Typed, begun: str) -> Iterator[Completion]:
-    """Yield session ids that begin with `begun`, newest session first; if there are none, names that begin with it."""
+    """Yield `latest` and the session ids that begin with `begun`, newest first; if no id does, yield session names."""
     index = _index()
     if index is None:
         return

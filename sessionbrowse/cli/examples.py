@@ -10,7 +10,9 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("sessionbrowse list --cwd ~/old --null | xargs -0 ls -l", "the session files of a directory"),
     ),
     "projects": (("sessionbrowse projects --since 7d", "projects with activity in the last 7 days"),),
-    "labels": (("sessionbrowse labels jwt --since 2026-11-01", "labels with this word in label, name or entry"),),
+    "labels": (
+        ("sessionbrowse labels jwt --since 2026-11-01", "labels since a date, with a word in label, name or entry"),
+    ),
     "stats": (
         ("sessionbrowse stats --by model --since 7d", "what each model cost this week"),
         ("sessionbrowse stats --by month --csv", "cost of each month as CSV, for a spreadsheet"),
@@ -27,43 +29,50 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "context": (
         ("sessionbrowse context latest", "the messages that the model would receive now"),
-        ("sessionbrowse context latest --json | jq .tokens", "its estimated size"),
+        ("sessionbrowse context latest --json | jq .tokens", "the estimated size of the context"),
     ),
-    "diff": (("sessionbrowse diff latest 4f2a 8b18", "compare two branches, each named by an entry on it"),),
+    "diff": (("sessionbrowse diff latest 4f2a 8b18", "compare two branches, each given by one of its entries"),),
     "resume": (
         ("sessionbrowse resume latest", "resume the newest session"),
         ("sessionbrowse resume 01a2 --at jwt-works --print", "print the commands that resume at a label"),
     ),
     "rename": (
         ('sessionbrowse rename latest "Checkout page"', "name the newest session"),
-        ("sessionbrowse rename 01a2 --clear", "remove the name"),
+        ("sessionbrowse rename 01a2 --clear", "remove the name of a session"),
     ),
     "label": (
         ("sessionbrowse label latest 4f2a before-refactoring", "label an entry"),
-        ("sessionbrowse label latest before-refactoring --clear", "remove the label"),
+        ("sessionbrowse label latest before-refactoring --clear", "remove the label of an entry"),
     ),
     "checkout": (("sessionbrowse checkout latest jwt-works", "make the agent resume at a label"),),
     "fork": (("sessionbrowse fork latest --at 4f2a --cwd ~/other", "fork a session up to an entry, into ~/other"),),
     "delete": (("sessionbrowse delete 01a2 01b7", "move two sessions to the trash, after confirmation"),),
     "restore": (
-        ("sessionbrowse restore --list", "deleted sessions"),
+        ("sessionbrowse restore --list", "list the deleted sessions"),
         ("sessionbrowse restore 01a2", "restore one deleted session"),
     ),
     "archive": (("sessionbrowse archive 01a2", "hide a session from the agent's list"),),
-    "unarchive": (("sessionbrowse unarchive 01a2", "put the session back into the list"),),
-    "relocate": (("sessionbrowse relocate ~/shop ~/code/shop --dry-run", "list the sessions that would be moved"),),
+    "unarchive": (("sessionbrowse unarchive 01a2", "bring an archived session back into the agent's list"),),
+    "relocate": (
+        ("sessionbrowse relocate ~/shop ~/code/shop --dry-run", "list the sessions that relocate would move"),
+    ),
     "undo": (
         ("sessionbrowse undo", "undo the last change"),
         ("sessionbrowse undo --list", "list the changes that can be undone"),
     ),
     "prune": (
-        ("sessionbrowse prune 01a2 --abandoned --keep-labeled --to copy.jsonl", "keep active and labelled branches"),
+        (
+            "sessionbrowse prune 01a2 --abandoned --keep-labeled --to copy.jsonl",
+            "copy only active and labelled branches",
+        ),
         ("sessionbrowse prune 01a2 --drop 4f2a --in-place --dry-run", "show what dropping a branch would remove"),
     ),
-    "shrink": (("sessionbrowse shrink 01a2 --images --results-over 64K --to small.jsonl", "a copy of smaller size"),),
+    "shrink": (
+        ("sessionbrowse shrink 01a2 --images --results-over 64K --to small.jsonl", "write a smaller copy of a session"),
+    ),
     "doctor": (
-        ("sessionbrowse doctor", "print the damage of all sessions; exit status 1 if any"),
-        ("sessionbrowse doctor 01a2 --repair-to mended.jsonl", "write a repaired copy"),
+        ("sessionbrowse doctor", "print all damage in sessions; exit status 1 if there is damage"),
+        ("sessionbrowse doctor 01a2 --repair-to mended.jsonl", "write a repaired copy of a session"),
     ),
     "cleanup": (
         ("sessionbrowse cleanup --dry-run", "list the sessions to clean up, each with a reason"),
@@ -71,7 +80,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "redact": (
         ("sessionbrowse redact 01a2 --to masked.jsonl --dry-run", "print the secrets and names that would be masked"),
-        ("sessionbrowse redact 01a2 --to masked.jsonl", "review each secret, then write the masked copy"),
+        ("sessionbrowse redact 01a2 --to masked.jsonl", "review each secret, then write a masked copy of the session"),
     ),
     "export": (
         ("sessionbrowse export latest --format html -o session.html", "export a session as a web page"),
@@ -82,10 +91,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("sessionbrowse index --rebuild --tools", "rebuild the index with tool calls and results"),
     ),
     "pick": (
-        ('path=$(sessionbrowse pick) && pi --session "$path"', "choose a session and start pi on it"),
+        ('path=$(sessionbrowse pick) && pi --session "$path"', "choose a session, then resume it in pi"),
         ("sessionbrowse pick --entry --json", "choose an entry"),
     ),
-    "integrate": (("sessionbrowse integrate pi --print", "print the files that would be installed"),),
+    "integrate": (("sessionbrowse integrate pi --print", "print the files of the extension for pi"),),
     "shell": (('eval "$(sessionbrowse shell bash)"', "Ctrl+X s opens the browser in the shell"),),
     "config": (("sessionbrowse config --example > ~/.config/sessionbrowse/config.toml", "create a settings file"),),
     "completion": (("source <(sessionbrowse completion bash)", "complete commands, sessions and labels with Tab"),),

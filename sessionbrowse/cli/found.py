@@ -1,4 +1,4 @@
-"""Print the results of a search: as JSON of limited length, or as text with the hits grouped by session."""
+"""Print the hits (matching entries) of a search: as JSON of limited length, or as text, grouped by session."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
 
 
 def documents_of(sessions: Sequence[RankedSession], fields: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the hits of sessions as JSON documents; `fields` are the keys to keep, all keys if `fields` is empty."""
+    """Return the hits (matching entries) as JSON documents, with only the keys `fields`, or all keys if it is empty."""
     documents = [hit_document(hit) for session in sessions for hit in session.hits]
     return [{key: each[key] for key in fields} for each in documents] if fields else documents
 
 
 def fitted_json(documents: Sequence[dict[str, Any]], most: int | None, note: Callable[[str], None]) -> str:
-    """Return documents as a JSON array of at most `most` characters; the last hits or a snippet's end are dropped."""
+    """Return a JSON array of search results, at most `most` characters long; results that do not fit are left out.
+
+    If not even the first result fits, its text is cut; if that does not suffice, the array is empty.
+    """
     texts = [json_exact(each) for each in documents]
     if most is None or sum(map(len, texts)) + len(texts) + 1 <= most:
         return "[" + ",".join(texts) + "]"
@@ -31,7 +34,7 @@ def fitted_json(documents: Sequence[dict[str, Any]], most: int | None, note: Cal
         length += len(texts[kept]) + 1
         kept += 1
     if kept:
-        note(f"{len(texts) - kept} of {len(texts)} hits were left out, to stay within {most:,} characters.")
+        note(f"{len(texts) - kept} of {len(texts)} search results were left out, to stay within {most:,} characters.")
         return "[" + ",".join(texts[:kept]) + "]"
     first = dict(documents[0])
     snippet = str(first.get("snippet", ""))
@@ -42,14 +45,14 @@ def fitted_json(documents: Sequence[dict[str, Any]], most: int | None, note: Cal
             first["marks"] = [mark for mark in first["marks"] if mark[1] <= len(snippet)]
         text = "[" + json_exact(first) + "]"
         if len(text) <= most:
-            note(f"The snippet was cut and {len(texts) - 1} hits left out, to stay within {most:,} characters.")
+            note(f"One result was cut and {len(texts) - 1} were left out, to stay within {most:,} characters.")
             return text
-    note(f"All {len(texts)} hits were left out, to stay within {most:,} characters.")
+    note(f"All {len(texts)} search results were left out, to stay within {most:,} characters.")
     return "[]"
 
 
 def text_of(sessions: Sequence[RankedSession], home: str, *, bold: bool) -> list[str]:
-    """Return text lines: for each session a heading (name, age, agent, directory, id), then the session's hits."""
+    """Return text lines: for each session a heading (name, age, agent, directory, id), then its matching entries."""
     now = time.time() * 1000
     width = max((len(hit.entry_id or "") for session in sessions for hit in session.hits), default=0)
     lines: list[str] = []
@@ -94,7 +97,10 @@ def fitted_lines(lines: Sequence[str], most: int | None) -> str:
 
 
 def _marked(hit: Hit, bold: bool) -> str:
-    """Return the snippet with matches in bold; control characters are removed part by part, as that shifts offsets."""
+    """Return the text around the match in an entry; with `bold`, the matching words are bold.
+
+    Control characters are removed from each part separately, because removing them shifts the offsets of the matches.
+    """
     if not bold:
         return clean(hit.snippet)
     parts: list[str] = []

@@ -31,7 +31,7 @@ Document = TypeVar("Document")
 _MOST_COLUMNS, _LEAST_COLUMNS = 40, 8
 """Maximum width of a table's columns: 40, and on a narrow terminal less, down to 8."""
 _TEXT_COLUMNS = 24
-"""Minimum width of a table's stretching text column, unless all its texts are shorter."""
+"""Minimum width of the column that gets a table's remaining width, unless all texts in the column are shorter."""
 _GAP_COLUMNS = 2
 _SAID_CHARACTERS = 200
 """Maximum number of characters of a prompt or an answer that is printed in one line."""
@@ -123,7 +123,7 @@ def print_sessions(summaries: Sequence[Summary], home: str) -> None:
 
 
 def short_id(session_id: str | None) -> str:
-    """Return a session id for a table: on a terminal its first 13 characters, enough to name a session."""
+    """Return a session id for a table: into a pipe unchanged, on a terminal the first 13 characters, which suffice."""
     return (session_id or "")[: 13 if sys.stdout.isatty() else None]
 
 
@@ -201,7 +201,7 @@ def print_tree(session: Session, filter_name: str, home: str, ids: bool = False)
 
 
 def _narrowed(prefix: str) -> str:
-    """Shorten the lines that draw the tree in front of a row; a deep tree would need thousands of columns."""
+    """Cut the left end of a row's tree lines, because in a deep tree they would be thousands of columns wide."""
     return prefix if len(prefix) <= MOST_INDENTATION else "… " + prefix[len(prefix) - MOST_INDENTATION :]
 
 
@@ -233,9 +233,9 @@ def print_comparison(document: dict[str, Any]) -> None:
 
     ancestor = document["ancestor"]
     if document["shared_entries"]:
-        _print(clean(f"{document['shared_entries']:,} entries in common, up to {ancestor or '(no id)'}"))
+        _print(clean(f"{document['shared_entries']:,} entries shared by the branches, up to {ancestor or '(no id)'}"))
     else:
-        _print("no entry in common")
+        _print("no entry shared by the branches")
     for sign, side in (("<", document["left"]), (">", document["right"])):
         label = f" [{side['label']}]" if side["label"] is not None else ""
         spent = f"{tokens(side['tokens'])} tokens" + (f" · {cost(side['cost'])}" if side["cost"] else "")
@@ -347,7 +347,10 @@ def print_table(
 
 
 def _fitted(widest: Sequence[int], stretch: int, spare: Sequence[int], columns: int) -> dict[int, int]:
-    """Return the widths of the columns that fit, by column number; for the column `stretch` a minimum width."""
+    """Choose the columns of a table that fit on the terminal; return their widths, by column number.
+
+    The width of the column `stretch` is a minimum.
+    """
     shown = dict(enumerate(widest))
     shown[stretch] = min(widest[stretch], _TEXT_COLUMNS)
     for left_out in (None, *spare):

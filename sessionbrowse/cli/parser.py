@@ -82,7 +82,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 def scope_of(
     arguments: argparse.Namespace, settings: Settings | None = None, *, hidden: bool = False, archived: bool = False
 ) -> Scope:
-    """Return the directories and agents that arguments and settings select (`settings` None: the settings file)."""
+    """Return the directories and agents that arguments and settings select.
+
+    If `settings` is None, the settings file is read.
+    """
     from sessionbrowse.store.find.roots import Scope, real_surroundings
 
     around, settings = real_surroundings(), settings or settings_in_force()
@@ -137,7 +140,7 @@ class Parser(argparse.ArgumentParser):
         from sessionbrowse.text import clean
 
         sys.stderr.write(f"{self.format_usage().rstrip()}  (see {self.prog} --help)\n")
-        # argparse's sentences are reworded: "argument --by: 'modle' is not …" loses its first word.
+        # argparse's messages are made shorter: "argument --by: 'modle' is not …" becomes "--by: 'modle' is not …".
         missing = message.removeprefix("the following arguments are required: ")
         sentence = (
             message.removeprefix("argument ")
@@ -287,7 +290,7 @@ def _add_where(parser: argparse.ArgumentParser, default: object = None) -> None:
         dest="agents",
         choices=AGENT_NAMES,
         default=default,
-        help="only sessions of this agent, and files of an unknown agent (repeatable)",
+        help="only sessions of this agent, and session files whose agent is unknown (repeatable)",
     )
     parser.add_argument(
         "--root",
@@ -343,7 +346,7 @@ def add_entry(parser: argparse.ArgumentParser, dest: str = "entry") -> None:
 
 
 def add_text(parser: argparse.ArgumentParser, dest: str, metavar: str, text_help: str, clear_help: str) -> None:
-    """Add two arguments of which the user gives one, a text or `--clear`; and add `--force`."""
+    """Add a text argument and its alternative `--clear`, of which the user must give one; and add `--force`."""
     either = parser.add_mutually_exclusive_group(required=True)
     either.add_argument(dest, nargs="?", metavar=metavar, help=text_help)
     either.add_argument("--clear", action="store_true", help=clear_help)

@@ -30,13 +30,17 @@ def find(arguments: argparse.Namespace) -> Located:
 
 def find_target(arguments: argparse.Namespace) -> Target:
     """Return the session that the argument REF names, as the target of a change."""
-    from sessionbrowse.services.transaction.change import target_of  # imported here: not needed for reading
+    # Imported here because commands that only read do not need this module.
+    from sessionbrowse.services.transaction.change import target_of
 
     return target_of(find(arguments), arguments.ref)
 
 
 def find_targets(arguments: argparse.Namespace) -> list[Target]:
-    """Return the sessions that all REFs name, without duplicates, as targets of a change; an unknown REF raises."""
+    """Return the sessions that all REFs name, without duplicates, as targets of a change.
+
+    An unknown REF raises an error before anything is changed.
+    """
     from sessionbrowse.services.transaction.change import target_of
 
     scope, warn = scope_of(arguments), output.warning_once()
@@ -47,7 +51,7 @@ def find_targets(arguments: argparse.Namespace) -> list[Target]:
 def _find(arguments: argparse.Namespace, reference: str, scope: Scope, skipped: Callable[[Skipped], None]) -> Located:
     removes = arguments.command == "delete" or getattr(arguments, "in_place", False)
     if reference == LATEST and removes and not getattr(arguments, "yes", False):
-        raise RefusedWrite("The newest session may be another one by now: give the session's id, or add --yes.")
+        raise RefusedWrite("The newest session may be a different session by now: give the session's id, or add --yes.")
     try:
         return locate(reference, scope, skipped)
     except AmbiguousReference as error:

@@ -49,6 +49,6 @@ def span_ms(since: str | None, until: str | None, now: datetime) -> tuple[float 
 
 
 def add_span(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add the options `--since` and `--until`; their help begins with `what`, such as "only requests"."""
+    """Add the options `--since` and `--until`; their help begins with `what`, such as "only labels set"."""
     parser.add_argument("--since", type=when, metavar="WHEN", help=f"{what} since a date, a time, 7d, 3w or today")
     parser.add_argument("--until", type=when, metavar="WHEN", help=f"{what} until WHEN; a date includes that day")

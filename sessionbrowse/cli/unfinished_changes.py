@@ -19,7 +19,10 @@ READING = frozenset({"list", "projects", "labels", "search", "show", "tree", "co
 
 
 def note_unfinished(arguments: argparse.Namespace) -> None:
-    """Report interrupted changes on stderr; before a command that changes sessions, finish these changes as well."""
+    """Report interrupted changes on stderr; before a command that changes sessions, finish these changes as well.
+
+    Before `relocate` nothing is done, because `relocate` itself finishes interrupted changes.
+    """
     reads = getattr(arguments, "list", False) is True or getattr(arguments, "dry_run", False)
     reads = reads or (arguments.command == "doctor" and not (arguments.in_place or arguments.repair_to))
     reads = reads or (arguments.command == "cleanup" and not arguments.yes)
@@ -54,4 +57,7 @@ def _how_to_go_on(verb: str, before: object, path: str) -> str:
         "repair": ["doctor", old, "--in-place"],
         **{copied: [copied, old, "--in-place"] for copied in ("prune", "shrink")},
     }.get(verb, [verb, old])
-    return f"The next command that changes sessions finishes it: sessionbrowse {' '.join(map(shell_quote, words))}"
+    return (
+        "The next command that changes sessions finishes this change: "
+        f"sessionbrowse {' '.join(map(shell_quote, words))}"
+    )

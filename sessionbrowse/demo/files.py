@@ -25,7 +25,7 @@ def as_v1(entry: Json, entries: Sequence[Json]) -> Json:
     v1 = {key: value for key, value in entry.items() if key not in ("id", "parentId", "firstKeptEntryId")}
     if "firstKeptEntryId" in entry:
         ids = [other["id"] for other in entries]
-        v1["firstKeptEntryIndex"] = ids.index(entry["firstKeptEntryId"]) + 1  # the header is line 0
+        v1["firstKeptEntryIndex"] = ids.index(entry["firstKeptEntryId"]) + 1  # Line 0 of the file is the header.
     return v1
 
 

@@ -1,4 +1,4 @@
-"""Write sessions of the newer indusagi, in its format `indus/transcript@1`, which has no header and no name."""
+"""Write sessions of the newer indusagi, in its format `indus/transcript@1`, without header, name or directory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Write one demo session step by step through `SessionManager`, with generated times, ids and costs.
 
-The generated values depend only on the session's content, so every run writes the same bytes. The file is written last,
-because the start time is the end time minus the session's duration.
+The generated values depend only on the session's content, so every run writes the same bytes. The file is written when
+the session is complete: only then is its duration known, and with it the start time (the end time is given).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _APIS = {
     "google": "google-generative-ai",
     "kimi": "openai-completions",
 }
-_PROMPT_TOKENS = 8_400  # tokens of the system prompt and the tools' descriptions
+_PROMPT_TOKENS = 8_400  # The number of tokens of the system prompt and the tool descriptions, roughly.
 _CALL_PREFIX = {"anthropic": "toolu_01", "openai": "call_", "google": "call_", "kimi": "call_"}
 
 
@@ -138,7 +138,7 @@ class Story:
         return self.use("write", {"path": path, "content": content}, output)
 
     def edit(self, path: str, line: int, old: Sequence[str], new: Sequence[str], *, say: str = "") -> str:
-        """Append the assistant's tool call that replaces lines of a file from number `line` on: `old` by `new`."""
+        """Append the assistant's tool call that replaces the lines `old` of a file, from line `line` on, by `new`."""
         edits = [{"oldText": "\n".join(old), "newText": "\n".join(new)}]
         removed = [f"-{line + index:>3} {text}" for index, text in enumerate(old)]
         added = [f"+{line + index:>3} {text}" for index, text in enumerate(new)]
@@ -151,7 +151,7 @@ class Story:
         )
 
     def bash(self, command: str, output: str, *, exit_code: int = 0, excluded: bool = False) -> str:
-        """Append a shell command of the user, typed after `!`; after `!!` (`excluded`) it is hidden from the model."""
+        """Append a shell command of the user, typed after `!`, or after `!!` to hide it from the model (`excluded`)."""
         self._tick(10, 60)
         body: Json = {"command": command, "output": output, "exitCode": exit_code}
         body |= {"cancelled": False, "truncated": False}
@@ -183,11 +183,11 @@ class Story:
         """Append a compaction, which replaces the entries before `keep_from` by a summary."""
         self._tick(15, 40)
         before, self._context = self._context, _PROMPT_TOKENS + len(summary) // 4 + 4_000
-        self._seen = min(self._seen, _PROMPT_TOKENS)  # a compaction leaves only the system prompt cached
+        self._seen = min(self._seen, _PROMPT_TOKENS)  # After a compaction only the system prompt is cached.
         return self.add(self.session.append_compaction, summary, keep_from, before, **extra)
 
     def leave(self, target_id: str | None, summary: str = "") -> None:
-        """Move the leaf back to an entry; `summary` is the agent's summary of the branch left, if any."""
+        """Move the leaf back to an entry; `summary`, if given, is appended and summarises the old branch."""
         self._tick(20, 90)
         if summary:
             self.add(self.session.branch_with_summary, target_id, summary)

@@ -88,7 +88,7 @@ def content_from_json(value: Json) -> Content:
 def build(struct: type[V], value: dict[str, Json], implied: frozenset[str] = frozenset({"type"})) -> V:
     """Return a struct filled from a JSON object; `extra` keeps unknown keys and values of a wrong type. Never raises.
 
-    `implied` are keys that are not stored, such as `type`, because the struct already expresses them.
+    `implied` are keys that are not stored, such as `type`, because the class of the struct stands for their values.
     """
     known = _fields(struct)
     found: dict[str, Any] = {}
@@ -132,7 +132,7 @@ def _cost(value: Json) -> Cost | None:
 
 
 def _float(value: Json) -> float | None:
-    # JavaScript reads a number too large for a double as infinity. It is a mistake in the file, so the result is None.
+    # A number too large for a double, which JavaScript reads as infinity, is a mistake in the file: the result is None.
     is_number = value.__class__ in (int, float) and abs(value) <= sys.float_info.max
     return float(value) if is_number else None
 
@@ -158,7 +158,8 @@ _CONVERTERS: dict[Any, Callable[[Json], Any]] = {
 }
 
 
-# Values of these types are stored unchanged after a check of their exact type, which is faster than a conversion.
+# This table maps the type of a field to the exact type of its values. Values are only checked, because converting them
+# would be slower.
 _EXACT_TYPES: dict[Any, type] = {
     str: str,
     str | None: str,

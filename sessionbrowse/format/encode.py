@@ -12,13 +12,13 @@ _HALF_PAIR = "[\ud800-\udfff]"
 def json_line(value: Json) -> bytes:
     """Return a value as one line of JSON with a newline, as `JSON.stringify` writes it in ECMAScript 2019.
 
-    There are no blanks between values, keys keep their order, and non-ASCII text is not escaped, except lone
-    surrogates.
+    There are no blanks between values, and keys keep their order. Only quotes, backslashes, control characters and lone
+    surrogates are escaped.
 
     Raises:
         ValueError: a number is infinite or NaN, which JSON cannot hold.
     """
-    import json  # imported here: slow (1 ms) and needed only for writing
+    import json  # Imported here because the import takes 1 ms, and only writing needs the module.
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = re.sub(_HALF_PAIR, lambda half: f"\\u{ord(half[0]):04x}", text)

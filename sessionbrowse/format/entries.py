@@ -78,7 +78,7 @@ class ToolCallBlock(Value, frozen=True, kw_only=True):
 
 
 class FallbackBlock(Value, frozen=True, kw_only=True):
-    """omp's note in an answer that model `to` answered in place of model `from_`; both are objects with a `model`."""
+    """omp's note in an answer that model `to` replaced model `from_`; `to` and `from_` are objects with a `model`."""
 
     from_: dict[str, Json] | None = field(default=None, name="from")
     to: dict[str, Json] | None = None
@@ -115,7 +115,7 @@ Content = str | tuple[Block, ...] | None
 
 
 class UserMessage(Value, frozen=True, kw_only=True):
-    """A message of the user; `attribution` is the person or program that omp names as its author."""
+    """A message of the user; `attribution` is the message's author as omp names it: "user" or "agent"."""
 
     content: Content = None
     timestamp: float | None = None
@@ -290,7 +290,7 @@ class ModelChange(EntryBase, frozen=True, kw_only=True):
 
 
 class ThinkingLevelChange(EntryBase, frozen=True, kw_only=True):
-    """A change of the model's thinking level; None if omp stored null."""
+    """A change of the model's thinking level; `thinking_level` is None if omp stored null."""
 
     thinking_level: str | None = None
     configured: str | None = None
@@ -315,7 +315,10 @@ class Compaction(EntryBase, frozen=True, kw_only=True):
 
 
 class BranchSummary(EntryBase, frozen=True, kw_only=True):
-    """The summary of a branch that the user left; `from_id` is the id of an entry on the branch, or `"root"`."""
+    """The summary of a branch that the user left.
+
+    `from_id` is the leaf that was left (pi since 0.84.3), in other programs the parent's id; `"root"` stands for null.
+    """
 
     from_id: str | None = None
     summary: str | None = None
@@ -369,7 +372,7 @@ class SessionSummary(EntryBase, frozen=True, kw_only=True):
 
 
 class ServiceTierChange(EntryBase, frozen=True, kw_only=True):
-    """A change of omp's service tier: an object with a tier per provider family, a single tier as text, or null."""
+    """A change of omp's service tier: an object with a tier per provider family, a text in older versions, or null."""
 
     service_tier: Json = None
 
@@ -388,7 +391,7 @@ class TtsrInjection(EntryBase, frozen=True, kw_only=True):
 
 
 class TranscriptNode(EntryBase, frozen=True, kw_only=True):
-    """An entry of an `indus/transcript@1` file, the newer format of indusagi; the file's `prev` is the parent's id."""
+    """An entry of an `indus/transcript@1` file, indusagi's newer format: `prev` is the parent's id, `at` the time."""
 
     parent_id: str | None = field(default=None, name="prev")
     timestamp: str | None = field(default=None, name="at")

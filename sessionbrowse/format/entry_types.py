@@ -84,7 +84,7 @@ ENTRY_TYPES: dict[str, type[EntryBase]] = {
 
 PLAIN_TYPES = frozenset(
     {
-        "context_compaction",  # Types without a struct: an old kind of compaction without effect (atomic 0.8.26–0.9.8);
+        "context_compaction",  # These types have no struct: an old kind of compaction (atomic 0.8.26–0.9.8, no effect);
         "context_window_change",  # a change of the size of the context window (atomic 0.9.0–0.9.10);
         "credential_pin",  # a hash of the account that served the session (omp);
         "mcp_tool_selection",  # the MCP tools that the user chose (omp 13–16);
@@ -92,7 +92,7 @@ PLAIN_TYPES = frozenset(
         "reset_boundary",  # a `/clear` command, after which the model receives no older entries (omp);
         "session_init",  # the prompt and tools with which a subagent was started (omp);
         "title_change",  # a renaming, which omp also writes into the title slot (omp);
-        "usage",  # the cost of a model call that left no message (pi 0.86).
+        "usage",  # and the cost of a model call that left no message (pi 0.86).
     }
 )
 UNREAD_KEYS = frozenset(
@@ -134,7 +134,7 @@ UNREAD_KEYS = frozenset(
 
 
 def unknown_keys(value: Value) -> dict[str, Json]:
-    """Return those keys and values of a struct's `extra` that are not in `UNREAD_KEYS`, the known but unread keys."""
+    """Return those keys and values in a struct's `extra` whose keys are not in `UNREAD_KEYS`."""
     return {key: item for key, item in value.extra.items() if key not in UNREAD_KEYS}
 
 

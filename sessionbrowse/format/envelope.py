@@ -123,7 +123,7 @@ def read_envelope(line: bytes) -> Envelope | BadLine:
 TASK_TOOL = "task"
 """The name of the tool by which omp starts subagents."""
 TOO_DEEP = "nested too deeply: the deepest lists and objects are left out"
-CONTENT_NULL = "the content is null"
+CONTENT_NULL = "the message's content is null"
 NO_CONTENT = "the message has no content"
 _NEED_CONTENT = frozenset({"user", "assistant"})
 
@@ -170,7 +170,7 @@ def _spent(usage: OrdinaryUsage | None) -> Spending | None:
 
 
 def is_more_than_dots(text: str) -> bool:
-    """Return True if a text has more than dots, ellipses and blanks; omp 18.2.3 treats other answers as empty."""
+    """Return False for a text of only dots, ellipses and blanks; omp 18.2.3 treats such an answer as empty."""
     return trim(text).strip(".… \t\n\r") != ""
 
 
@@ -260,7 +260,7 @@ def _of_transcript(value: dict[str, Json]) -> Envelope:
 
 
 class _Oddities:
-    """Reads values of an entry whose form is unusual, and collects sentences about the entry's mistakes."""
+    """Reads the values of an entry in an unusual form, and collects a sentence about each mistake in the entry."""
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
@@ -287,7 +287,7 @@ class _Oddities:
         if isinstance(item, str):
             return item
         moment = _number(item)
-        self.problems.append("the entry has no time" if moment is None else "the time is a number")
+        self.problems.append("the entry has no time" if moment is None else "the entry's time is a number")
         return moment
 
     def shown(self, value: dict[str, Json], key: str) -> str | None:
@@ -317,7 +317,7 @@ class _Oddities:
             self.problems.append(NO_CONTENT)
             self.fault = "no content"
         elif not isinstance(content, str | list):
-            self.problems.append(CONTENT_NULL if content is None else f"the content is {_kind_of(content)}")
+            self.problems.append(CONTENT_NULL if content is None else f"the message's content is {_kind_of(content)}")
             self.fault = "bad content"
         elif isinstance(content, list) and None in content:
             self.problems.append("a content block is null")

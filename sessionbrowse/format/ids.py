@@ -19,7 +19,7 @@ def uuid7(time_ms: int, random_bytes: RandomBytes) -> str:
 
 
 def uuid4(random_bytes: RandomBytes) -> str:
-    """Return a UUID of version 4 (indusagi 0.12)."""
+    """Return a random UUID, version 4, such as indusagi 0.12 uses for session ids."""
     chance = int.from_bytes(random_bytes(16), "big")
     digits = f"{chance:032x}"
     return _grouped(f"{digits[:12]}4{digits[13:16]}{8 + (chance & 3):x}{digits[17:]}")

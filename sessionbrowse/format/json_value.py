@@ -41,7 +41,7 @@ def loads(line: bytes) -> Json:
 
 
 def _loads_like_javascript(line: bytes) -> Json:
-    import json  # imported here: slow (1 ms) and rarely needed
+    import json  # Imported here because the import takes 1 ms, and few lines need the module.
 
     text = line.decode("utf-8", "replace")
     try:
@@ -73,20 +73,20 @@ def _reason(line: bytes, error: ValueError) -> str:
     if stripped.startswith(b"\xef\xbb\xbf"):
         return "starts with a byte order mark"
     if b"\0" in stripped:
-        return "holds NUL bytes where a record should be"
+        return "holds NUL bytes where JSON should be"
     if isinstance(error, JSONDecodeError):
         if error.msg == "Extra data":
             fused = _FUSED.search(stripped)
-            return "two records fused on one line" if fused else "more text after the record"
+            return "two records fused on one line" if fused else "more text after the JSON value"
         if stripped.startswith(b"{") and not stripped.endswith(b"}"):
-            return "torn: the record is not complete"
+            return "torn: the line is not complete"
         what = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         position = error.pos
         before = error.doc[:position].rstrip(" \t\r\n")
         if "trailing comma" in what:
             what = _TRAILING_COMMA
         elif before.endswith(",") and error.doc[position : position + 1] in ("]", "}"):
-            # For a trailing comma, Python up to 3.12 reports the position of the bracket after the comma.
+            # Python up to 3.12 reports a trailing comma at the bracket after it; the user is told the comma's position.
             what, position = _TRAILING_COMMA, len(before) - 1
         return f"not JSON: {what} at character {position + 1}"
     return f"not JSON: {error}"

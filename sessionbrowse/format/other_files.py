@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sessionbrowse.format.json_value import BadJson, Json, loads
 
-V4 = "pi-agent-core's version 4 store, which sessionbrowse does not support"
+V4 = "a session in pi-agent-core's format version 4, which sessionbrowse does not support"
 EVENT_STREAM = "an event stream of a pi-family agent, not a session"
 CLAUDE_CODE = "a transcript of Claude Code, not of a pi-family agent"
 CODEX = "a rollout of Codex, not of a pi-family agent"

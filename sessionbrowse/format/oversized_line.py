@@ -11,7 +11,7 @@ import re
 from itertools import accumulate
 
 MAX_DEPTH = 200
-"""Maximum depth of nested lists and objects in a line; deeper ones become empty."""
+"""Maximum depth of nested lists and objects in a line; deeper lists and objects become empty."""
 
 KEPT_STRING_BYTES = 512 * 1024
 """Maximum number of bytes kept of one JSON string; even a string of JSON escapes keeps over 64 KiB of text."""
@@ -47,7 +47,7 @@ _WINDOW = 64 * 1024
 class BigLine:
     """Shortens one JSON line: `feed()` takes the line in pieces of any size, `reduced()` returns the short line.
 
-    With `whole`, only lists and objects that are nested too deeply are emptied, and nothing else is cut.
+    If `whole` is True, only lists and objects that are nested too deeply are emptied, and nothing else is cut.
     """
 
     def __init__(self, *, whole: bool = False) -> None:
@@ -192,7 +192,7 @@ class BigLine:
             self._end_here()
 
     def _end_here(self) -> None:
-        """Shorten the innermost list or object: drop its last, incomplete member, and skip all further ones."""
+        """Shorten the innermost list or object: drop its last, incomplete member, and skip all further members."""
         end = self._ends[-1]
         # Strings are replaced by letters of the same length, so all remaining commas separate members.
         masked = _STRING.sub(lambda string: b"x" * len(string[0]), _without_escaped_quotes(bytes(self._out[end:])))

@@ -25,7 +25,10 @@ _ANY_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+',
 
 
 class Member(Struct, frozen=True, gc=False):
-    """The positions in a JSON line at which an object's key begins, and its value begins and ends, without blanks."""
+    """A key of a JSON object with its value, as byte positions in the line: the key's start, the value's start and end.
+
+    Blanks around the value are excluded.
+    """
 
     key_start: int
     start: int
@@ -33,7 +36,7 @@ class Member(Struct, frozen=True, gc=False):
 
 
 def members(line: bytes) -> dict[str, Member]:
-    """Return the positions of the members of a line's JSON object, by key; of equal keys, the last one.
+    """Return the positions of the members of a line's JSON object, by key; if a key occurs twice, of its last member.
 
     Raises:
         BadJson: the line is no JSON object.
@@ -43,7 +46,7 @@ def members(line: bytes) -> dict[str, Member]:
     key: bytes | None = None
     key_start = value_start = -1
     if not line.lstrip(b" \t\r\n").startswith(b"{"):
-        raise BadJson("not a JSON object")
+        raise BadJson("the line is not a JSON object")
     for token in _TOKEN.finditer(line):
         first = line[token.start()]
         if first in b"{[":
@@ -63,7 +66,7 @@ def members(line: bytes) -> dict[str, Member]:
         elif first == ord(",") and key is not None:
             found[_text(key)] = _member(line, key_start, value_start, token.start())
             key = None
-    raise BadJson("not a JSON object")
+    raise BadJson("the line is not a JSON object")
 
 
 def with_member(line: bytes, key: str, value: bytes) -> bytes:
@@ -178,7 +181,7 @@ def _changes(line: bytes, edits: Edits) -> list[tuple[int, int, bytes]]:
             else:
                 _end_item(stack, token.end())
     if stack or depth_ignored:
-        raise BadJson("torn: the record is not complete")
+        raise BadJson("torn: the line is not complete")
     return changes
 
 

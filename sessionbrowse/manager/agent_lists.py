@@ -48,7 +48,10 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """Progress of reading a list: number of files read, of all files, and the last session (None if not listed)."""
+    """Progress of reading a list: number of files read, number of all files, and the session in the file read last.
+
+    `session` is None if the list omits the file.
+    """
 
     loaded: int
     total: int
@@ -109,12 +112,12 @@ def files_below(agent: str, around: Surroundings) -> list[str]:
 
 
 def in_order(sessions: Sequence[SessionInfo]) -> list[SessionInfo]:
-    """Return sessions sorted by time, newest first; equal times keep their order (pi 1.5.2), invalid ones come last."""
+    """Sort sessions by time, newest first, sessions without a valid time last; the sort is stable (pi 1.5.2)."""
     return sorted(sessions, key=lambda session: session.modified or 0, reverse=True)
 
 
 def pinned_first(sessions: list[SessionInfo], agent_dir: str | None) -> list[SessionInfo]:
-    """Return the sessions, those first that the user pinned with omp's `/pin` (omp 18.0.1)."""
+    """Return sessions in an order in which those pinned with omp's `/pin` come first (omp 18.0.1)."""
     content = read_small_file(os.path.join(agent_dir, "session-pins.json")) if agent_dir else None
     try:
         pins = set(msgspec.json.decode(content or b"[]", type=list[str]))
@@ -154,7 +157,11 @@ def header_of(path: str, limit: int = HEADER_SCAN_BYTES) -> Header | None:
 def most_recent(
     directory: str, agent: str, is_wanted: Callable[[Header], bool] = lambda _: True, *, internal: bool = False
 ) -> str | None:
-    """Return the session that `--continue` resumes: the most recently changed file with a valid header."""
+    """Return the path of the session that `--continue` resumes, None if there is none.
+
+    The session is the most recently changed file with a valid header that `is_wanted` accepts. Workflow stages of
+    atomic are skipped unless `internal`.
+    """
     limit = INDUSAGI_HEADER_BYTES if agent == "indusagi" else HEADER_SCAN_BYTES
     for path in sorted(files_in(directory), key=_mtime_ns, reverse=True):
         header = header_of(path, limit)

@@ -1,7 +1,7 @@
 """The part of `SessionManager` that adds entries, with one method for each entry type of pi, omp and atomic.
 
-The keys of an entry have the programs' order: in custom entries and custom messages the content comes before `id`, in
-all other entries after `id`, `parentId` and `timestamp`.
+The keys of an entry are in the programs' order: after `type` come `id`, `parentId` and `timestamp`, but in custom
+entries and custom messages these three keys come last.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ Optional = Json | UnsetType
 
 _EDITABLE = frozenset({"user", "assistant", "toolResult"})
 _PUT_BACK = frozenset({"session_info", "label"})
-"""Entry types whose append keeps the file's modification time, so that `--continue` picks the same session."""
+"""Entry types that are appended without a change of the file's modification time.
+
+So naming or labelling a session does not make it the one that `--continue` resumes.
+"""
 
 
 @checked_arguments
@@ -106,11 +109,11 @@ class SessionAppender(SessionReader):
     ) -> str:
         """Record a compaction and return the entry's id; token counts are estimates of the context before and after.
 
-        If `first_kept_entry_id` is None, no earlier entry is kept; the file then has the new entry's own id (pi 0.87)
-        or null (atomic), and omp refuses the call. In pi sessions the entry also gets a system message with the current
-        prompt and tools (pi 0.86). The keyword-only arguments are for omp. omp's own order of arguments, with the short
-        summary second, is refused. omp stores `from_hook` as `fromExtension`. atomic ignores a compaction whose
-        `details.strategy` is not `verbatim-lines`.
+        If `first_kept_entry_id` is None, no earlier entry is kept; the file then has null (atomic) or the new entry's
+        own id (pi 0.87, indusagi); for omp the call is refused. In pi sessions the entry also gets a system message
+        with the current prompt and tools (pi 0.86). The keyword-only arguments are for omp. omp's own order of
+        arguments, with the short summary second, is refused. omp stores `from_hook` as `fromExtension`. atomic ignores
+        a compaction whose `details.strategy` is not `verbatim-lines`.
         """
         entry_id = self._new_id()
         now = self._environment.now_ms()
@@ -168,7 +171,7 @@ class SessionAppender(SessionReader):
         return self._append("custom_message", fields, own_first=True, now_ms=timestamp_ms)
 
     def append_session_info(self, name: str) -> str:
-        """Name the session and return the entry's id; an empty name clears it (not in indusagi).
+        """Name the session and return the entry's id; an empty name clears the name (not in indusagi).
 
         pi replaces line breaks by one space and trims the name (0.80); atomic and indusagi only trim it. Unlike the
         programs, this method turns control characters, U+2028 and U+2029 into spaces. omp has no `session_info` entry,
@@ -242,7 +245,7 @@ class SessionAppender(SessionReader):
         return self._append_aside("model_usage", plain(usage), parent_id)
 
     def append_service_tier_change(self, service_tier: dict[str, str] | str | None) -> str:
-        """Record the service tier, such as `priority`, of each provider family, and return the entry's id (omp)."""
+        """Record the service tier, such as `priority`, of each provider (`openai`, …); return the entry's id (omp)."""
         self._only("append_service_tier_change", "omp")
         return self._append("service_tier_change", {"serviceTier": service_tier})
 
@@ -413,7 +416,7 @@ class SessionAppender(SessionReader):
         return entry_id
 
     def _reload(self, file: SessionFile) -> None:
-        """Reload the file after other programs appended to it; a leaf at the end moves to the new last entry."""
+        """Reload the file after other programs appended to it; if the last entry was the leaf, the new last one is."""
         stood_at, was_at_end = self._memory.leaf, self._is_at_end()
         self._memory = memory_session_of(open_session(file.path, self.agent))
         file.read()

@@ -19,7 +19,7 @@ Json = Any
 Checked = TypeVar("Checked")
 
 _LARGEST_BITS = 1023
-"""Maximum number of bits of a whole number; JavaScript reads larger numbers as infinity."""
+"""Maximum number of bits of a whole number; JavaScript reads numbers of more than 1024 bits as infinity."""
 
 
 def checked_arguments(made: type[Checked]) -> type[Checked]:
@@ -67,7 +67,7 @@ def check_message(message: Json, agent: str) -> None:
 
 
 def check_usage(argument: str, usage: Json) -> None:
-    """Raise TypeError for a message's `usage` with which omp could not open the session (omp 18.2.3)."""
+    """Raise TypeError if `usage` (tokens, cost of a model call) has no cost: omp 18.2.3 could not open the session."""
     if is_true(usage) and not (isinstance(usage, dict) and usage.get("cost") is not None):
         raise TypeError(f"{argument}: usage must be an object with a cost")
 

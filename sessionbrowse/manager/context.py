@@ -50,7 +50,7 @@ class SessionContext(Struct, frozen=True, kw_only=True):
     """The messages that the model would receive, and the settings at the leaf.
 
     `messages` have the file's keys; summaries have the roles `compactionSummary` and `branchSummary`, and a `timestamp`
-    in milliseconds. The last five fields are set only for omp.
+    in milliseconds. The last six fields are set only for omp.
     """
 
     messages: list[MessageObject]
@@ -281,7 +281,7 @@ def session_of(rules: Rules, objects: Iterable[EntryObject]) -> tuple[Session, R
 
 
 def _objects(session: Session, path: list[EntryObject], messages: Iterable[ContextMessage]) -> list[MessageObject]:
-    """Return the messages of a context as JSON objects, with the context edits on pi's path applied."""
+    """Return the messages of a context as JSON objects; in pi sessions, with the context edits on the path applied."""
     edits = {
         entry.get("targetId"): entry["replacement"].get("content")
         for entry in path
@@ -293,7 +293,10 @@ def _objects(session: Session, path: list[EntryObject], messages: Iterable[Conte
 def _object_of(
     session: Session, path: list[EntryObject], message: ContextMessage, edits: Mapping[Json, Json]
 ) -> MessageObject:
-    """Return a message of a context as a JSON object: the one in the file, if the program sends it unchanged."""
+    """Return a context message as a JSON object.
+
+    If the program sends the message unchanged, this is the object in the file; else it is built from what is sent.
+    """
     index = message.index
     entry: EntryObject = path[index] if index is not None else {}
     is_pi = session.rules.context == "pi"

@@ -1,4 +1,4 @@
-"""The environment of a session manager (directories, clock, random bytes) as one value, replaceable in tests."""
+"""The environment of a session manager (directories, clock, random bytes) as one value, which tests can replace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sessionbrowse.store.write.in_use import PROC
 
 
 class Environment(Struct, frozen=True, kw_only=True):
-    """The home directory, clock (ms since 1970), random bytes and `/proc` directory that a session manager uses."""
+    """The surroundings (home directory, environment variables), clock (ms since 1970), random bytes, `/proc` path."""
 
     around: Surroundings
     now_ms: Callable[[], float]
@@ -34,7 +34,7 @@ class Environment(Struct, frozen=True, kw_only=True):
 
     @property
     def context(self) -> ChangeContext:
-        """The clock, random ids and journal (in the user's state directory) for changes of whole files."""
+        """What a fork, move or backup of a session needs: clock, random ids, and the journal in the state directory."""
         directory = str(state_dir(self.around.environ, Path(self.around.home)))
         return ChangeContext.at(self.around, directory, self.now_ms, lambda: self.random_bytes(4).hex(), self.proc)
 

@@ -186,7 +186,8 @@ def _header_object(session: Session) -> EntryObject:
 
     header: EntryObject = loads(session.header_line) if session.header_line else {}
     if session.rules.name == "title_slot" and session.title_slot is not None:
-        # In omp the title slot overrides the header, so a title or source that the slot lacks is removed as well.
+        # In omp the title slot overrides the header. So the header's title and title source are removed first, even
+        # if the slot has none.
         header = {key: value for key, value in header.items() if key not in ("title", "titleSource")}
         if session.title_slot.title:
             header["title"] = session.title_slot.title

@@ -69,7 +69,7 @@ class SessionReader:
         return self._file.path if self._file is not None else None
 
     def get_header(self) -> EntryObject:
-        """Return a copy of the header; for omp the title slot is merged into it."""
+        """Return a copy of the header; for omp, title and title source come from the title slot."""
         return dict(self._memory.header)
 
     def get_entry_count(self) -> int:
@@ -79,7 +79,7 @@ class SessionReader:
     # ---- entries and tree ----------------------------------------------------------------------------------
 
     def get_entries(self) -> list[EntryObject]:
-        """Return all entries in file order, without the header. They are not copies: do not change them.
+        """Return all entries in file order, without the header. Do not change the entries: they are not copies.
 
         Entries of v1 and v2 files are migrated; the ids given to v1 entries are the same at every opening.
         """
@@ -122,8 +122,8 @@ class SessionReader:
     def get_session_name(self) -> str | None:
         """Return the session's display name by the rules of its program, None if there is no name.
 
-        pi and atomic use the last `session_info` entry in file order; a blank name in it clears the name. indusagi uses
-        the last `session_info` that is not empty. omp uses the title slot, or without a slot the header's title.
+        pi and atomic use the last `session_info` entry in file order; a blank `session_info` clears the name. indusagi
+        uses the last `session_info` that is not empty. omp uses the title slot, or without a slot the header's title.
         """
         return self._memory.name()
 
@@ -171,7 +171,7 @@ class SessionReader:
         return list(rules)
 
     def get_credential_pins(self) -> dict[str, dict[str, Json]]:
-        """Return the last recorded account of each provider: its `hash`, and `last_used_at` in ms (omp 17.2)."""
+        """Return each provider's last account on the active branch: its `hash`, and `last_used_at` in ms (omp 17.2)."""
         pins: dict[str, dict[str, Json]] = {}
         for entry in self.get_branch():
             if entry.get("type") == "credential_pin":

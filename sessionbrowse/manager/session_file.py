@@ -1,4 +1,4 @@
-"""The session file of a session manager: written as a whole once, then extended line by line by the safe writer.
+"""The session file of a session manager: created as a whole, then extended line by line by `store.write.writer`.
 
 No file stays open between two calls. Changes by other programs are detected by the file's inode and size.
 """
@@ -107,7 +107,7 @@ class SessionFile:
         self._is_ours = False
 
     def append(self, plan: AppendLine, entry_id: str, timestamp_ms: float) -> Placed:
-        """Append one entry, as a child of the file's last entry at the time of writing unless the plan names a parent.
+        """Append one entry as a child of `plan.parent_id`; if that is not set, of the file's last entry when writing.
 
         Raises:
             RefusedWrite, InUse: the file may not be changed.
@@ -128,7 +128,7 @@ class SessionFile:
             status = os.fstat(descriptor)
             file.descriptor = -1
         parent_id = file.tail.last_id if plan.parent_id is UNSET else plan.parent_id
-        # `tail` still describes the end of the file before this append; the next append takes its parent from `tail`.
+        # `tail` still describes the file before this append. It is updated, because the next append uses it.
         file.tail.last_id, file.tail.last_is_nameless = appended.entry_id, False
         file.tail.ids.add(appended.entry_id)
         self._left = Fingerprint.of(status)
@@ -232,7 +232,7 @@ def _header_of(file: writer.OpenedFile) -> tuple[bytes, int]:
 
 
 def first_lines(memory: MemorySession, title_updated_at: str) -> Iterator[bytes]:
-    """Yield the first lines of a file: the header, and for omp the title slot before it."""
+    """Yield the first lines of a file: the title slot (omp) and the header."""
     if memory.rules.reads_title_slot:
         title, source = memory.header.get("title"), memory.header.get("titleSource")
         yield slot_line(title if isinstance(title, str) else "", source, title_updated_at)
@@ -252,7 +252,7 @@ def _before(first: bytes, descriptor: int) -> Iterator[bytes]:
 
 
 def entry_of(plan: AppendLine, entry_id: str, parent_id: str | None, timestamp_ms: float) -> EntryObject:
-    """Return, as a JSON object, the entry that an `AppendLine` plan appends."""
+    """Return the JSON object of a new entry; `plan` has its type and its other fields."""
     base: EntryObject = {"id": entry_id, "parentId": parent_id, "timestamp": iso_ms(timestamp_ms)}
     body = {**plan.fields, **base} if plan.own_first else {**base, **plan.fields}
     return {"type": plan.type, **body}

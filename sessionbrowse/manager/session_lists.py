@@ -33,8 +33,8 @@ class SessionLists:
     ) -> Sessions:
         """Return the sessions of a working directory, newest first, as the program's own list does.
 
-        `on_progress` is called after each file that was read. `cancelled` is called before each file; if it returns
-        True, the list ends there.
+        `on_progress` is called after each file that was read. `cancelled` is called before each file; True stops
+        reading, and the sessions read so far are returned.
         """
         environment = environment or Environment.real()
         found = cls.iterate(cwd, session_dir, agent=agent, include_internal=include_internal, environment=environment)

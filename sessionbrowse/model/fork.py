@@ -23,7 +23,7 @@ _BLANKS = b" \t\r\n"
 
 
 def generation_of(session: Session) -> int:
-    """Return the format version of a session: 1, 2 or 3; also 3 for newer and invalid versions, as in the programs."""
+    """Return a session's format version: 1, 2 or 3. Newer and invalid versions count as 3, as in the agent programs."""
     try:
         number = float(session.version)
     except (TypeError, ValueError):
@@ -32,7 +32,7 @@ def generation_of(session: Session) -> int:
 
 
 def whole_lines(session: Session, read: ReadLine) -> Iterator[bytes]:
-    """Yield the lines of all entries of a session with newlines, in format version 3, without second headers."""
+    """Yield the lines of all entries of a session, each with its newline, in format version 3; skip later headers."""
     generation = generation_of(session)
     for index in range(len(session.ids)):
         if session.kind(index).type != "session":

@@ -20,7 +20,7 @@ SEEN_LOADING = ("pi", "omp")
 """The agents with which the extension was tested: the real program loaded it."""
 
 _MARK = b"Written by `sessionbrowse integrate`"
-"""Text in every file that `install` writes; a folder with a file without it was not made by sessionbrowse."""
+"""Text in every file that `install` writes; a folder with any file that lacks it was not made by sessionbrowse."""
 
 _SOURCES = Path(__file__).parent.parent / "inside"
 _FILES: Mapping[str, tuple[str, str]] = {
@@ -49,7 +49,7 @@ class OwnFolder(Struct, frozen=True):
 
 
 def own_folders(agent: str, around: Surroundings, command: Sequence[str], package: str) -> list[OwnFolder]:
-    """Return the folders to install for an agent.
+    """Return the two folders to install for an agent: one with the extension, one with the skill.
 
     `command` starts sessionbrowse. `package` is a file of the installed package, by which the extension notices that
     sessionbrowse was uninstalled.
@@ -72,7 +72,7 @@ def agent_directory(agent: str, around: Surroundings) -> str:
 
 
 def install(agent: str, around: Surroundings, folders: Sequence[OwnFolder]) -> None:
-    """Write the folders for an agent, or replace the ones of an earlier version.
+    """Write the folders with the extension and the skill for an agent, replacing those of an earlier version.
 
     Raises:
         RefusedWrite: the agent has no directory yet, or a folder was not made by sessionbrowse; nothing was written.
@@ -86,7 +86,7 @@ def install(agent: str, around: Surroundings, folders: Sequence[OwnFolder]) -> N
 
 
 def remove(folders: Sequence[OwnFolder]) -> list[OwnFolder]:
-    """Remove the installed folders; return the folders that existed.
+    """Remove the installed folders with the extension and the skill; return those that existed.
 
     Raises:
         RefusedWrite: a folder was not made by sessionbrowse; nothing was removed.

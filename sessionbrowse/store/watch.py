@@ -14,9 +14,9 @@ from contextlib import suppress
 
 POLL_SECONDS = 0.7
 WHOLE_POLL_SECONDS = 15.0
-"""Interval after which polled directories are reported even without a known change: older files are not checked."""
+"""Interval after which polled directories are reported in any case, because only their newest files are checked."""
 HOT_FILES = 60
-"""Number of newest files in each polled directory whose time and size are checked at each poll."""
+"""Number of newest files whose time and size are checked at each poll, in each directory and direct subdirectory."""
 _STEP_MS = 50
 _DEBOUNCE_MS = 400
 _STOP_MS = 500
@@ -54,7 +54,7 @@ class Watcher:
             self._start(self._poll, polled)
 
     def has_appeared(self) -> bool:
-        """Return whether a directory exists now that was missing when `watch` was called."""
+        """Return True if a directory that was missing when `watch` was called exists now."""
         return any(os.path.isdir(root) for root in self._missing)
 
     def stop(self) -> None:
@@ -67,7 +67,7 @@ class Watcher:
         thread.start()
 
     def _listen(self, roots: Sequence[str], stop: threading.Event) -> None:
-        """Report the operating system's notifications; if they are not available, for example at a limit, poll."""
+        """Report the operating system's notifications; if they fail, for example because of a system limit, poll."""
         try:
             try:
                 self._report_notifications(roots, stop, skips_forbidden=False)
@@ -89,8 +89,8 @@ class Watcher:
             debounce=_DEBOUNCE_MS,
             rust_timeout=_STOP_MS,
             stop_event=stop,
-            # This option is off at first, because with it the library silently skips directories beyond the operating
-            # system's limit.
+            # This option is used only after a `PermissionError`, because with it the library silently skips the
+            # directories beyond the operating system's limit.
             ignore_permission_denied=skips_forbidden,
         ):
             self._report(frozenset([path for _, path in changes]))
@@ -110,7 +110,7 @@ class Watcher:
 
 
 def times_and_sizes(roots: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Return (time, size) by path for directories, their direct subdirectories, and the newest files in all these."""
+    """Return (time, size) by path: of directories, of their direct subdirectories, and of the newest files in each."""
     found: dict[str, tuple[int, int]] = {}
     for root in roots:
         folders = [root]

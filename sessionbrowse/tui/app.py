@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
 
 YOUNG_OBJECTS = 20_000
-"""Number of new Python objects that starts a garbage collection: one frame creates fewer, so most frames run none."""
+"""Number of new Python objects that starts a garbage collection; most repaints of the screen create fewer."""
 TERMINAL_CHECK_S = 2.0
 """Seconds between two checks that the terminal still exists."""
 OTHER_STYLES = Path(__file__).with_name("screens.tcss")
@@ -194,7 +194,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         for name in ("changes.change_runner", "data.sources", "reading.documents", "session.screen"):
             import_module(f"sessionbrowse.tui.{name}")
         if self.options.pick is not None:
-            return  # No file is changed, because the program that called `sessionbrowse pick` may have it open.
+            return  # Recovery would change files that the program that called `sessionbrowse pick` may have open.
         from sessionbrowse.tui.changes.change_runner import recover_at_start
 
         recover_at_start(self)
@@ -227,7 +227,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return scope_note(self.options, self.keys, self.home)
 
     def start_scan(self, *, include_hidden: bool = False) -> None:
-        """Scan the disk for sessions again, in the background; `include_hidden` adds sessions of subagents."""
+        """Scan the disk again, in the background; `include_hidden` adds sessions of subagents and archived sessions."""
         if self.monitor is not None and self.monitor.is_over:
             self._restart_monitor()
         if self.monitor is not None:
@@ -285,7 +285,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         picking = self.options.pick
         if picking is None or (picking.needs_entry and entry_id is None):
             self.open_tree(summary, index, entry_id, searched)
-        elif not self._has_picked:  # The first of two fast key presses decides the result.
+        elif not self._has_picked:  # Of two fast key presses, only the first chooses.
             self._has_picked = True
             picking.choose(summary, entry_id)
             self.exit(0)
@@ -293,7 +293,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
     def open_tree(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
     ) -> None:
-        """Open a session's tree at an entry; by default, the calling agent's open session opens at the agent's leaf."""
+        """Open a session's tree at an entry; if none is given and an agent has this session open, at its leaf."""
         from sessionbrowse.tui.session.screen import SessionScreen
 
         caller = self.options.caller
@@ -309,7 +309,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self.release_keys()
 
     def show_search(self, text: str = "") -> None:
-        """Show the search screen with the last query and its hits; if `text` is given, search for that text."""
+        """Show the search screen with the last query and its results; if `text` is given, search for that text."""
         from sessionbrowse.tui.search.screen import SearchScreen
 
         is_new = not self.is_screen_installed("search")
@@ -385,7 +385,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
                 screen.begin_scan()
         self.pop_screen()
         self._restart_monitor()
-        self.say("Demo: sample sessions, removed when you leave.")
+        self.say("Demo: these are sample sessions, removed when you leave.")
 
     def remove_demo(self) -> None:
         """Remove the sample sessions of the demo, if they were created."""

@@ -100,7 +100,7 @@ def test_an_agent_leaves_sessions_out_and_never_makes_them_its_own(ask, agents):
     for reference in (left_out["id"], left_out["path"]):
         status, _, error = ask("rename", reference, "name", *flags, parse=False)
         assert status == 1
-        assert f"is a session of {left_out['agent']}, which --agent" in error
+        assert f"is a session of {left_out['agent']}, which the option --agent" in error
 
 
 def test_in_a_backup_of_several_agents_each_file_is_read_and_renamed_as_its_own(ask, tmp_path):

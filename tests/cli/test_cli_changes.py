@@ -85,7 +85,7 @@ def test_refusals_end_with_one_sentence_and_status_1(store: Store, capfd: pytest
     before = path.read_bytes()
     status, out, err = asked(capfd, "checkout", str(path), "00000009", "--json")
     assert (status, out) == (1, "")
-    assert err.startswith("sessionbrowse: At 00000009 a tool was called")
+    assert err.startswith("sessionbrowse: Entry 00000009 is between a tool call and its result")
     assert asked(capfd, "rename", str(path), "")[0] == 1
     assert asked(capfd, "rename", "/nowhere/x.jsonl", "x")[0] == 1
     assert asked(capfd, "label", str(path), "ffff", "x")[0] == 1
@@ -105,7 +105,7 @@ def test_a_refused_undo_names_the_command_that_undoes_the_change_before_it(
     status, _, err = asked(capfd, "undo", "--force")
     assert status == 1
     assert 'its name is "theirs" now' in err
-    assert err.endswith(f" To undo the change before it: sessionbrowse undo {earlier}.\n")
+    assert err.endswith(f" To undo the previous change: sessionbrowse undo {earlier}.\n")
     assert asked(capfd, "undo", earlier, "--force")[0] == 0
     assert open_session(path).labels == {}
 
@@ -147,5 +147,5 @@ def test_a_session_found_by_its_id_must_lie_below_a_root(store: Store, capfd: py
     path.symlink_to(outside)
     status, _, err = asked(capfd, "rename", "019beea5", "x")
     assert status == 1
-    assert "outside the directory it was found in" in err
+    assert "outside the directory in which it was found" in err
     assert open_session(outside).name is None

@@ -113,7 +113,7 @@ def test_a_terminal_is_not_given_control_characters(
     assert main(["resume", str(path), "--print"]) == 1
     said = capfd.readouterr()
     assert said.out == ""
-    assert f"Run it: sessionbrowse resume {path}" in said.err
+    assert f"Run instead: sessionbrowse resume {path}" in said.err
     assert "\x1b" not in said.err
 
 

@@ -80,11 +80,11 @@ def test_the_commands_of_the_example_for_keys_exist():
         (
             "[[commands]]\nname = 'x'",
             '"commands[1]" must be a table with at least name and run, such as '
-            '{name = "Editor", run = ["code", "{cwd}"]}; it is ignored.',
+            '{name = "Editor", run = ["code", "{cwd}"]}; the command is ignored.',
         ),
         (
             "[[commands]]\nname = 'x'\nrun = 5",
-            '"commands[1].run" must be a text for the shell, or a list of texts such as ["code", "{cwd}"]; '
+            '"commands[1].run" must be a shell line in quotes, or a list of texts such as ["code", "{cwd}"]; '
             "the command is ignored.",
         ),
         (
@@ -93,7 +93,7 @@ def test_the_commands_of_the_example_for_keys_exist():
         ),
         (
             "row_fields = ['agent', 'colour']",
-            '"row_fields" must be a list of some of model, folder, agent, modified, messages, tokens, cost, size, '
+            '"row_fields" must be a list of any of: model, folder, agent, modified, messages, tokens, cost, size, '
             "branches; the default is used.",
         ),
     ],

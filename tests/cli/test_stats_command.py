@@ -68,7 +68,7 @@ def test_the_text_is_a_table_with_a_total_and_says_what_is_not_in_it(
     rows = [each.split("\t") for each in out.splitlines()]
     assert [row[0] for row in rows] == ["$0.25", "$0.50"]
     assert rows[-1][-1] == "total, with 1 row left out by --limit"
-    assert "2 copies of requests, $0.50, are not counted again" in err
+    assert "2 copies of model requests, $0.50, are not counted again" in err
 
 
 def test_the_csv_is_safe_for_spreadsheets(store: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -121,7 +121,7 @@ ODD: list[tuple[str, dict[str, Any], str | None, str | None]] = [
     ("id a number", {"type": "custom", "id": 5}, "the id is a number", None),
     ("id a list", {"type": "custom", "id": []}, "the id is an array", None),
     ("no time", {"type": "custom", "timestamp": None}, "the entry has no time", None),
-    ("time a number", {"type": "custom", "timestamp": 5}, "the time is a number", None),
+    ("time a number", {"type": "custom", "timestamp": 5}, "the entry's time is a number", None),
     ("no message", {"type": "message"}, "the message is missing", "no message"),
     ("message null", {"type": "message", "message": None}, "the message is missing", "no message"),
     ("message a text", {"type": "message", "message": "x"}, "the message is a text", None),
@@ -137,9 +137,9 @@ ODD: list[tuple[str, dict[str, Any], str | None, str | None]] = [
 ]
 CONTENTS: list[tuple[str, object, str | None, str | None]] = [
     ("null", None, CONTENT_NULL, "bad content"),
-    ("number", 5, "the content is a number", "bad content"),
-    ("false", False, "the content is a boolean", "bad content"),
-    ("object", {}, "the content is an object", "bad content"),
+    ("number", 5, "the message's content is a number", "bad content"),
+    ("false", False, "the message's content is a boolean", "bad content"),
+    ("object", {}, "the message's content is an object", "bad content"),
     ("a null block", [None], "a content block is null", "bad content"),
     ("a block of text", ["x"], "a content block is no object", None),
     ("a block of number", [5], "a content block is no object", None),

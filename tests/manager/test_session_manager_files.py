@@ -161,7 +161,7 @@ def test_what_is_in_the_way_of_a_move_stays(world: World) -> None:
     default = SessionManager.get_default_session_dir(PROJECT, agent="omp", environment=world.environment)
     manager = world.open(path, session_dir=default, force=True)
     before, cwd = picture(world.store.home / ".omp"), manager.get_cwd()
-    with pytest.raises(RefusedWrite, match="never overwritten"):
+    with pytest.raises(RefusedWrite, match="exists already"):
         manager.move_to("/srv/shop")
     assert picture(world.store.home / ".omp") == before
     assert (manager.get_session_file(), manager.get_cwd()) == (str(path), cwd)

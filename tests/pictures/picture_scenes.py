@@ -267,7 +267,7 @@ TREES = (
         INTO_TREE,
         (
             Scene("session-help", "question_mark", "escape", window="Keys that work here"),
-            Scene("check-out-question", "g down c", "escape", window="Between a tool call and its result"),
+            Scene("check-out-question", "g down c", "escape", window="Unsafe checkout"),
             Scene("label", "g m", "escape", window="Label"),
             Scene("fork-here", "f", "escape", window="Fork up to here"),
             Scene("copy-entry", "Y", "escape", window="Copy"),

@@ -66,7 +66,7 @@ def run_label(arguments: argparse.Namespace) -> int:
 
 
 def run_checkout(arguments: argparse.Namespace) -> int:
-    """Run `checkout`: append one line to the session file; if the entry is a user message, print its text."""
+    """Run `checkout`: append one line to the session file; print the text of a user message, to be sent again."""
     target = find_target(arguments)
     with changing_session():
         checked_out = checkout(target, arguments.entry, force=arguments.force)
@@ -83,7 +83,7 @@ def run_fork(arguments: argparse.Namespace) -> int:
         forked = fork(located.path, located.agent, located.place, at=arguments.at, cwd=arguments.cwd)
     _notes(forked)
     if arguments.cwd is not None and not os.path.isdir(forked.cwd):
-        output.note(f"The directory {forked.cwd} does not exist; the new session cannot be resumed until it does.")
+        output.note(f"The directory {forked.cwd} does not exist; the new session cannot be resumed until it exists.")
     if arguments.json:
         output.print_json(forked.document())
         return 0
@@ -173,7 +173,7 @@ def run_relocate(arguments: argparse.Namespace) -> int:
 
 
 def run_undo(arguments: argparse.Namespace) -> int:
-    """Run `undo`: undo the last change or the named one; `--list` prints the changes that can be undone."""
+    """Run `undo`: undo the last change, or the change ID if given; `--list` prints the changes that can be undone."""
     if arguments.list:
         rows = undoable()
         if arguments.json:
@@ -189,7 +189,7 @@ def run_undo(arguments: argparse.Namespace) -> int:
         except CannotUndo as error:
             if error.earlier_id is None:
                 raise
-            hint = f"To undo the change before it: sessionbrowse undo {clean(error.earlier_id)}."
+            hint = f"To undo the previous change: sessionbrowse undo {clean(error.earlier_id)}."
             raise CannotUndo(f"{error.sentence} {hint}", error.earlier_id) from error
     for sentence in undone.failed:
         output.note(sentence)
@@ -207,10 +207,13 @@ def _print_candidates(arguments: argparse.Namespace, scope: Scope) -> int:
         output.print_json({"old": arguments.old, "candidates": msgspec.to_builtins(found)})
         return 0
     if not found:
-        raise NotFound(f"No directory is found where {clean(arguments.old)} may be now. Name it: relocate OLD NEW.")
+        raise NotFound(
+            f"No directory is found where {clean(arguments.old)} may be now. Give the new directory: relocate OLD NEW."
+        )
     output.print_lines(clean(one.path) for one in found)
     output.note(
-        f"Found by {found[0].why}. To update the sessions: sessionbrowse relocate OLD NEW, NEW being one of these."
+        f"Found by {found[0].why}. To update the sessions, give one of the directories as NEW: "
+        "sessionbrowse relocate OLD NEW"
     )
     return 0
 
@@ -225,7 +228,10 @@ def each(
     change: Callable[[T, ChangeContext, str | None], C],
     sentence: Callable[[C], str],
 ) -> int:
-    """Apply `change` to all items, one after another; print each failure, continue, and return the exit status."""
+    """Apply `change` to all items, one after another; print failures, continue, and return the exit status.
+
+    If there is only one item, its failure is raised.
+    """
 
     def forced(item: T, context: ChangeContext, group: str | None) -> C:
         with changing_session():
@@ -252,7 +258,7 @@ def _confirmed(plans: Sequence[delete_service.DeletePlan], permanent: bool) -> b
     if not output.can_ask():
         return False
     for plan in plans:
-        more = f" and {len(plan.companions)} files or folders of the session" if plan.companions else ""
+        more = f", plus {len(plan.companions)} files or folders that belong to the session" if plan.companions else ""
         output.note(f"{clean(plan.path)}: {size(plan.size)}{more}")
         if plan.children:
             one = len(plan.children) == 1
@@ -342,9 +348,14 @@ def add_arguments(add: AddCommand) -> None:
 
     if fork := add("fork", "Copy a session to a new session file, and print the new path"):
         add_ref(fork)
-        fork.add_argument("--at", metavar="ENTRY", help="copy only the path up to ENTRY (before it if a user message)")
         fork.add_argument(
-            "--cwd", type=directory, metavar="DIR", help="working directory of the new session, instead of the source's"
+            "--at", metavar="ENTRY", help="copy only the path up to ENTRY (exclusive if ENTRY is a user message)"
+        )
+        fork.add_argument(
+            "--cwd",
+            type=directory,
+            metavar="DIR",
+            help="working directory of the new session (default: that of the copied session)",
         )
 
     if delete := add("delete", "Move sessions to the trash, with all files that belong to them"):
@@ -360,7 +371,7 @@ def add_arguments(add: AddCommand) -> None:
         add_force(delete)
 
     if restore := add(
-        "restore", "Bring deleted sessions back from the trash; never over an existing file", reads=False
+        "restore", "Bring deleted sessions back from the trash; existing files are not overwritten", reads=False
     ):
         restore.add_argument(
             "ids",
@@ -378,7 +389,7 @@ def add_arguments(add: AddCommand) -> None:
         add_refs(unarchive)
         add_force(unarchive)
 
-    if relocate := add("relocate", "Move the sessions of a project whose directory was moved or renamed: all, or none"):
+    if relocate := add("relocate", "Move all sessions of a project with a moved or renamed directory (none on error)"):
         relocate.add_argument("old", metavar="OLD", help="the project's old directory, which the sessions name now")
         relocate.add_argument(
             "new",
@@ -389,9 +400,11 @@ def add_arguments(add: AddCommand) -> None:
         relocate.add_argument("--dry-run", action="store_true", help="only print the sessions that would be moved")
         add_force(relocate)
 
-    if undo := add("undo", "Undo the last change that sessionbrowse made, or the change ID", reads=False):
+    if undo := add(
+        "undo", "Undo the last change that sessionbrowse made, or the change with the given ID", reads=False
+    ):
         undo.add_argument(
-            "id", nargs="?", metavar="ID", help="undo this change instead of the last one; --list shows the ids"
+            "id", nargs="?", metavar="ID", help="id of the change to undo, from --list; without ID, the last change"
         )
         undo.add_argument("--list", action="store_true", help="list the changes that can be undone, newest first")
         add_force(undo)

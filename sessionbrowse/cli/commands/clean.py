@@ -1,4 +1,4 @@
-"""The commands `prune`, `shrink` and `doctor`, which write clean copies, and `cleanup`, which deletes sessions."""
+"""The commands `prune`, `shrink` and `doctor`, which write clean copies, and `cleanup`, which trashes sessions."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def run_shrink(arguments: argparse.Namespace) -> int:
 
 
 def run_doctor(arguments: argparse.Namespace) -> int:
-    """Run `doctor`: print the damage of sessions, or repair them; the exit status is 1 if damage was found."""
+    """Run `doctor`: print the damage of sessions and return 1 if there is damage, or repair the given sessions."""
     if arguments.repair_to is not None or arguments.in_place:
         return _repair(arguments)
     scope = scope_of(arguments, hidden=True, archived=True)
@@ -161,7 +161,10 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
             output.note(sentence)
         moved = {one.path for one in bulk.done}
         total = size(sum(row.summary.bytes for row in chosen if row.summary.path in moved))
-        output.note(f"moved to trash: {len(moved):,} of {plural(len(chosen), 'session')}, {total}; undo restores all")
+        output.note(
+            f"moved {len(moved):,} of {plural(len(chosen), 'session')}, {total}, to the trash; "
+            "undo restores these sessions"
+        )
     if arguments.json:
         output.print_json(
             [row.document() | {"undo_id": undo_id if row.summary.path in moved else None} for row in rows]
@@ -172,7 +175,7 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
 def _note_others(rows: list[CleanupRow], chosen: list[CleanupRow]) -> None:
     kinds = dict.fromkeys(row.kind for row in rows if row not in chosen)
     if kinds:
-        output.note(f"Listed, but moved only if named: {', '.join(f'--kind {kind}' for kind in kinds)}.")
+        output.note(f"To move the other listed sessions, add: {', '.join(f'--kind {kind}' for kind in kinds)}.")
     if "large" in {row.kind for row in rows}:
         output.note("To make a large session smaller: sessionbrowse shrink REF --images --in-place removes its images.")
 
@@ -295,9 +298,9 @@ def add_arguments(add: AddCommand) -> None:
     if prune := add("prune", "Copy a session without some branches, or replace it by such a copy"):
         add_ref(prune)
         prune.add_argument(
-            "--drop", action="append", metavar="ENTRY", help="drop an entry and everything below it (repeatable)"
+            "--drop", action="append", metavar="ENTRY", help="drop ENTRY and all entries below ENTRY (repeatable)"
         )
-        prune.add_argument("--abandoned", action="store_true", help="drop every branch except the active one")
+        prune.add_argument("--abandoned", action="store_true", help="drop every branch except the active branch")
         prune.add_argument(
             "--keep-labeled", action="store_true", help="with --abandoned: keep branches with a labelled entry"
         )
@@ -315,7 +318,7 @@ def add_arguments(add: AddCommand) -> None:
         _add_yes(shrink)
 
     if doctor := add(
-        "doctor", "Find damage in sessions and print how to repair it; the exit status is 1 if there is any"
+        "doctor", "Find damage in sessions and print how to repair it; the exit status is 1 if damage is found"
     ):
         doctor.add_argument("refs", nargs="*", metavar="REF", help="sessions to examine; without REF, all sessions")
         mend = doctor.add_mutually_exclusive_group()
@@ -340,7 +343,7 @@ def add_arguments(add: AddCommand) -> None:
 
 
 def _add_yes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--yes", action="store_true", help="with --in-place: allow latest as REF")
+    parser.add_argument("--yes", action="store_true", help="with --in-place: REF may be latest, the newest session")
 
 
 def _add_where(parser: argparse.ArgumentParser) -> None:

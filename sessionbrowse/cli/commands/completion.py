@@ -1,4 +1,4 @@
-"""The completion scripts for bash, zsh and fish; each script calls the hidden command `__complete` for the words."""
+"""The completion scripts for bash, zsh and fish; each script calls the hidden command `__complete`."""
 
 from __future__ import annotations
 

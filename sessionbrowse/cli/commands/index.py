@@ -127,7 +127,7 @@ def _print_status(status: Status, as_json: bool) -> int:
         "bytes": status.bytes,
         "tools": status.has_tools,
     }
-    tools = ", tool calls and results included" if status.has_tools else ""
+    tools = ", with tool calls and results" if status.has_tools else ""
     counts = f"{plural(status.sessions, 'session')}, {plural(status.entries, 'entry', 'entries')}"
     sentence = f"{counts}, {size(status.bytes)}{tools}: {status.path}"
     if as_json:
@@ -151,7 +151,8 @@ COMMANDS = {"index": run_index}
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module and their arguments to the parser."""
     if index := add(
-        "index", "Read all sessions into the index, which makes lists and searches fast; it can be deleted anytime"
+        "index",
+        "Read all sessions into the index, which makes lists and searches fast; the index can be deleted anytime",
     ):
         how = index.add_mutually_exclusive_group()
         how.add_argument("--rebuild", action="store_true", help="rebuild the index completely")

@@ -28,7 +28,7 @@ def run_integrate(arguments: argparse.Namespace) -> int:
         return 0
     if agent not in SEEN_LOADING:
         raise RefusedWrite(
-            f"The extension has not been tried in {agent}, so nothing is installed. To try it, save what "
+            f"The extension has not been tested in {agent}, so nothing is installed. To test it, save what "
             f"`sessionbrowse integrate {agent} --print` prints as {clean(folders[0].file)}."
         )
     concerned = [folder for folder in folders if folder.exists] if arguments.remove else folders

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _NOTING_SECONDS = 0.3
 _MOST_RANKED = 200
-"""Maximum number of sessions that `list QUERY` prints without `--limit`."""
+"""Maximum number of sessions that `list QUERY`, best matches first, prints without `--limit`."""
 FOR_AGENT = 20
 """Maximum number of rows that `list --for-agent` prints without `--limit`."""
 
@@ -88,7 +88,7 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 
 def run_projects(arguments: argparse.Namespace) -> int:
-    """Run `projects`: print the working directories and if each exists (unknown if the disk does not answer)."""
+    """Run `projects`: print working directories and whether each exists (unknown if the disk does not answer)."""
     scope = scope_of(arguments)
     is_asked = _text_filter(arguments)
     is_there, is_then = in_directory(arguments), _time_filter(arguments)
@@ -214,7 +214,10 @@ def _iso(milliseconds: float | None) -> str | None:
 def _found(
     scope: Scope, text: str, sort: str | None, filters: dict[str, Any], note: Note, *, whole: bool
 ) -> tuple[list[Summary], dict[str, RankedSession]]:
-    """Return the sessions that match a query, in the requested order, and their ranks by path (empty if not ranked)."""
+    """Return the sessions that match a query, in the requested order.
+
+    The second value maps the path of each session to its match and score; it is empty unless best matches come first.
+    """
     from sessionbrowse.services.search.ranking import Ranker, can_rank
 
     limit = filters["limit"]
@@ -231,7 +234,7 @@ def _found(
     for wrong, right in ranking.instead.items():
         note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
     if ranking.unread:
-        note(f"{ranking.unread} more sessions have some of these words; add a word to narrow the search.")
+        note(f"{ranking.unread} more sessions have some of the words; add a word to narrow the search.")
     elif ranking.is_cut:
         note("More sessions match; a larger --limit shows them.")
     ranks = {each.summary.path: each for each in ranking.sessions}
@@ -243,7 +246,10 @@ def _rank_of(found: RankedSession | None) -> dict[str, Any]:
 
 
 def paths_found(scope: Scope, text: str, note: Note) -> set[str]:
-    """Return the paths of the sessions that match a query: an entry, name or directory has all words or the pattern."""
+    """Return the paths of the sessions that match a query.
+
+    A session matches if an entry, the name, the directory or the id has all words of the query, or the query's pattern.
+    """
     question, _, _, searcher = _searched(scope, text, {"is_there": None, "named": False}, note)
     return set(searcher.paths_of(question))
 
@@ -251,7 +257,7 @@ def paths_found(scope: Scope, text: str, note: Note) -> set[str]:
 def _searched(
     scope: Scope, text: str, filters: dict[str, Any], note: Note
 ) -> tuple[SearchQuery, Listing, list[Listed], Searcher]:
-    """Return the parsed query, the listing of all sessions, the sessions that pass the filters, and their searcher."""
+    """Return the parsed query, all sessions, the sessions that pass the filters, and an object that searches these."""
     from sessionbrowse.model.search.patterns import first_spans
     from sessionbrowse.model.search.query import parse_question
     from sessionbrowse.services.list.gather import gather
@@ -274,7 +280,10 @@ def _searched(
 
 
 def _note_projects(directories: Sequence[str]) -> None:
-    """Record data that identifies the projects' repositories after a move; called last, as it takes up to 0.3 s."""
+    """Record each directory's git repository, by which the directory can be found again after it was moved.
+
+    This is done after the output is printed, because it takes up to 0.3 s.
+    """
     sys.stdout.flush()
     if directories:
         from sessionbrowse.store.find import moved_projects
@@ -299,12 +308,16 @@ def add_arguments(add: AddCommand) -> None:
         add_cwd(listing)
         add_null(listing)
         listing.add_argument("--named", action="store_true", help="only sessions with a name")
-        listing.add_argument("--hidden", action="store_true", help="also sessions of workflow stages and subagents")
-        listing.add_argument("--sort", choices=SORTS, help="the order (default: recent; with a QUERY: best)")
+        listing.add_argument("--hidden", action="store_true", help="also sessions of subagents and atomic's workflows")
+        listing.add_argument(
+            "--sort", choices=SORTS, help="order of the sessions (default: recent; with a QUERY: best)"
+        )
         add_for_agent(listing)
         listing.add_argument("--limit", type=count, metavar="N", help="print at most N sessions")
 
-    if projects := add("projects", "List working directories: number of sessions, last activity, if they exist"):
+    if projects := add(
+        "projects", "List working directories with number of sessions and last activity; mark missing directories"
+    ):
         projects.add_argument("query", nargs="*", metavar="QUERY", help="words in the directory's path")
         _add_filters(projects, "only sessions that changed", "directories")
 

@@ -94,7 +94,7 @@ def _summary(located: Located) -> Summary:
 
 
 def _caller(arguments: argparse.Namespace) -> Caller | None:
-    """Return the session that the calling agent has open (`--open-session`), None if not given; it may have no file."""
+    """Return the session that the calling agent has open, None without `--open-session`; the file may not exist yet."""
     if arguments.open_session is None:
         return None
     path = os.path.abspath(arguments.open_session)
@@ -126,6 +126,6 @@ def add_arguments(add: AddCommand) -> None:
         pick.add_argument(
             "--open-session",
             metavar="FILE",
-            help="the calling agent has this session open: mark it, and turn off changes and resuming",
+            help="the calling agent has this session open: mark the session, and turn off changes and resuming",
         )
         pick.add_argument("--open-leaf", metavar="ID", help="with --open-session: id of the agent's current entry")

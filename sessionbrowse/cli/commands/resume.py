@@ -1,4 +1,7 @@
-"""The command `resume`: ask if the session may be in use, check out the entry of `--at`, then run the agent."""
+"""The command `resume`: run the agent on a session; with `--at`, first make an entry the place where it resumes.
+
+If another program may be writing the session, the user is asked for confirmation.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,8 @@ def run_resume(arguments: argparse.Namespace) -> int:
 def _check_out(arguments: argparse.Namespace, located: Located) -> None:
     from sessionbrowse.services.change.checkout import checkout
 
-    # If an agent is running, the user has confirmed already. Only omp loses data when its open file gets another line.
+    # Only a running omp loses data when another program adds a line. So only for omp is the checkout refused, without
+    # `--force`, if the agent may be running.
     force = arguments.force or located.agent != "omp"
     checked_out = checkout(target_of(located, arguments.ref), arguments.at, force=force)
     for note in checked_out.notes:
@@ -94,7 +98,8 @@ def _print_line(line: str, reference: str) -> None:
     if sys.stdout.isatty() and clean(line) != line:
         shown = shell_quote(reference) if clean(reference) == reference else "REF"
         raise CannotResume(
-            f"The command has control characters, which a terminal would execute. Run it: sessionbrowse resume {shown}"
+            f"The command has control characters, which a terminal would execute. "
+            f"Run instead: sessionbrowse resume {shown}"
         )
     sys.stdout.flush()
     sys.stdout.buffer.write(os.fsencode(line) + b"\n")
@@ -121,7 +126,7 @@ def add_arguments(add: AddCommand) -> None:
     if resume := add("resume", "Run the agent on a session, in the session's directory"):
         add_ref(resume)
         resume.add_argument(
-            "--at", metavar="ENTRY", help="resume at this entry; first checks it out, which adds one line to the file"
+            "--at", metavar="ENTRY", help="resume at ENTRY; first checks out ENTRY, which adds one line to the file"
         )
         resume.add_argument("--print", action="store_true", dest="only_print", help="print the commands, shell-quoted")
         add_force(resume)

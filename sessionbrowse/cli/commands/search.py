@@ -48,7 +48,7 @@ def run_search(arguments: argparse.Namespace) -> int:
     snapshot = take_snapshot(scope, index, skipped=output.warn, note=note, brief=True)
     find_first: FindFirst = first_spans
     if query.pattern is not None:
-        # Imported here because only regular expressions are searched in another process, and the import takes time.
+        # Imported here because the import takes time and only queries with a regular expression need the module.
         from sessionbrowse.services.background.pattern_worker import PatternWorker
 
         find_first = PatternWorker().first_spans
@@ -61,7 +61,7 @@ def run_search(arguments: argparse.Namespace) -> int:
     for wrong, right in ranking.instead.items():
         note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
     if ranking.unread:
-        note(f"{ranking.unread} more sessions have some of these words; add a word to narrow the search.")
+        note(f"{ranking.unread} more sessions have some of the words; add a word to narrow the search.")
     elif ranking.is_cut:
         note("More sessions match; a larger --limit shows them.")
     if arguments.json:
@@ -73,7 +73,7 @@ def run_search(arguments: argparse.Namespace) -> int:
             write_fitted(fitted_json(documents, arguments.max_chars, output.note), arguments.max_chars)
         return 0
     if not ranking.sessions:
-        more = "" if tools else "; --tools also searches tool calls and results"
+        more = "" if tools else "; add --tools to search tool calls and results too"
         output.note(f"nothing found{more}")
         return 0
     bold = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
@@ -90,7 +90,7 @@ def _ranked(
         ranker = Ranker(searcher, query, tools=tools, half_life_days=half_life_days)
         return ranker.rank(arguments.limit, per_session)
     hits = searcher.find(query, tools=tools)
-    # Hits of a query with words and a pattern are not in order of quality, so all must be found before sorting.
+    # If a query has words and a pattern, its matches are found in no order, so all must be found before sorting.
     best = arguments.sort == "best" and bool(query.tokens())
     shown = PER_SESSION if per_session is None else per_session
     return grouped(hits, searcher.summary, arguments.limit, shown, best=best)
@@ -131,16 +131,16 @@ def add_arguments(add: AddCommand) -> None:
             "--limit", type=count, default=20, metavar="N", help="print at most N sessions (default: 20)"
         )
         search.add_argument(
-            "--per-session", type=count, metavar="N", help="print at most N hits of a session (default: 3)"
+            "--per-session", type=count, metavar="N", help="print at most N matches of each session (default: 3)"
         )
         search.add_argument(
             "--sort",
             choices=("best", "newest"),
             default="best",
-            help="the order: best matches or newest sessions first (default: best)",
+            help="order of the results: best matches or newest sessions first (default: best)",
         )
         search.add_argument(
-            "--fields", type=_fields, default=(), metavar="A,B", help="the fields of each hit to print with --json"
+            "--fields", type=_fields, default=(), metavar="A,B", help="with --json: print only these fields of a match"
         )
         search.add_argument("--max-chars", type=_characters, metavar="N", help="print at most N characters")
         add_for_agent(search)

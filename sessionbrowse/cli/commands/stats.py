@@ -1,4 +1,7 @@
-"""The command `stats`: tokens and cost; copies of a request count once. The format of its JSON must stay compatible."""
+"""The command `stats`: tokens and cost of all requests to models; a request copied by a fork counts only once.
+
+The format of its JSON must stay compatible.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,7 @@ def span_of(since: str | None, until: str | None, now: datetime) -> Span:
 
 
 def csv_text(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as CSV (RFC 4180); a text that a spreadsheet would read as a formula gets a leading quote."""
+    """Return rows as CSV (RFC 4180); an apostrophe is put before a text that a spreadsheet would read as a formula."""
     flat = [dict(_flat(row)) for row in rows]
     into = io.StringIO()
     writer = csv.writer(into)
@@ -91,7 +94,7 @@ def _cell(value: Any, *, is_text: bool) -> str:
 
 
 def _print_stats(found: Stats, names: Sequence[str]) -> None:
-    """Print one row for each group, then the total, then notes about requests that the total does not cover."""
+    """Print one row for each group, then the total, then notes about requests to models that the total leaves out."""
     rows = [(*_sums(row.totals), clean(name) or "(unknown)") for row, name in zip(found.rows, names, strict=True)]
     if rows:
         more = f", with {plural(found.rows_left_out, 'row')} left out by --limit" if found.rows_left_out else ""
@@ -108,10 +111,10 @@ def _sums(totals: Totals) -> tuple[str, ...]:
 
 
 def _beside(total: Totals) -> list[str]:
-    """Return sentences about requests that the total leaves out, and about costs that are unknown."""
+    """Return sentences about requests to models: copies and possible copies, not in the total, and unknown costs."""
     sums, sentences = total.total, []
     if copies := total.copies[REQUESTS]:
-        counted = plural(copies, "copy of a request", "copies of requests")
+        counted = plural(copies, "copy of a model request", "copies of model requests")
         sentences.append(f"{counted}, {cents(total.copies)}, {'is' if copies == 1 else 'are'} not counted again")
     if sums[UNPRICED]:
         are = "is" if sums[UNPRICED] == 1 else "are"
@@ -142,13 +145,17 @@ COMMANDS = {"stats": run_stats}
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module and their arguments to the parser."""
     if asked := add(
-        "stats", "Sum up the tokens and cost of all sessions; a request counts once, even if forks copied it"
+        "stats", "Sum up the tokens and cost of all sessions; a model request counts once, even if forks copied it"
     ):
         add_for_agent(asked)
         asked.add_argument("query", nargs="*", metavar="QUERY", help="only sessions with an entry that has these words")
-        asked.add_argument("--by", choices=BY, default="project", help="group the rows by this (default: project)")
+        asked.add_argument(
+            "--by", choices=BY, default="project", help="print one row for each project, model, … (default: project)"
+        )
         add_span(asked, "only requests")
         add_cwd(asked)
-        asked.add_argument("--sort", choices=SORTS, help="the order (default: cost; days, weeks and months: time)")
+        asked.add_argument(
+            "--sort", choices=SORTS, help="order of the rows (default: cost; days, weeks and months: time)"
+        )
         asked.add_argument("--limit", type=count, metavar="N", help="print at most N rows")
         asked.add_argument("--csv", action="store_true", help="print comma-separated values")

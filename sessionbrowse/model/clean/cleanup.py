@@ -18,9 +18,9 @@ Kind = Literal["empty", "duplicate", "copy", "large", "archived", "old"]
 KINDS: tuple[Kind, ...] = ("empty", "duplicate", "copy", "large", "archived", "old")
 """The kinds of cleanup reasons in order of precedence: a session gets the first kind that applies."""
 NOTHING_OWN: frozenset[Kind] = frozenset({"empty", "duplicate", "copy"})
-"""The kinds of sessions without unique content, except perhaps a first message without an answer."""
+"""The kinds of sessions without own content: at most one message, or only content that another session has too."""
 EMPTY_BYTES = 64 * 1024
-"""Maximum file size in bytes of a session that counts as empty although it has one message."""
+"""Maximum file size in bytes of a session that counts as empty; an empty session may have one message."""
 LARGE_BYTES = 1024 * 1024
 """Minimum total size of a session's images, in bytes, for the cleanup reason "large"."""
 DAY_MS = 24 * 3600 * 1000.0
@@ -28,9 +28,10 @@ OLD_MS = 365 * DAY_MS
 
 
 class CleanupRow(Struct, frozen=True, kw_only=True):
-    """A session proposed for cleanup: its kind, the reason as text, and for copies the path of the session to keep.
+    """A session proposed for cleanup, with its kind and the reason as text.
 
-    That path is `kept`; `kept_file` identifies the file at this path on the disk, and `kept_bytes` is its size.
+    For a duplicate or copy, `kept` is the path of the session to keep, `kept_file` identifies the file at this path on
+    the disk, and `kept_bytes` is its size.
     """
 
     summary: Summary
@@ -55,12 +56,15 @@ class CleanupRow(Struct, frozen=True, kw_only=True):
 
 
 def considered(summaries: Iterable[Summary]) -> list[Summary]:
-    """Return the sessions that may be cleaned up alone; sessions of subagents are only removed with their parents."""
+    """Return the sessions that may be cleaned up by themselves: no transcripts, and no subagent sessions.
+
+    A subagent session is removed together with the session that started it.
+    """
     return [one for one in summaries if not one.hidden and not one.is_transcript]
 
 
 def contents_needed(summaries: Sequence[Summary]) -> list[Summary]:
-    """Return the sessions that must be read to find copies, duplicates and large sessions; the largest come last."""
+    """Return the sessions that must be read to find copies, duplicates and large sessions, smallest first."""
     family_of = families([one for one in summaries if not _is_empty(one)])
     of_size: dict[tuple[str, int], int] = defaultdict(int)
     for one in summaries:
@@ -99,7 +103,7 @@ def _row(
         return CleanupRow(summary=one, kind="empty", reason="one message only" if one.message_count else "no message")
     if one.path in same:
         kind, kept = same[one.path]
-        words = "the same bytes as" if kind == "duplicate" else "every entry is also in"
+        words = "identical to the session" if kind == "duplicate" else "every entry is also in the session"
         return CleanupRow(
             summary=one,
             kind=kind,
@@ -129,7 +133,7 @@ def _is_empty(one: Summary) -> bool:
 
 
 def _same(summaries: Sequence[Summary], contents: Mapping[str, SessionContent]) -> dict[str, tuple[Kind, Summary]]:
-    """Map the path of each duplicate or copy to that kind and to the session that contains the same and is kept."""
+    """Map the path of each duplicate or copy to its kind and to the session to keep, which has all of its content."""
     known = [one for one in summaries if one.path in contents and contents[one.path].is_whole and not _is_empty(one)]
     known.sort(key=lambda one: _keeping_order(one, contents[one.path]))
     found: dict[str, tuple[Kind, Summary]] = {}
@@ -169,7 +173,10 @@ def _is_one_file(one: Summary, other: Summary, contents: Mapping[str, SessionCon
 
 
 def _keeping_order(one: Summary, content: SessionContent) -> tuple[object, ...]:
-    """Return the sort key that puts the session to keep first: the session with most entries, then the oldest."""
+    """Return a sort key that puts the session to keep first: the session with the most entries.
+
+    Among equals, the session to keep is not archived, not damaged, has a name, and is the oldest.
+    """
     return -len(content.entries), one.archived, one.problem is not None, not one.name, one.created or 0, one.path
 
 

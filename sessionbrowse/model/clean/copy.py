@@ -29,7 +29,7 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import CHECKOUT_TYPE
 
 ReadBytes = Callable[[int, int], bytes]
-"""A callback `(offset, size)` that returns bytes of the original file; it shortens no line, however long."""
+"""A callback `(offset, size)` that returns these bytes of the original file, even of a very long line."""
 _BLOCK_BYTES = 1024 * 1024
 _MARGIN = b" \t\r\n\xef\xbb\xbf"
 
@@ -75,7 +75,7 @@ def clean_copy(
     for index in range(len(session.ids)):
         start, length = session.offsets[index], session.sizes[index]
         if start < at:
-            continue  # The entry shares its line with the entry before, which copied the whole line.
+            continue  # The entry shares its line with the previous entry, for which the whole line was handled.
         writing.keep(at, start)
         at = min(start + length + 1, size)
         writing.entry(index, shape, at)
@@ -140,7 +140,7 @@ class _Writing:
         self._header_done = True
 
     def entry(self, index: int, shape: CopyShape, end: int) -> None:
-        """Copy, change or leave out the line of one entry, which reaches to the offset `end`."""
+        """Copy, change or leave out the line of one entry; `end` is the offset after the line."""
         session = self._session
         start = session.offsets[index]
         if index in shape.out:
@@ -165,7 +165,7 @@ class _Writing:
         return self._read(last.offset + last.size - 1, 1) == b"\n"
 
     def removed(self, size: int) -> Removed:
-        """Return the numbers of entries, bytes, tokens and so on that the copy lacks; the original has `size` bytes."""
+        """Return the amounts (entries, bytes, tokens, …) that the copy lacks; the original file has `size` bytes."""
         return Removed(
             entries=self._entries,
             bytes=size - sum(len(part) if isinstance(part, bytes) else part.size for part in self.parts),
@@ -267,7 +267,7 @@ def _long_call_ids(value: dict[str, Json]) -> set[str]:
 
 
 def _appended(session: Session, shape: CopyShape, new_id: Callable[[set[str]], str], now: str) -> list[bytes]:
-    """Return the lines to append to the copy: labels and name of dropped lines, or a line that sets the leaf.
+    """Return the lines to append to the copy: labels and name whose lines were dropped, else a line that sets the leaf.
 
     Each appended entry is the parent of the next one.
     """

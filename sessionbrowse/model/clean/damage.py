@@ -34,25 +34,25 @@ KINDS: dict[str, DamageKind] = {
     "odd-record": DamageKind("skips the line, or fails on it"),
     "second-header": DamageKind("ignores the second header, or keeps it as an entry"),
     "stray-title-slot": DamageKind("keeps the title slot as an entry without id, or cannot open the file"),
-    "stale-title": DamageKind("shows the older name"),
+    "stale-title": DamageKind("shows the session's older name"),
     "no-header": DamageKind("refuses the file"),
     "empty-file": DamageKind("writes a new session into the empty file", ("delete",)),
     "bad-header": DamageKind("refuses the file"),
     "no-id": DamageKind("cannot reach the entry; if the entry is the last one, the context is empty"),
     "no-parent": DamageKind("begins a new tree at the entry"),
-    "missing-parent": DamageKind("begins a new tree there; what was said before is not in the context"),
-    "future-parent": DamageKind("links the entries as usual", ()),
-    "parent-loop": DamageKind("hangs, or cuts the path at the loop"),
+    "missing-parent": DamageKind("begins a new tree at the entry; earlier messages are not in the context"),
+    "future-parent": DamageKind("links the entry to its parent as usual", ()),
+    "parent-loop": DamageKind("hangs, or cuts the path at the loop of parents"),
     "repeated-id": DamageKind("uses only the later entry with the id"),
     "odd-entry": DamageKind("ignores the invalid field, or fails on it"),
     "unknown-label-target": DamageKind("ignores the label", ()),
     "call-without-result": DamageKind("makes up a tool result, or drops the tool call", ()),
     "result-without-call": DamageKind("sends the tool result, which a provider may refuse", ()),
-    "result-apart": DamageKind("sends the message between call and result, which a provider may refuse"),
-    "hidden-messages": DamageKind("resumes without the newest messages", ("checkout",)),
-    "bad-first-kept": DamageKind("keeps no entries before the compaction", ()),
-    "id-differs-from-name": DamageKind("uses the id in the header", ()),
-    "missing-directory": DamageKind("asks for another directory, or stops", ("relocate",)),
+    "result-apart": DamageKind("sends the message between tool call and result, which a provider may refuse"),
+    "hidden-messages": DamageKind("resumes the session without the newest messages", ("checkout",)),
+    "bad-first-kept": DamageKind("keeps no entries from before the compaction", ()),
+    "id-differs-from-name": DamageKind("uses the session id in the header", ()),
+    "missing-directory": DamageKind("asks for another working directory, or stops", ("relocate",)),
     "not-listed": DamageKind("does not list the file"),
 }
 """All kinds of damage by name, as `doctor` prints them."""
@@ -146,7 +146,9 @@ def _of_links(session: Session) -> Iterator[Damage]:
     """Yield damage of references: a parent later in the file, or a first kept entry that is not on the path."""
     for index, parent in enumerate(session.parents):
         if parent > index:
-            yield _damage(session, "future-parent", index, f"the parent {session.ids[parent]} comes later in the file")
+            yield _damage(
+                session, "future-parent", index, f"the parent entry {session.ids[parent]} comes later in the file"
+            )
     for index in range(len(session.ids)):
         if session.kind(index).type != "compaction":
             continue
@@ -170,13 +172,13 @@ def _of_calls(session: Session) -> Iterator[Damage]:
         if kind.role == "toolResult":
             call = session.envelopes[index].tool_call_id
             if call is not None and not _is_called(session, index, call):
-                yield _damage(session, "result-without-call", index, f"no call {call} stands before this result")
+                yield _damage(session, "result-without-call", index, f"no tool call {call} precedes this tool result")
             elif call is not None and (between := _between(session, index)) is not None:
                 yield _damage(
                     session,
                     "result-apart",
                     index,
-                    f"{session.ids[between]} stands between the call {call} and its result",
+                    f"{session.ids[between]} is between the tool call {call} and its result",
                 )
         elif kind.role == "assistant" and kind.stop_reason == "toolUse" and session.envelopes[index].tool_calls:
             yield from _unanswered(session, index)
@@ -219,11 +221,11 @@ def _unanswered(session: Session, index: int) -> Iterator[Damage]:
             continue
         waiting += session.children(at)
     for call in sorted(missing) if went_on else ():
-        yield _damage(session, "call-without-result", index, f"the call {call} has no result")
+        yield _damage(session, "call-without-result", index, f"the tool call {call} has no result")
 
 
 def _of_title(session: Session) -> Iterator[Damage]:
-    """Yield a damage if omp's title slot (the name at the file's start) is older than the last change of the title."""
+    """Yield one damage if omp's title slot (the name at the file's start) is older than the last change of the name."""
     if session.title_slot is None:
         return
     newest_first = reversed(range(len(session.ids)))

@@ -18,7 +18,7 @@ _SAID = frozenset({"message", "custom_message", "compaction", "branch_summary", 
 
 
 class Again(Struct, frozen=True):
-    """A dropped label or name line to write again at the end of the copy: its type, original time and other fields."""
+    """A left-out label or name entry that is written again at the end of the copy: type, time and other fields."""
 
     type: str
     timestamp: Json
@@ -26,11 +26,12 @@ class Again(Struct, frozen=True):
 
 
 class CopyShape(Struct, frozen=True, kw_only=True):
-    """The structure of a clean copy, by entry index: left-out entries (`out`), new parents (`ROOT`: none), the leaf.
+    """The structure of a clean copy: which entries it leaves out, which get new parents, and its leaf, all as indexes.
 
-    `again` are the label and name lines to write again at the end. `first_kept` maps a compaction to its new first kept
-    entry. `needs_leaf_line` is True if the leaf is not the copy's last entry, so that a line must set it. `labels_gone`
-    counts the labels of left-out entries.
+    `out` are the left-out entries. `parents` maps entries to their new parents (`ROOT`: no parent). `again` are the
+    label and name lines to write again at the end. `first_kept` maps a compaction to its new first kept entry.
+    `needs_leaf_line` is True if the leaf is not the copy's last entry, so that a line must set it. `labels_gone` counts
+    the labels of left-out entries.
     """
 
     out: frozenset[int] = frozenset()
@@ -45,7 +46,7 @@ class CopyShape(Struct, frozen=True, kw_only=True):
 def abandoned(session: Session, *, keep_labelled: bool) -> frozenset[int]:
     """Return the topmost entry of each inactive branch that contains a message, summary or other context entry.
 
-    With `keep_labelled`, branches with a labelled entry are spared: the path to this entry and everything below it.
+    With `keep_labelled`, the path to a labelled entry, and everything below this entry, is not abandoned.
     """
     parents = session.parents
     stays = set(session.active_branch())
@@ -129,7 +130,7 @@ def _refuse_ambiguous(session: Session) -> None:
 
 
 def _labels_of(session: Session, dropped: set[int]) -> set[int]:
-    """Return the label entries whose labelled entry is left out, and label entries that label one of these."""
+    """Return the label entries to drop too: those that label a dropped entry, or another label entry dropped here."""
     labels = [(index, one.target_id) for index, one in session.columns.kept.items() if one.type == "label"]
     out: set[int] = set()
     while True:
@@ -155,7 +156,7 @@ def _nearest(session: Session, index: int, out: set[int]) -> int:
 
 
 def _labels_again(session: Session, out: set[int]) -> list[Again]:
-    """Return the label lines to write again, in file order: left-out lines that set or clear a kept entry's label."""
+    """Return the label lines to write again, in file order: for each kept entry whose label would otherwise change."""
     marks: dict[str, LabelMark | None] = {}
     last: dict[str, int] = {}
     for index in sorted(session.columns.kept):
@@ -196,7 +197,7 @@ def _name_again(session: Session, out: set[int]) -> list[Again]:
 
 
 def _first_kept(session: Session, out: set[int]) -> dict[int, int]:
-    """Map each kept compaction whose first kept entry is left out to the next kept entry on the same path."""
+    """Map each compaction whose first kept entry is left out to the next entry on its path that the copy contains."""
     found: dict[int, int] = {}
     for index in range(len(session.ids)):
         if index in out or session.kind(index).type != "compaction":

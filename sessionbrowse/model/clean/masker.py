@@ -27,7 +27,7 @@ _WORDS_OF_THE_FORMAT = frozenset(
     {"type", "role", "toolName", "provider", "model", "modelId", "api", "stopReason", "customType", "mimeType"}
 )
 _FREE = frozenset({"arguments", "details", "data", "nestedCalls", "preserveData", "jsonlEvents", "meta", "input"})
-"""Keys whose values have no fixed format, because tools and extensions write them; keys inside are masked too."""
+"""Keys whose values tools and extensions write, in any format: inside them, secrets in key names are masked too."""
 _GONE = "[reasoning removed]"
 
 
@@ -70,7 +70,7 @@ class Masker:
         self._longest = max(map(len, self._texts), default=1)
 
     def text(self, text: str, *, words: bool = True) -> str:
-        """Return a text with every secret masked; without `words`, masks with `is_word` are not applied."""
+        """Return a text with every secret masked; if `words` is False, secrets with `is_word` stay as they are."""
         text = self._secret.sub(lambda found: self._texts[found[0]], text)
         if self._texts:
             text = _BASE64.sub(self._payload, text)
@@ -135,7 +135,7 @@ class Masker:
         return edits, lost
 
     def _across(self, before: str, after: str) -> tuple[str, str] | None:
-        """Return two consecutive texts with the secret masked that begins in the first and ends in the second text.
+        """Mask a secret that begins in the text `before` and ends in the next text `after`; return both new texts.
 
         Return None if there is no such secret.
         """

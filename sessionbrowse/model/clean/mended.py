@@ -75,7 +75,10 @@ def mended(
 
 
 def _read(content: bytes, agent: str) -> tuple[bytes | None, bytes | None, list[_Entry], dict[str, str], int]:
-    """Return title slot, header, entries, parent ids by entry id from unreadable lines, and number of these lines."""
+    """Return the title slot, the header, the entries, parent ids, and the number of unreadable lines of a file.
+
+    The parent ids are those of entries in unreadable lines, by entry id.
+    """
     slot: bytes | None = None
     header: bytes | None = None
     entries: list[_Entry] = []
@@ -260,9 +263,9 @@ def _in_file_order(entries: list[_Entry], moved: set[int]) -> list[_Entry]:
 
 
 def _between(entries: list[_Entry], index: int) -> list[int]:
-    """Return the entries between a tool result and its tool call, nearest to the result first.
+    """Return the entries between a tool result and the tool call or other tool result above it, nearest first.
 
-    Return an empty list if no message is among these entries, or if the call is not found.
+    Return an empty list if no message is among these entries, or if the answer above them does not have the call.
     """
     found: list[int] = []
     at = entries[index].parent
@@ -290,7 +293,7 @@ def _role(one: _Entry) -> str | None:
 
 
 def _line(one: _Entry, entries: list[_Entry]) -> bytes:
-    """Return an entry's line with its new id and parent, and without null or invalid values, on which agents fail."""
+    """Return an entry's line with its new id and parent, and without values on which agents fail, such as null."""
     raw = one.raw
     if one.value.get("id") != one.id:
         raw = with_member(raw, "id", _json(one.id))

@@ -39,7 +39,7 @@ class Reparented(Struct, frozen=True):
 
 
 class Removed(Struct, frozen=True, kw_only=True):
-    """The amounts that a clean copy lacks: entries, bytes, estimated tokens, images, requests and cost in dollars."""
+    """The amounts that a clean copy lacks: entries, bytes, estimated tokens, images, model calls and their cost."""
 
     entries: int = 0
     bytes: int = 0
@@ -64,7 +64,7 @@ class CopyPreview(Struct, frozen=True, kw_only=True):
     """The differences between a clean copy and the original session.
 
     `labels` are the ids of entries whose label is written again at the end of the copy; `name_again` is True if the
-    session's name is. `labels_gone` counts labels of dropped entries, and `added_lines` the lines written at the end.
+    session's name is written again. `labels_gone` counts labels of dropped entries, and `added_lines` the new lines.
     `compactions` are the ids of compactions whose first kept entry changed. `leaf_id` is the entry at which the agent
     resumes the copy, and `leaf_moved` is True if the original had another leaf.
     """
@@ -92,9 +92,9 @@ class CopyPreview(Struct, frozen=True, kw_only=True):
         sentences = []
         if self.labels or self.name_again:
             what = [plural(len(self.labels), "label")] * bool(self.labels) + ["the name"] * self.name_again
-            sentences.append(f"Written again at the end: {' and '.join(what)}.")
+            sentences.append(f"Written again at the end of the copy: {' and '.join(what)}.")
         if self.labels_gone:
-            sentences.append(f"Labels that go with their entries: {self.labels_gone}.")
+            sentences.append(f"Labels removed with their entries: {self.labels_gone}.")
         if self.compactions:
             sentences.append(f"Compactions with another first kept entry: {', '.join(map(clean, self.compactions))}.")
         if self.leaf_moved:

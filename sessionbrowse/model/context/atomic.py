@@ -112,7 +112,7 @@ def _is_excluded(session: Session, index: int) -> bool:
 
 
 def _is_visible(block: Block) -> bool:
-    """Return True unless a block in a message of the user or an extension is blank text, which atomic does not send."""
+    """Return False for a blank text block, which atomic does not send in messages of the user or an extension."""
     match block:
         case TextBlock():
             return bool(trim(block.text or ""))
@@ -137,9 +137,7 @@ def _append_boundary(draft: Draft, place: int) -> None:
     kept = _without_stray_results([message for message in made if message is not None])
     for message in kept:
         assert message.index is not None
-        draft.leave_out(
-            message.index, "its text is part of the compaction" if message.sent else "not sent to the model"
-        )
+        draft.leave_out(message.index, "the compaction contains this text" if message.sent else "not sent to the model")
     tail = _serialized([message for message in kept if message.sent])
     blocks = _joined([TextBlock(text=COMPACTION_PREFIX + (entry.summary or "")), *_apart(entry.summary, tail)])
     boundary = CustomRoleMessage(content=blocks, custom_type="compaction", display=True, details=entry.details)
@@ -170,7 +168,7 @@ def _sections(messages: list[ContextMessage]) -> list[tuple[str, list[Block]]]:
         match message:
             case AssistantMessage():
                 sections += _answer_sections(message)
-                # atomic runs tool calls only if the answer ended with "toolUse"; a failed answer may have partial ones.
+                # atomic runs tool calls only if the answer ended with "toolUse"; failed answers may have partial calls.
                 if message.stop_reason == "toolUse":
                     unanswered = dict.fromkeys(made.tool_calls)
             case ToolResultMessage():

@@ -16,8 +16,8 @@ __all__ = ["Context", "ContextMessage", "LeftOut", "ModelRef", "OmpSettings", "b
 def build(session: Session, at: int | None = None) -> Context:
     """Return the context at the entry with the index `at`, or at the leaf if `at` is None. Bad data never raises.
 
-    If the last entry has no id, pi, omp and indusagi still start at the last entry, but the context of atomic is
-    empty. If the id of the last entry is null, the context is empty in all programs.
+    At the leaf, two cases are special. If the last entry has no id, pi, omp and indusagi still start at the last entry,
+    but the context of atomic is empty. If the id of the last entry is null, the context is empty in all programs.
     """
     start = session.leaf if at is None else at
     is_atomic = session.rules.context == "atomic"

@@ -25,7 +25,7 @@ _USUAL_REASONS = {
     "context_window_change": "context window change",
     "service_tier_change": "service tier change",
     "mode_change": "mode change",
-    "reset_boundary": "the record of a /clear",
+    "reset_boundary": "a /clear command",
     "title_change": "title change",
     "session_init": "the prompt and tools of a subagent",
     "ttsr_injection": "the names of rules that omp added",

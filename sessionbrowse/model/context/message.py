@@ -169,7 +169,7 @@ def context_message(
     sent: bool = True,
     beside: tuple[Block, ...] = (),
 ) -> ContextMessage:
-    """Return the message of a context that the entry at `index` becomes.
+    """Return the message that the entry at `index` becomes in a context, made from `message`.
 
     `beside` are blocks that omp sends with a summary. `sent` is False for a message that the program does not send.
     """
@@ -213,7 +213,7 @@ def last_of_type(session: Session, path: list[int], *types: str) -> int | None:
 
 
 def first_kept(session: Session, path: list[int], compaction_place: int, kept_id: str | None) -> int | None:
-    """Return the position in `path` of a compaction's first kept entry; None if no entry before it has the id."""
+    """Return the position in `path` of a compaction's first kept entry; None if it is not before the compaction."""
     if kept_id is None:
         return None
     for place in range(compaction_place):

@@ -1,6 +1,6 @@
 """The sizes of the context windows of models, in tokens, as pi 1.5.2 lists them.
 
-Only sizes at a model's maker are listed, because other providers of the model may have other limits.
+The sizes are those that the maker of a model offers. Other providers of the model may have other limits.
 """
 
 from __future__ import annotations

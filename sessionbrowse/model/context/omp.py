@@ -184,7 +184,7 @@ def _entry_message(session: Session, index: int) -> ContextMessage | str | None:
             if entry.custom_type in _TRANSIENT_CUSTOM_TYPES:
                 return "a note that was sent in its own turn only"
             if entry.content is None:
-                return "the content is missing"
+                return "the message's content is missing"
             message = custom_message(entry)
             if not message.custom_type:
                 message = replace(message, custom_type=_DEFAULT_CUSTOM_TYPE)

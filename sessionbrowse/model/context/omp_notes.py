@@ -1,6 +1,7 @@
 """omp's context notes, which the model writes for itself (omp 18.2.3).
 
-omp stores the notes in `custom` entries and sends them to the model before all messages."""
+omp stores the notes in `custom` entries and sends them to the model before all messages.
+"""
 
 from __future__ import annotations
 

@@ -50,7 +50,10 @@ def restore(session: Session, path: list[int]) -> OmpSettings:
 
 
 def _models(session: Session, path: list[int]) -> dict[str, str]:
-    """Return the models by role at the end of a path; the default model is the one last set, or that of an answer."""
+    """Return the models by role at the end of a path.
+
+    If no model change set the default model, it is the model of the last answer.
+    """
     models: dict[str, str] = {}
     inferred: str | None = None
     for index in path:

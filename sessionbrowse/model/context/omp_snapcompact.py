@@ -8,16 +8,17 @@ from sessionbrowse.format.entries import Block, ImageBlock, TextBlock
 from sessionbrowse.format.json_value import Json
 
 MAX_PAYLOAD = 3_000_000
-"""Maximum size of all pictures in one request, in base64 characters; omp omits the oldest pictures beyond it."""
+"""Maximum size of all pictures sent to the model at once, in base64 characters; omp omits the oldest beyond it."""
 
 BLOB_PAYLOAD = 170_000
 """Assumed size of a picture in omp's blob store, in base64 characters; this code does not read the blob store."""
 
 _BLOB_PREFIX = "blob:sha256:"
-# omp's archived text has this character in place of line ends, and control characters that turn dim text on and off.
+# In the old history that omp stores as text, this character replaces line ends, and control characters switch dim
+# text on and off.
 _LINE_END = "█"
 _INK_SWITCHES = str.maketrans("", "", "\x0e\x0f")
-# omp sends no pictures of a large archive if any picture has neither font nor variant, as such pictures crashed omp.
+# omp sends no pictures of a large history if any picture has neither font nor variant, as such pictures crashed omp.
 _RISKY_FRAMES = 16
 _RISKY_TEXT = 250_000
 _RISKY_TRUNCATED = 1_000_000

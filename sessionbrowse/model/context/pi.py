@@ -131,7 +131,7 @@ def settings(session: Session, path: list[int]) -> tuple[ModelRef | None, str | 
 
 
 def entry_message(session: Session, index: int, roles: frozenset[str]) -> ContextMessage | None:
-    """Return the message that the model receives for the entry at `index`; None if the entry has no message."""
+    """Return the message that the entry at `index` becomes in a context; None if it becomes none."""
     match session.kind(index).type:
         case "message":
             message = stored_message(session, index)
@@ -193,7 +193,10 @@ def _is_system(session: Session, index: int) -> bool:
 
 
 def _edits(session: Session, selected: list[int]) -> dict[str, ContextEdit]:
-    """Return the last context edit of each edited entry, by the entry's id; only edits in `selected` have an effect."""
+    """Return the last context edit of each edited entry, by the entry's id.
+
+    Only edits in `selected`, the entries of the context, have an effect.
+    """
     last_edits = {
         target_id: index
         for index in selected

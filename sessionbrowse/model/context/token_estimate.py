@@ -36,7 +36,7 @@ IMAGE_CHARACTERS = 4800
 
 
 def estimate(message: Message | Compaction | BranchSummary, beside: tuple[Block, ...] = ()) -> int:
-    """Return the estimated number of tokens of a message, with the blocks in `beside`, omp's archived images."""
+    """Return the estimated number of tokens of a message and of the blocks in `beside`, which omp sends with it."""
     return -(-(_characters(message) + _in_content(beside)) // CHARACTERS_PER_TOKEN)
 
 

@@ -36,7 +36,7 @@ class DecodedLines(Struct):
     refused: list[int]
 
     def part(self, begin: int, end: int) -> DecodedLines:
-        """Return the lines from position `begin` to before `end`; none of these lines may be a refused line."""
+        """Return the lines from position `begin` to before `end`; the fast decoder must have decoded all of them."""
         here = slice(begin, end)
         return DecodedLines(self.lines[here], self.entries[here], self.messages[here], self.kinds[here], [])
 
@@ -70,8 +70,8 @@ def messages_only(kinds: bytes) -> bytes:
 def odd_lines(block: DecodedLines, *, cut_at_separators: bool) -> list[int]:
     """Return the positions of unusual lines, for which fast decoding is not enough.
 
-    Unusual are lines that the fast decoder refused, and lines that are not valid UTF-8, which it does not notice
-    everywhere. Results of omp's subagents are unusual because their `details` contain token usage. With
+    Unusual are lines that the fast decoder refused, and lines that are not valid UTF-8, which it does not notice in
+    values that it skips. Results of omp's subagents are unusual because their `details` contain token usage. With
     `cut_at_separators`, lines with U+2028 or U+2029 are unusual too, because pi's list cuts lines at these characters.
     """
     lines = block.lines
@@ -116,7 +116,7 @@ def last_moment(entries: Sequence[Any], messages: Sequence[Any]) -> float:
         if is_time(newest):
             return newest
     except TypeError:
-        # Some messages have no time: for these, the time of the entry is used below.
+        # Some messages have no time: the time of their entries is used instead, below.
         pass
     times = [parse_time(entry.timestamp) if time is None else time for time, entry in zip(own, entries, strict=True)]
     return max([0, *[time for time in times if time is not None and is_time(time)]])
@@ -137,7 +137,7 @@ def add_costs(cost: float, costs: Sequence[float]) -> float:
 
 
 def answers_by_model(block: DecodedLines) -> dict[str, list[int]]:
-    """Map each `provider/model` to the positions of the lines with its answers; fastest if there is only one model."""
+    """Map each `provider/model` to the positions of the lines in the block that are answers of this model."""
     answers, numbers = (
         of_kind(block.messages, block.kinds, ANSWER),
         of_kind(range(len(block.kinds)), block.kinds, ANSWER),

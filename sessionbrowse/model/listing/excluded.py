@@ -45,7 +45,7 @@ class Excluded(Struct, frozen=True, kw_only=True):
     def withheld(self, sessions: Iterable[Excludable], summaries: Callable[[], Iterable[Summary]]) -> set[str]:
         """Return the paths of excluded sessions, and of all forks and subagent sessions made from excluded sessions.
 
-        `summaries` returns the summaries of the same `sessions` with their parents; it is called only if needed.
+        `summaries` returns a summary, with its parent, for each of the `sessions`; it is called only if needed.
         """
         withheld = {session.path for session in sessions if self.hides(session)}
         if not withheld and not self.sessions:

@@ -62,23 +62,24 @@ class Lineage:
             if not self.is_message[start]:
                 continue
             index = self.parent(start)
-            # The walk stops at an entry that is marked in `above`, because all entries above it are marked too.
+            # `above` marks the ancestors of messages. The walk stops at a marked entry, because all its ancestors are
+            # marked too.
             while index >= 0 and not above[index]:
                 above[index] = 1
                 index = self.parent(index)
         return max(1, sum(1 for index, taken in enumerate(above) if self.is_message[index] and not taken))
 
     def is_left_behind(self) -> bool:
-        """Return True if the newest message is not on the active path, which ends at the last entry of the file.
+        """Return True if the newest message is not on the active path although the user moved to no other branch.
 
-        If the user moved to another branch on purpose, return False.
+        The active path ends at the last entry of the file.
         """
         newest = self.is_message.rfind(1)
         if newest < 0:
             return False
         index = len(self.ids) - 1
         passed: set[str | None] = {None}
-        # The parent of most entries after the newest message is the previous entry; the loop skips these entries
+        # Usually the parent of an entry after the newest message is the previous entry; this loop follows such parents
         # without looking up ids.
         while index > newest and index not in self.moves:
             passed.add(self.ids[index])

@@ -28,7 +28,7 @@ def joined_text(raw: bytes) -> str:
 def first_message_of(raw: bytes) -> tuple[str | None, bool]:
     """Return the text of the message in a line, cut to `MAX_FIRST_MESSAGE_BYTES`, and True if it was cut.
 
-    The text is None if the line has none.
+    The text is None if the message has no text.
     """
     text = joined_text(reduce_line(raw) if len(raw) > MAX_LISTED_LINE_BYTES else raw)
     return cut_to_bytes(text) if text else (None, False)

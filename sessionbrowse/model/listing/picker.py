@@ -114,8 +114,8 @@ def fields_of(summary: Summary, text: str | None = None) -> Fields:
 def fuzzy(query: str, text: str) -> float | None:
     """Return the score of a text that contains all letters of the query in order; lower is better, None means no match.
 
-    The score is that of the better match: the leftmost letters, or the letters without gaps. If `abc12` does not match,
-    `12abc` is tried.
+    The better of two scores counts: that of the leftmost letters, and that of a place where the letters have no gaps.
+    If `abc12` does not match, `12abc` is tried.
     """
     query, text = query.lower(), text.lower()
     found = _fuzzy_both_ways(query, text)
@@ -130,7 +130,7 @@ def scattered(query: str) -> re.Pattern[str]:
     """Return a pattern that matches a text in lower case if, and only if, `fuzzy` returns a score for it."""
     query = query.lower()
     ways = [query, _swapped(query)]
-    # `*+` prevents backtracking, which could find nothing: the skipped text does not contain the next letter.
+    # `*+` prevents useless backtracking: the text that it skips does not contain the next letter of the query.
     return re.compile("|".join(["".join([f"[^{re.escape(a)}]*+{re.escape(a)}" for a in way]) for way in ways if way]))
 
 
@@ -176,9 +176,9 @@ def ordered(summaries: Iterable[Summary], sort: str) -> list[Summary]:
 def threads(summaries: Sequence[Summary]) -> list[tuple[Summary, tuple[bool, ...]]]:
     """Return summaries as in pi's threaded view: forks below their parent session, newest thread first.
 
-    Each summary has one flag per tree level, for drawing lines: True if the ancestor at this level is the last of its
-    siblings. The last flag is for the summary itself. If parents form a loop, one session of the loop begins a thread;
-    pi does not show these sessions.
+    Each summary has flags for drawing the tree's lines, one per level from the top: True if the ancestor at this level
+    is the last of its siblings. The last flag is for the summary itself. If parents form a loop, one session of the
+    loop begins a thread; pi does not show the sessions of a loop.
     """
     index_by_path = {summary.path: index for index, summary in enumerate(summaries)}
     parents = [index_by_path.get(summary.parent_path or "", ROOT) for summary in summaries]
@@ -224,7 +224,7 @@ def _literal(value: str, fields: Fields) -> float | None:
 
 
 def _swapped(query: str) -> str:
-    """Return `12abc` for `abc12`, `abc12` for `12abc`, and "" for any other word."""
+    """Return a word with its letters and digits swapped, such as `12abc` for `abc12`; "" for any other word."""
     parts = _SWAPPABLE.fullmatch(query)
     return "".join(reversed([part for part in parts.groups() if part])) if parts is not None else ""
 

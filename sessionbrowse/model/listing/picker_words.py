@@ -11,7 +11,7 @@ from sessionbrowse.model.listing.summary import Summary
 
 
 class PickerText(Struct, frozen=True, gc=False):
-    """A session with its searched fields in lower case: all fields joined in `text`, and the name; `cwd` unchanged."""
+    """A session and its searched fields: `text` (all fields) and `name` in lower case, `cwd` unchanged."""
 
     summary: Summary
     text: str
@@ -43,7 +43,7 @@ class PickerTexts:
         return held
 
     def matching(self, among: list[PickerText], words: tuple[str, ...]) -> list[PickerText]:
-        """Return the sessions that match every word, in the given order: the same ones that `picker.score` matches."""
+        """Return the sessions that match every word, in the given order, exactly as `picker.score` does."""
         for word in words:
             lowered, is_in = word.lower(), scattered(word).match
             near = {cwd for cwd, directory in self._directories.items() if is_in(directory)}

@@ -39,7 +39,7 @@ _Said = tuple[Json, Json, bool]
 
 
 def _ordinary(message: OrdinaryUser | OrdinaryAnswer | OrdinaryResult | None) -> _Said | None:
-    """Return role, stop reason and tool-call flag of a message from the fast decoder; `_odd` takes twice as long."""
+    """Return role, stop reason and tool-call flag of a message from the fast decoder, in half the time of `_odd`."""
     if message is None:
         return None
     blocks = message.content if isinstance(message, OrdinaryAnswer) and isinstance(message.content, list) else []

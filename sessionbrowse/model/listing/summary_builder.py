@@ -36,8 +36,8 @@ from sessionbrowse.model.usage.agent_total import counted
 from sessionbrowse.text import is_time, parse_time
 
 KEPT_FIRST_CHARACTERS = 500
-"""Maximum number of characters of a first message that the index and caches store; the session file has the rest."""
-# omp's session list reads only this many bytes at the beginning of a file, so later short summaries are not shown.
+"""Maximum number of characters of a first message that the index stores; the session file has the rest."""
+# omp's session list reads only this many bytes of a file, and shows the short summary of a compaction only from there.
 OMP_LISTED_HEAD_BYTES = 4096
 SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 """The UTF-8 bytes of U+2028 and U+2029, which Node.js's `readline` treats as ends of a line."""
@@ -79,7 +79,7 @@ class SummaryBuilder:
         return self._first_at
 
     def progress(self) -> SummaryProgress:
-        """Return this builder's state for storing; to `resume`, the caller must also store the `Columns` of entries."""
+        """Return this builder's state for storing; to `resume`, the entries' fields (`Columns`) must be stored too."""
         return SummaryProgress(
             self._messages,
             self._name,
@@ -192,7 +192,7 @@ class SummaryBuilder:
             self.add(record)
 
     def finish(self, path: str, size: int, mtime_ns: int, status: SessionStatus | None) -> Summary:
-        """Return the summary of the file at `path`; call this method after the `finish` method of the reader."""
+        """Return the summary of the file at `path`; call `Reader.finish` first."""
         reader, rules, lineage = self._reader, self._rules, self._lineage
         header = reader.listed_header or reader.header
         lineage.is_linear = reader.generation == 1
@@ -259,7 +259,7 @@ class SummaryBuilder:
         )
 
     def _find_first(self, block: DecodedLines, offset: int) -> None:
-        """Store the text and position of the first user message with text in a block that begins at byte `offset`."""
+        """Note the text and position of the first user message with text, in a block that begins at byte `offset`."""
         for number in of_kind(range(len(block.kinds)), block.kinds, USER):
             line = block.lines[number]
             text = joined_text(line)
@@ -295,8 +295,8 @@ class SummaryBuilder:
             if moment is None:
                 stamp = envelope.timestamp
                 moment = parse_time(stamp) if isinstance(stamp, str) else stamp
-            # A time outside JavaScript's range of dates is ignored. pi does so only for the time of an entry: with such
-            # a time of a message, pi shows a wrong time of modification.
+            # A time outside the range of JavaScript's dates is ignored. pi ignores such times only in entries; if a
+            # message has one, pi shows a wrong time of modification.
             if moment is not None and is_time(moment):
                 self._active_ms = max(self._active_ms or 0, moment)
         wanted = (envelope.role == "user" and self._first is None) or (

@@ -1,4 +1,4 @@
-"""Search the titles of many sessions, allowing typing mistakes; titles are prepared once for all typed letters.
+"""Search the titles of many sessions, allowing typing mistakes; titles are not prepared again for each typed letter.
 
 A title is a session's name, or the beginning of its first message. This module reads no disk and no index.
 """
@@ -88,8 +88,7 @@ class Titles:
     def _about(self) -> tuple[str, list[int]]:
         """The ids, names and labels of all sessions as one text, and the offset at which each session begins.
 
-        The text is in lower case without diacritics.
-        The last offset is the end of the text.
+        The text is in lower case without diacritics. The last offset is after the end of the text.
         """
         texts = ["\n".join((each.id or "", each.name or "", *each.labels)) for each in self._summaries]
         folded = [each.lower() if each.isascii() else literal(each) for each in texts]
@@ -122,7 +121,7 @@ class Titles:
 
 
 def is_near(word: str, other: str) -> bool:
-    """Return True if `other`, a word of a title, or its beginning equals the typed `word` but for allowed mistakes."""
+    """Return True if the typed `word` equals the title word `other`, or its beginning, but for allowed mistakes."""
     if other.startswith(word):
         return True
     allowed = _allowed(word)

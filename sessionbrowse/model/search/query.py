@@ -67,7 +67,10 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
         return bool(self.labels or self.roles or self.tools or self.models or self.states)
 
     def tokens(self) -> list[tuple[str, bool]]:
-        """Return the words that a matching text must contain, each with True if it may be the beginning of a word."""
+        """Return the words that a matching text must contain, as pairs (word, flag).
+
+        The flag is True if a longer word of the text, which begins with the query's word, matches too.
+        """
         found = [(word, not is_cjk(word)) for word in self.words]
         for phrase in self.phrases:
             words = words_of(phrase)
@@ -276,7 +279,7 @@ def _unknown(key: str, value: str, known: tuple[str, ...]) -> BadSearch:
 
 
 def _roles(value: str) -> tuple[str, ...]:
-    """Return prefixes of roles and entry types, in lower case, that match the value of a `role:` filter."""
+    """Return what a `role:` filter selects: beginnings of the names of roles or entry types, in lower case."""
     from sessionbrowse.model.search.entry_text import ROLES, SUMMARIES
 
     wanted = value.lower()

@@ -58,7 +58,7 @@ class Term(Struct, frozen=True):
 
 
 class Evidence(Struct, frozen=True):
-    """The occurrences (`places`) of a query's terms in one entry, and the number and best weight of each term.
+    """The occurrences (`places`) of a query's terms in one entry, with the count and the best weight of each term.
 
     A term that does not occur has the weight 0. `length` is the number of characters of the entry's text.
     """
@@ -82,12 +82,12 @@ def terms_of(query: SearchQuery) -> list[Term]:
 
 
 def keys_of(terms: Sequence[Term]) -> list[str]:
-    """Return search keys for terms: a text that contains none of these strings contains none of the terms."""
+    """Return strings for a fast check: a text without any of the strings contains none of the terms."""
     return list(dict.fromkeys(key for term in terms for key in _keys(term)))
 
 
 def may_have_keys(keys: Sequence[bytes], line: bytes) -> bool:
-    """Return False if a line of a session file contains no term; `keys` are the encoded `keys_of` the terms.
+    """Return False if a line of a session file contains no term; `keys` is the result of `keys_of`, as bytes.
 
     The line is not decoded; True is returned for every line with escapes or non-ASCII bytes.
     """
@@ -117,9 +117,10 @@ def evidence_in(terms: Sequence[Term], text: str, role: str) -> Evidence | None:
 
 
 def score_of(evidence: Evidence, rarities: Sequence[float]) -> float:
-    """Return the relevance of an entry: BM25 of the terms, raised if the terms are close together or the user wrote it.
+    """Return the relevance of an entry: the BM25 score of the terms, raised if the terms are close together.
 
-    `rarities` has one number for each term, higher for rarer terms.
+    Messages of the user, names and labels get a higher score, tool results a lower one. `rarities` has one number for
+    each term, higher for rarer terms.
     """
     norm = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * evidence.length / _USUAL_CHARACTERS)
     score = sum(
@@ -185,7 +186,7 @@ def snippet_of(text: str, evidence: Evidence, rarities: Sequence[float]) -> tupl
 
 def _keys(term: Term) -> list[str]:
     if not term.is_word:
-        # The term is split at characters that JSON may escape, so that its key is found in an undecoded line.
+        # The term is split at characters that JSON may escape, so that its longest piece is found in an undecoded line.
         pieces = words_of(term.text) or re.split(r'[\s"\\/]+', term.text)
         return [max(pieces, key=len)]
     return [key_of(word) for word in (term.text, *term.instead, *term.spellings, *term.parts[:1])]

@@ -1,7 +1,7 @@
 """Search the entries of one session, tool calls and results included.
 
-An entry matches if its text contains every word. The tree searches of the agents themselves cover only the beginning of
-a text; this search also finds all of their hits. Bytes are searched first, so that only likely lines are decoded.
+An entry matches if its text contains every word. An agent's own tree search covers only the beginning of a text; this
+search finds every entry that the agent's search finds. Bytes are searched first, so that only likely lines are decoded.
 """
 
 from __future__ import annotations

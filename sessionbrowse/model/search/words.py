@@ -13,10 +13,12 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
-# Sequences of 0-9, a-z, _ and non-ASCII characters, written as a negated set: a positive set takes 2 ms to compile.
+# A word consists of 0-9, a-z, _ and non-ASCII characters. The pattern names the characters that are not in words,
+# because naming those in words would make it slow to compile (2 ms).
 _WORD = re.compile(r"[^\x00-/:-^`{-\x7f]+")
-# Ranges of scripts without blanks between words; each of their characters counts as a word, so that any substring is
-# found. Each range is its first character and the character after its last. A regular expression takes 5 ms to compile.
+# In scripts without blanks between words, each character counts as a word, so that any substring is found. This text
+# lists the ranges of such characters: of each range the first character, and the one after its last. A regular
+# expression for them would be slow to compile (5 ms).
 _CJK_BOUNDS = (
     "\u0e00\u0f00\u1000\u10a0\u1780\u1800\u2e80\u2fe0\u3005\u3008\u3040\u3190\u31a0\u31c0\u31f0\u3200\u3400\u4dc0\u4e00\ua4d0"
     "\uac00\ud7b0\uf900\ufb00\uff66\uff9e\U0001b000\U0001b170\U00020000\U00040000"
@@ -125,7 +127,7 @@ def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
 
 
 def _block_of(text: str, wanted: int) -> tuple[int, int]:
-    """Return the begin of the block that contains the offset `wanted`: its offsets in `literal(text)` and in `text`.
+    """Return where the text block with the offset `wanted` begins: an offset in `literal(text)` and one in `text`.
 
     Skipping whole blocks is faster than mapping each character.
     """
@@ -142,7 +144,7 @@ def _block_of(text: str, wanted: int) -> tuple[int, int]:
 
 _BLOCK = 512
 
-# Matches text whose length `literal` may change: several blanks, and non-ASCII characters.
+# This pattern matches text whose length `literal` may change: several blanks, and non-ASCII characters.
 _SPECIAL = re.compile(r"\s{2,}|[^\x00-\x7f\s]+")
 
 

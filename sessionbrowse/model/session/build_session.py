@@ -41,10 +41,11 @@ def session_of(
     read_bytes: ReadBytes,
     parents: list[int] | None = None,
 ) -> Session:
-    """Build the session of a file from a finished reader and the columns of the file's entries.
+    """Build the session of a file. All lines of the file must have been read with `reader`.
 
-    `ordinals` are the positions of entries among all parsed lines, needed only for format versions 1 and 2. A caller
-    that knows the parents may pass `parents`, if no id repeats and every parent is before its child.
+    `columns` are the facts about all entries that stay in memory. `ordinals` are the positions of entries among all
+    parsed lines, needed only for format versions 1 and 2. A caller that knows the parents may pass `parents`, if no id
+    repeats and every parent is before its child.
     """
     session = Session(reader, columns, path, read_bytes)
     if reader.generation < 3:
@@ -113,7 +114,7 @@ def _link(session: Session, reader: Reader) -> None:
         return
     for members in loops(parents):
         index = min(members)
-        # A repeated id may cause the loop: if several entries have the parent's id, the nearest earlier one is used.
+        # A repeated id may cause the loop: if earlier entries also have the parent's id, the nearest is the parent.
         doubles_before = [i for i in doubles.get(parent_ids[index] or "", []) if i < index]
         parents[index] = doubles_before[-1] if doubles_before else ROOT
         reader.report(session.lines[index], session.offsets[index], "its parents form a loop, which is cut here")
@@ -178,9 +179,9 @@ def _find_transcript_leaf(session: Session, reader: Reader) -> None:
 
 
 def _find_labels(session: Session, reader: Reader) -> None:
-    """Set the labels of entries: the last label entry in the file for an entry, on any branch, decides its label.
+    """Set the labels of entries: of the label entries for one entry, on any branch, the last in the file counts.
 
-    An empty label clears the label.
+    An empty label clears the entry's label.
     """
     by_target: dict[str, LabelMark] = {}
     for index in sorted(session.columns.kept):

@@ -25,7 +25,7 @@ class ColumnReader:
         self.reader = reader
         self.columns = columns
         self.ordinals: list[int] = []
-        """Positions, among all parsed lines, of entries that are no ordinary messages; only for versions 1 and 2."""
+        """Positions, among all parsed lines, of the entries that `reader` decoded; only for format versions 1 and 2."""
 
     def add_block(self, block: LineBlock) -> None:
         """Add the entries in the next block of lines of the file."""
@@ -59,7 +59,7 @@ class ColumnReader:
         }
         odd.update(number for number in beyond_ascii(lines) if not is_utf8(lines[number]))
         ends = list(map(len, lines))
-        # The list makes this faster: `array(list)` copies all items at once, `array(iterator)` one by one.
+        # Building lists first is faster: `array(list)` copies all items at once, `array(iterator)` one by one.
         starts = array("q", list(accumulate(ends, initial=offset)))
         sizes = array("q", [size - 1 for size in ends])
         first_line = reader.lines_read + 1

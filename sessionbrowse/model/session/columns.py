@@ -51,7 +51,7 @@ class Kinds:
 
 
 class _Heard(dict[str, int]):
-    """Maps the role of a message to the code of its kind; not for answers, which also differ by model and more."""
+    """Maps the role of a message to the code of the message's kind; not for answers, whose kinds differ by model."""
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
@@ -65,8 +65,8 @@ class Columns:
     """Consecutive entries of a file as columns: each list has one item per entry, in file order.
 
     `lines` are 1-based line numbers; `offsets` and `sizes` are in bytes. `kept` maps the index of every entry that is
-    not an ordinary message to its envelope. `times` has the timestamps of all entries or is empty; `some_times` then
-    maps the index of some entries to their timestamps. `calls` are the ids of all tool calls.
+    not an ordinary message to its envelope. `times` are the timestamps of all entries. If `times` is empty,
+    `some_times` maps the index of some entries to their timestamps. `calls` are the ids of all tool calls.
     """
 
     def __init__(self, kinds: Iterable[Kind] = ()) -> None:

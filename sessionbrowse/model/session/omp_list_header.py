@@ -31,7 +31,7 @@ def listed_header(line: str) -> Header | None:
 
 
 def text_field(line: str, name: str) -> str | None:
-    """Return the string after the first occurrence of a JSON key in a broken line, even if its end is missing.
+    """Return the string after the first occurrence of a JSON key in a broken line, even if the string is cut off.
 
     Return None if the key is missing or its value is no string.
     """

@@ -22,7 +22,7 @@ from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES,
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MARGIN = b" \t\r\n" + BYTE_ORDER_MARK
-"""The bytes that a line may contain before and after its JSON value."""
+"""The bytes that are stripped from both ends of a line before its JSON value is read: blanks and byte order marks."""
 MAX_PROBLEMS = 1000
 CARRIAGE_RETURNS = "carriage returns where newlines belong"
 """The text of the problem in files with carriage returns as line ends: no agent program opens such files.
@@ -32,9 +32,9 @@ sessionbrowse shows the entries of these files nevertheless.
 
 
 _NOT_LISTED = (
-    "does not list it: there is no session header",
-    "does not list it: its first record is no session header",
-    "does not list it: its header has no valid id",
+    "does not list this file: there is no session header",
+    "does not list this file: its first record is no session header",
+    "does not list this file: its header has no valid id",
 )
 
 
@@ -63,7 +63,7 @@ class Record(Struct, frozen=True, gc=False):
 
 
 class ReaderProgress(Struct, frozen=True, array_like=True):
-    """The state of a `Reader`, which another one can resume after the file has grown.
+    """The state of a `Reader`, from which a later reader can resume after the file has grown.
 
     `problems` are tuples of line, offset and reason.
     """
@@ -99,9 +99,9 @@ class Reader:
         self.bytes_read = 0
         self.torn = False
         self.refusal: str | None = None
-        """The reason why the agent program cannot open the file, as a sentence without its subject, the program."""
+        """Why the agent program cannot open the file: a sentence without the program's name ("refuses this file …")."""
         self.unlisted: str | None = None
-        """The reason why the agent program's session list omits the file, as a sentence without its subject."""
+        """Why the agent program's session list omits the file: a sentence without the program's name."""
         self.listed_header: Header | None = None
         """The header that omp's session list reads from a broken first line; omp cannot open such a file."""
         self._start: str | None = None
@@ -156,7 +156,7 @@ class Reader:
             self.refusal = "refuses this file: it starts with a byte order mark"
             # atomic's session list shows such a file, because its decoder drops the byte order mark.
             if self.rules.agent != "atomic":
-                self.unlisted = "does not list it: it starts with a byte order mark"
+                self.unlisted = "does not list this file: it starts with a byte order mark"
 
     def _lines_split_at_returns(self, line: bytes, offset: int, torn: bool) -> Iterator[Record]:
         """Yield the entries of a text whose lines end in carriage returns without newlines, and report the problem.
@@ -177,7 +177,7 @@ class Reader:
     def progress(self) -> ReaderProgress:
         """Return the state of the reader, so that a later reader can `resume` from it.
 
-        It excludes header, title slot and transcript heads, which the later reader must read again.
+        It excludes header, title slot and head lines of a transcript, which the later reader must read again.
         """
         problems = [(problem.line, problem.offset, problem.reason) for problem in self.problems]
         return ReaderProgress(
@@ -212,7 +212,7 @@ class Reader:
         """Check the file for problems such as a missing header; call this after the last block of lines."""
         agent = self.rules.agent
         if self.is_transcript:
-            # A bad first line does not matter: indusagi ignores all lines before the first line of a transcript.
+            # A bad first line does not matter, because indusagi ignores all lines before a transcript's first line.
             self.refusal = self.unlisted = None
             return
         if self.header is None:
@@ -337,7 +337,7 @@ class Reader:
         return Record(self._lines, offset, size, ordinal, envelope, line)
 
     def _belongs_to_transcript(self, envelope: Envelope, line: bytes, offset: int) -> bool:
-        """Return False if the line must be skipped in indusagi's transcript format: a head line or a foreign line.
+        """Return False for lines of indusagi's transcript format that are no entries: head lines and foreign lines.
 
         Detects the transcript format and stores its head lines. In files of other formats the result is True.
         """
@@ -359,7 +359,7 @@ class Reader:
         verb = "would overwrite" if self.rules.overwrites_unreadable else "refuses"
         if not self.rules.reads_title_slot:
             self.refusal = f"{verb} this file: its first line is omp's title slot"
-            self.unlisted = "does not list it: its first line is omp's title slot"
+            self.unlisted = "does not list this file: its first line is omp's title slot"
         elif self._lines != 1:
             self._refuse_slot(offset, "its title slot is not the first line")
         elif not _is_valid(slot):
@@ -391,7 +391,7 @@ class Reader:
     def _refuse_start(self, kind: str, line: bytes) -> None:
         verb = "would overwrite" if self.rules.overwrites_unreadable else "refuses"
         if kind == "" and b'"kind":"header"' in line and b'"v":4' in line:
-            self.refusal = f"{verb} this file: it is of pi-agent-core's version 4"
+            self.refusal = f"{verb} this file: it has pi-agent-core's format version 4"
         else:
             self.refusal = f"{verb} this file: its first record is no session header"
         self.unlisted = _NOT_LISTED[1]

@@ -43,7 +43,7 @@ class Rules(Struct, frozen=True, kw_only=True):
     # pi uses the last `session_info` entry; indusagi the last one with a name, because an empty name does not clear;
     # omp uses the title slot.
     name: Literal["session_info", "session_info_filled", "title_slot"] = "session_info"
-    # omp keeps the first of two entries that share one line; the other programs lose both entries.
+    # omp keeps the first of two entries that were fused on one line; the other programs lose both entries.
     keeps_first_of_fused: bool = False
     # omp and indusagi drop a byte order mark; the other programs cannot parse a header that begins with one.
     accepts_byte_order_mark: bool = False

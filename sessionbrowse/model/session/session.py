@@ -60,7 +60,7 @@ class Session:
         self.unlisted = reader.unlisted
         self.torn = reader.torn
         self.is_json = reader.is_json
-        """True if at least one line of the file is JSON."""
+        """True if at least one line of the file is JSON, even if it is no entry."""
         self.size = reader.bytes_read
         self.marks = frozenset(reader.marks)
         self.columns = columns
@@ -92,7 +92,7 @@ class Session:
 
     @property
     def id(self) -> str | None:
-        """The id of the session in its header; for a transcript of indusagi, the id in the file name."""
+        """The session's id from its header; for a transcript of indusagi from the file name, which renaming changes."""
         if self.is_transcript:
             return self.path.rpartition("/")[2].rpartition(".")[0]
         return self.header.id if self.header is not None else None
@@ -239,7 +239,10 @@ class Session:
             yield run, self._read_bytes(start, self.offsets[last] + self.sizes[last] - start)
 
     def find(self, reference: str) -> list[int]:
-        """Return the indexes of the entries whose id or label is `reference`, else of those whose id begins with it."""
+        """Return the indexes of the entries that a text from the user means: an id, a label, or the beginning of an id.
+
+        Labels are compared only if no entry has this id, and beginnings of ids only if no entry has this label either.
+        """
         exact = self.index_by_id.get(reference)
         if exact is not None:
             return [exact]
@@ -297,8 +300,8 @@ def find_name(rules: Rules, envelopes: Iterable[Envelope], slot: TitleSlot | Non
     """Return the session's display name by the rule of its agent program; None if it has no name.
 
     pi and atomic use the last `session_info` entry in the file, on any branch; a blank name clears the name. indusagi
-    uses the last `session_info` entry with a name. omp uses the title slot, or the header's title if the file has no
-    title slot.
+    uses the last `session_info` entry with a name. omp uses the title slot, even an empty one, or the header's title if
+    the file has no title slot.
     """
     if rules.name == "title_slot":
         if slot is not None:
@@ -323,7 +326,7 @@ def migrated_id(session_id: str | None, ordinal: int, taken: set[str] | dict[str
 
     `ordinal` is the position of the entry's line in the file; ids in `taken` are avoided.
     """
-    import hashlib  # imported here: the import is slow, and only files of version 1 need it
+    import hashlib  # Imported here because the import is slow, and only files of version 1 need it.
 
     salt = 0
     while True:

@@ -19,7 +19,7 @@ CHECKOUT_TYPE = "sessionbrowse"
 
 
 def left_behind(session: Session) -> int | None:
-    """Return the index of a session's newest message if it is not on the path to the leaf, else None."""
+    """Return the index of a session's newest message if `is_left_behind` is True for it, else None."""
     count = len(session.ids)
     newest = next((index for index in reversed(range(count)) if session.kind(index).type == "message"), ROOT)
     leaf = session.leaf if session.leaf is not None else ROOT

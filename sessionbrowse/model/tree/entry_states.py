@@ -1,4 +1,7 @@
-"""The state of an entry: active, abandoned (not on the active branch), or compacted (replaced by a summary)."""
+"""The state of an entry: active, abandoned (not on the active branch), or compacted.
+
+A compacted entry is on the active branch, but the model no longer receives it after a compaction or a `/clear`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ Entries before them are no longer sent to the model, except those that a compact
 
 
 class EntryStates:
-    """Computes the states of a session's entries; facts for all entries are computed at first use and then cached."""
+    """Computes the states of a session's entries; facts about the whole session are computed once and then cached."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -50,7 +53,7 @@ class EntryStates:
 
     @cached_property
     def _compacted(self) -> frozenset[int]:
-        # Imported here, because the import takes a tenth of the start time of a search, and few searches need it.
+        # Imported here because the import takes a tenth of a search's start time, and few searches need the module.
         from sessionbrowse.model.context.build import first_place_sent
 
         kept = first_place_sent(self._session, self._boundary)

@@ -65,7 +65,7 @@ def shown(session: Session, filter_name: str, leaf: int | None) -> bytes:
 
 
 def _by_kind(session: Session, answers: list[bool]) -> bytearray:
-    """Return a flag for each entry, given the flag for each kind of entries (see `Kinds`) in `answers`."""
+    """Return a flag for each entry; `answers` has a flag for each kind of entries (see `Kinds`)."""
     return bytearray(map(answers.__getitem__, session.columns.codes))
 
 
@@ -88,7 +88,7 @@ def _is_silent(kind: Kind, tree: AgentName, without_tools: bool) -> bool:
 
 
 def _add_user_prompts(session: Session, flags: bytearray) -> None:
-    """Set the flags of omp's user prompts that are stored as custom messages with an attribution to the user."""
+    """Set the flags of omp's user prompts that are stored as custom messages with the attribution "user"."""
     of_type = _by_kind(session, [kind.custom_type in _USER_PROMPT_TYPES for kind in session.columns.kinds.all])
     for index in compress(range(len(of_type)), of_type):
         match session.entry(index):

@@ -78,7 +78,7 @@ class Rows(Sequence[Row]):
 
     @cached_property
     def _ends(self) -> list[int]:
-        """For each row, the position after its last descendant; the descendants of a row directly follow it."""
+        """For each row, the position after the row's last descendant; a row is directly followed by its descendants."""
         position_of = self.position_of
         ends = list(range(1, len(self._rows) + 1))
         for position in range(len(ends) - 1, -1, -1):
@@ -125,7 +125,8 @@ class Rows(Sequence[Row]):
 class ChainRows(Rows):
     """The rows of a session without branches, created on demand.
 
-    `active` is the number of entries on the path to the leaf, the first ones. Only the first row can be folded.
+    `active` is the number of entries on the path to the leaf, which are the session's first entries. Only the first row
+    can be folded.
     """
 
     def __init__(self, indexes: list[int], active: int, leaf: int | None, *, is_folded: bool = False) -> None:

@@ -27,7 +27,7 @@ class SearchWords(Struct, frozen=True):
 
 
 def search_words(text: str) -> SearchWords:
-    """Split a text into words for the search by a `matcher`."""
+    """Prepare a text for a function that `matcher` returned: split the text into words."""
     words = tuple(_words(text))
     starts = []
     place = 0
@@ -79,7 +79,7 @@ def _any_of(tests: list[Callable[[SearchWords], bool]]) -> Callable[[SearchWords
 
 
 def _test(token: str) -> Callable[[SearchWords], bool]:
-    # The results are cached by word, because texts repeat words.
+    # The result for each word of a text is cached, because texts repeat words.
     fitting: dict[str, bool] = {}
 
     def is_found(text: SearchWords) -> bool:

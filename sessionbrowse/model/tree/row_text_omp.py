@@ -168,7 +168,7 @@ def _why_it_ended(message: Fields) -> str:
 
 
 def _advice(entry: Fields) -> tuple[str, str]:
-    """Return two texts of an omp advisor message: names and severities of the advisors; and their notes."""
+    """Return two texts of an omp advisor message: the distinct names and severities of its notes, and all notes."""
     details = entry.get("details")
     notes = details.get("notes") if isinstance(details, dict) else None
     notes = [note for note in notes if isinstance(note, dict)] if isinstance(notes, list) else []
@@ -186,7 +186,11 @@ def _thinking(entry: Fields) -> str:
 
 
 def _tiers(entry: Fields) -> list[tuple[str, Json]]:
-    """Return (provider family, service tier) pairs; like omp, split the single word of an older file into letters."""
+    """Return the service tiers of an entry as pairs (group of providers, tier).
+
+    Older files have a single word in place of the pairs. For them, return (position, letter) pairs, because omp treats
+    the word as a list of letters.
+    """
     tiers = entry.get("serviceTier")
     if isinstance(tiers, dict):
         return list(tiers.items())

@@ -148,7 +148,7 @@ def _answer(message: Fields) -> str:
 
 
 def _custom_text(content: Json) -> str:
-    """Return the text of a custom message; a text block without text is empty, not "undefined" as in other messages."""
+    """Return the text of a custom message; a block without `text` adds nothing (in other messages: "undefined")."""
     if not isinstance(content, list):
         return joined_text(content)
     return "".join([string(block.get("text") or "") for block in content if is_text_block(block)])

@@ -101,9 +101,9 @@ def _placed(session: Session, whole: TreeLayout, shape: Shape) -> Iterator[_Plac
 def _places(shape: Shape, *, is_omp: bool) -> Iterator[_Place]:
     """Yield `index`, `level`, `connector` and `trail` for the row of every entry in `shape`.
 
-    Children of a branch point are one level deeper than the branch point. In pi, the only child of such a child is one
-    level deeper again. All other only children are on the level of their parent. Roots are on level 0, but several
-    roots count as the children of a branch point.
+    Children of a branch point are one level deeper than the branch point. Except in omp, the only child of such a child
+    is one level deeper again. All other only children are on the level of their parent. Roots are on level 0. The only
+    child of one of several roots is on level 1, in omp too.
     """
     above, count, last = shape.above, shape.count, shape.last
     levels = [0] * len(above)

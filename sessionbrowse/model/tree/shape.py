@@ -1,7 +1,7 @@
 """The tree of the entries that a filter shows: hidden entries are removed, and their children move up.
 
-Facts that do not depend on a search are computed once for each filter. Thus the time for each letter of a search that
-the user types depends only on the number of hits.
+Facts that do not depend on a search are computed once for each filter. Each letter that the user adds to a search then
+takes time only for the search's hits.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def caller_of(session: Session, index: int, call_id: str) -> int | None:
 
 
 def learn_calls(session: Session, before: Session | None = None) -> None:
-    """Fill the cache that maps tool calls to answers, if the rows of a session's tree will need it.
+    """Fill the cache that maps tool calls to answers, if several calls of the session may have the same id.
 
     `before` is the same session before its file grew; its cached results are reused. The function reads much of the
     file, so it must run in a background thread.

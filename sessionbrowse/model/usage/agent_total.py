@@ -11,7 +11,7 @@ from sessionbrowse.model.session.rules import Rules
 _PI_ENTRY_TYPES = frozenset({"compaction", "branch_summary", "usage"})
 # omp 18.2.3 counts answers, model calls without a message, and the usage of `task` subagents.
 _OMP_ENTRY_TYPES = frozenset({"model_usage"})
-# atomic 0.84 and indusagi count like older versions of pi, which had no `usage` entries.
+# atomic 0.9.15 and indusagi 0.12 are forks of older versions of pi, which counted no `usage` entries.
 _OLDER_ENTRY_TYPES = frozenset({"compaction", "branch_summary"})
 _ENTRY_TYPES = {
     "pi": _PI_ENTRY_TYPES,

@@ -1,4 +1,7 @@
-"""Add up the paid requests of one session file; copies and possible duplicates are separate (see `ownership`)."""
+"""Add up the tokens and costs of the paid requests to models that one session file records.
+
+Copies and possible duplicates of requests get sums of their own (see `ownership`).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ from sessionbrowse.model.usage.totals import Span, Totals
 
 KeyT = TypeVar("KeyT")
 Place = tuple[int | None, str, str, int]
-"""Facts by which requests are grouped: quarter of an hour since 1970, provider, model, number of the branch's leaf."""
+"""The facts by which paid requests to models are grouped: quarter of an hour since 1970, provider, model, branch.
+
+The branch is given as the position of its leaf in `FileRequests.leaves`.
+"""
 
 
 def totals_by(
@@ -23,10 +29,10 @@ def totals_by(
     *,
     usage: FileRequests | None = None,
 ) -> dict[KeyT, Totals]:
-    """Return the totals of one file's requests within a span of time, grouped by the key that `key_of` returns.
+    """Return totals of one file's paid requests within a span of time, grouped by the key that `key_of` returns.
 
-    `decided` says for each request whether it counts in this file; None means that all count. `key_of` gets the
-    number of the request's leaf only if the caller passes `usage`, the file's requests; otherwise it may get 0.
+    `decided` tells for each request whether it counts in this file (see `ownership`); None means that all count.
+    `usage` are the file's requests. Without `usage`, `key_of` may get 0 in place of the position of a branch's leaf.
     """
     found: dict[KeyT, Totals] = {}
     first, last = file.sums.first, file.sums.last
@@ -45,12 +51,15 @@ def totals_by(
 
 
 def is_within(file: UsageFile, span: Span) -> bool:
-    """Return True if all requests of a file are within a span of time."""
+    """Return True if all paid requests of a file are within a span of time."""
     return span.is_all or (span.holds(file.sums.first) and span.holds(file.sums.last))
 
 
 def add_sums(file: UsageFile, key_of: Callable[[Place], KeyT], into: dict[KeyT, Totals]) -> set[KeyT]:
-    """Add the stored sums of a file, as if all its requests count in it, to `into`; return the keys of the totals."""
+    """Add the sums of all paid requests of a file, copies included, to the totals in `into`.
+
+    Return the keys of the totals to which something was added.
+    """
     keys = set()
     nested = file.nested
     for quarter, provider, model, part, amounts in file.sums.cells:
@@ -64,7 +73,7 @@ def add_sums(file: UsageFile, key_of: Callable[[Place], KeyT], into: dict[KeyT, 
 
 
 def totals_of(file: UsageFile, decided: Sequence[Decision] | None, span: Span) -> Totals | None:
-    """Return the totals of one file within a span of time; None if it has no requests in the span."""
+    """Return the totals of one file's paid requests within a span of time; None if there are none in the span."""
     if decided is not None or not is_within(file, span):
         return totals_by(file, decided, span, lambda _: None).get(None)
     found = Totals()
@@ -76,7 +85,10 @@ def totals_of(file: UsageFile, decided: Sequence[Decision] | None, span: Span) -
 def with_decisions(
     usage: FileRequests, decided: Sequence[Decision] | None, *, nested: bool
 ) -> Iterator[tuple[Request, Decision]]:
-    """Yield each request of a file with the decision on where it counts; without decisions all count in the file."""
+    """Yield each paid request of a file with the decision whether it counts in this file (see `ownership`).
+
+    If `decided` is None, all requests count in this file.
+    """
     for position, request in enumerate(usage.requests):
         if decided is not None:
             yield request, decided[position]

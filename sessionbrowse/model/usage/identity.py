@@ -1,4 +1,7 @@
-"""Convert the price and token counts of a request from the file; compute an identity that is equal for its copies."""
+"""Convert the price and the token counts that a session file records for a paid request to a model.
+
+Also compute the identity of a request: a number that is equal for all copies of the request, for example in forks.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from hashlib import blake2b
 from sessionbrowse.model.usage.request import NOT_PRICED, Request
 
 MAX_DOLLARS = 1e6
-"""The highest credible price of a request in US dollars; a higher price is a mistake and counts as no price."""
+"""The highest credible price of one request to a model in US dollars; a higher price is a mistake and is ignored."""
 MAX_TOKENS = 2**53
 
 _CONTEXT = Context(prec=60, Emax=10**6, Emin=-(10**6))
@@ -33,7 +36,7 @@ def token_count(number: float | None) -> int:
 
 
 def identity_of(request: Request, source: tuple[str, str], occurrence: int) -> int:
-    """Return a 64-bit hash that is equal for all copies of one request.
+    """Return a 64-bit hash that is equal for all copies of one paid request to a model, for example in forks.
 
     Copies agree in kind, provider, model, four token counts and time, and for tool results in the ids of the call and
     the subagent. `occurrence` numbers different requests of one file that agree in all of these.

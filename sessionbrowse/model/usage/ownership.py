@@ -1,8 +1,8 @@
-"""Decide for every paid request in many session files whether it counts in its file, so that no cost counts twice.
+"""Decide for every paid request to a model in many session files where it counts, so that no cost counts twice.
 
-Forks, clones, merges and other programs copy requests. A copied request counts only in the file with the oldest
-header. Among equally old files the parent session comes first, then files that are neither archived nor in the
-folder of another session, then the first path.
+Forks, clones, merges and other programs copy entries with their requests. A copied request counts only in the file with
+the oldest header. Among equally old files the parent session comes first, then files that are neither archived nor in
+the folder of another session, then the first path.
 """
 
 from __future__ import annotations
@@ -24,21 +24,25 @@ from sessionbrowse.model.usage.request import (
 from sessionbrowse.model.usage.sums import FileSums
 
 OWN, COPY, UNDECIDED, ELSEWHERE = range(4)
-"""The four decisions on a request.
+"""The four possible decisions: whether and where a paid request counts.
 
 OWN: it counts in its file. COPY: it is a copy and counts in another file. UNDECIDED: it may be a duplicate and does not
 count. ELSEWHERE: it is the usage of a subagent and counts in the subagent's file.
 """
 
 Decision: TypeAlias = tuple[int, int, int]
-"""The decision on a request (such as `OWN`), the request's part, and its amount, the largest of all its copies."""
+"""The decision on a paid request (such as `OWN`), the request's part, and its amount in 10^-12 US dollars.
+
+The part is the kind of spending to which the request belongs (see `request.PARTS`), as a number. If copies differ in
+their amounts, the amount is the largest of them.
+"""
 
 _Place: TypeAlias = tuple[int, int]
-"""The number of a file in the list of files sorted by owner order, and the position of a request in the file."""
+"""The number of a file in the sorted list of files (see `_owner_order`), and the position of a request in the file."""
 
 
 class UsageFile(Struct, frozen=True, gc=False):
-    """A session file with the sums of its paid requests; `load` reads the requests themselves.
+    """A session file with the sums of its paid requests to models; `load` reads the requests themselves.
 
     `created` is the time in the file's header. `nested` is True if the file is in the folder of another session, like
     the files of subagents.
@@ -55,9 +59,10 @@ class UsageFile(Struct, frozen=True, gc=False):
 
 
 def decide(files: Sequence[UsageFile]) -> dict[str, list[Decision]]:
-    """Return the decisions on requests by file path, for files that may have copied requests or usage of subagents.
+    """Return the decision on each paid request, by file path, for files that may have copies or usage of subagents.
 
-    In a file that is not in the result, all requests count; in a nested file their part is "subagents".
+    In a file that is not in the result, all requests count. If such a file is nested, they count as the spending of
+    subagents.
     """
     return _Deciding(files).decisions()
 
@@ -74,7 +79,7 @@ class _Deciding:
         self._children_of = _children(self._files)
 
     def decisions(self) -> dict[str, list[Decision]]:
-        """Return the decisions on requests by file path, for all files that may have copies or usage of subagents."""
+        """Return the decision on each paid request by file path, for files that may have copies or subagents."""
         for number in self._to_look_into():
             self._look_into(number)
         self._settle_children()
@@ -82,7 +87,7 @@ class _Deciding:
         return {self._files[number].path: list(self._decided(number)) for number in sorted(self._loaded)}
 
     def _to_look_into(self) -> list[int]:
-        """Return the numbers of the files whose requests must be loaded to decide where they count.
+        """Return the numbers of the files whose paid requests must be loaded to decide where they count.
 
         These are files with requests that other files also have, with usage of subagents, or with requests without
         time; and the files of the subagents.
@@ -92,7 +97,7 @@ class _Deciding:
         for number in special:
             requests = self._files[number].load().requests
             if any(request.time is None for request in requests):
-                # All files must be loaded, because any of them may have the same request with its time.
+                # All files must be loaded, because any file may have a copy of the request that has a time.
                 return list(range(len(self._files)))
             if any(request.is_child_usage and request.child is None for request in requests):
                 looked_into.update(self._children(number))
@@ -152,9 +157,9 @@ class _Deciding:
                 children = sorted({child for parent in parents for child in self._children(parent)})
                 within = {child: self._between(child, request) for child in children}
                 waiting.append((number, position, request, within))
-        # Other tool results do not name the subagent. A result is matched with the one subagent whose requests have
-        # the same sum of tokens, or else with several subagents together. `taken` has the identities of matched
-        # requests, which are equal in copies of a subagent's file.
+        # Other tool results report tokens, but do not name the subagent that used them. The first loop looks for one
+        # subagent whose requests have the same sums of tokens, the second loop for all subagents together. A request
+        # is used for one result only: `taken` has the identities of used requests, which are equal for copies.
         taken: set[int] = set()
         for number, position, request, within in waiting:
             for child, inside in within.items():
@@ -174,15 +179,15 @@ class _Deciding:
                     taken.update(free)
 
     def _holding(self, number: int, position: int) -> list[int]:
-        """Return the numbers of all files that have the request at `position` of file `number`, or a copy of it."""
+        """Return the numbers of all files with the paid request at `position` in file `number`, or with its copies."""
         holders = self._holders.get(self._loaded[number].identities[position], [])
         return [file for file, _ in holders] if (number, position) in holders else [number]
 
     def _children(self, number: int) -> list[int]:
         """Return the numbers of the files of a session's subagents.
 
-        These are the files in the session's folder, and those that name the session as parent but share no entries
-        with it, unlike forks.
+        These are the files in the session's folder, and the files that name the session as parent but, unlike forks,
+        share neither the first entry nor a request with it.
         """
         parent = self._files[number]
         return [
@@ -194,7 +199,7 @@ class _Deciding:
         ]
 
     def _between(self, child: int, result: Request) -> dict[int, Request]:
-        """Return, by identity, the paid requests in a subagent's file between the tool call and its result."""
+        """Return, by identity, the paid requests that a subagent's file records between a tool call and its result."""
         begin = result.began if result.began is not None else float("-inf")
         usage = self._loaded[child]
         return {
@@ -207,7 +212,11 @@ class _Deciding:
     # ---- requests without a time -----------------------------------------------------------------------------------
 
     def _settle_timeless(self) -> None:
-        """Mark one of two equal requests in different files as undecided, if one has no time: they may be copies."""
+        """Mark paid requests as undecided if they may be copies of a request in another file, but a time is missing.
+
+        Two requests may be copies if they agree in model and tokens and at least one has no time. The request in the
+        file that comes first still counts.
+        """
         if not any(request.time is None for usage in self._loaded.values() for request in usage.requests):
             return
         equal: dict[tuple[object, ...], list[_Place]] = {}
@@ -229,7 +238,7 @@ class _Deciding:
 
 
 def _owner_order(files: Sequence[UsageFile]) -> Callable[[UsageFile], tuple[object, ...]]:
-    """Return a sort key for files: of the files that have a copied request, the one that sorts first owns it."""
+    """Return a sort key for files: a copied request counts in the file that sorts first among those that contain it."""
     by_path = {file.path: file for file in files}
     parents = {file.parent_path for file in files}
 
@@ -255,7 +264,7 @@ def _sum(requests: Iterable[Request]) -> tuple[int, ...]:
 
 
 def _shared(files: Iterable[UsageFile]) -> set[int]:
-    """Return the identities of requests that occur in more than one file."""
+    """Return the identities of the paid requests that occur in more than one file."""
     seen: set[int] = set()
     shared: set[int] = set()
     for file in files:
@@ -267,7 +276,7 @@ def _shared(files: Iterable[UsageFile]) -> set[int]:
 
 
 def _share(one: UsageFile, other: UsageFile) -> bool:
-    """Return True if two files have their first entry or a request in common, like a session and its fork."""
+    """Return True if two files have their first entry or a paid request in common, like a session and its fork."""
     first = one.sums.first_entry
     if first is not None and first == other.sums.first_entry:
         return True

@@ -1,6 +1,7 @@
-"""The paid requests of one session file as values: tokens, amount, time, part, and an identity for finding copies.
+"""The paid requests to models that one session file records, as values: tokens, price, time, kind of spending.
 
-A request is one call of a model, or the usage of a subagent that a tool result reports.
+A request is one call of a model, or the usage of a subagent that a tool result reports. Each request has an identity, a
+number that is equal for all its copies in other files.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 ANSWER, RESULT, COMPACTION_ENTRY, BRANCH_SUMMARY, SESSION_SUMMARY, USAGE, MODEL_USAGE = range(7)
-"""The kinds of entries that contain a request: an answer, a tool result, and entries of other types."""
+"""The kinds of entries that record a paid request to a model: an answer, a tool result, and entries of other types."""
 
 ENTRY_KINDS = {
     "compaction": COMPACTION_ENTRY,
@@ -17,14 +18,20 @@ ENTRY_KINDS = {
     "usage": USAGE,
     "model_usage": MODEL_USAGE,
 }
-"""Maps the type of an entry that is not a message to the kind of its request."""
+"""Maps entry types to the values of `Request.kind`, for paid requests to models that are not recorded in messages.
+
+For example, a `compaction` entry records the request with which its summary was written.
+"""
 
 KEPT, ABANDONED, COMPACTION, SUBAGENTS = range(4)
 PARTS = ("kept", "abandoned", "compaction", "subagents")
-"""The four parts into which costs are divided; each request is in exactly one part."""
+"""The four parts into which all costs are divided.
+
+They are model calls on the active branch, those on other branches, those for summaries, and those of subagents.
+"""
 
 NOT_PRICED = -1
-"""The amount of a request for which the agent program wrote no price, for example because of a subscription."""
+"""The value of `Request.amount` if the agent program recorded no price, for example because of a subscription."""
 PER_DOLLAR = 10**12
 
 
@@ -75,10 +82,10 @@ class Request(Struct, frozen=True, array_like=True, gc=False):
 
 
 class FileRequests(Struct, frozen=True, array_like=True):
-    """The paid requests of one file in file order, with their identities; copies of a request have equal identities.
+    """The paid requests to models in one file, in file order, with numbers (`identities`) that are equal for copies.
 
     `sources` are pairs of provider and model, "" if unknown. `leaves` are the ids of the leaves of the requests'
-    branches. The identity of a request without a time proves nothing, even if it is equal to another. `first_entry`
+    branches. Two requests without a time may be different although their identities are equal. `first_entry`
     is the id of the file's first entry. `last_move` is the index of the last entry that is neither a message nor of a
     type in `BOOKKEEPING`.
     """

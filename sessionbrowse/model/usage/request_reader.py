@@ -1,4 +1,4 @@
-"""Collect the paid requests of one session file while its entries are read, and find the branch of each request."""
+"""Collect the paid requests to models that a session file records, while its entries are read; find their branches."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class EntryTree(Protocol):
 
 
 class RequestReader:
-    """Collects the paid requests of a session file, entry by entry.
+    """Collects the paid requests to models that a session file records, entry by entry.
 
     `known` are the requests that an earlier reader found in the first `entries` entries of the file.
     """
@@ -85,9 +85,10 @@ class RequestReader:
         self._last_move = known.last_move if known.last_move < entries else ROOT
 
     def add_ordinary(self, index: int, entries: Sequence[Any], kinds: bytes, answer: int, other: int) -> None:
-        """Add the requests of consecutive entries that `ordinary_line` decoded; `index` is that of the first entry.
+        """Add the paid requests in consecutive entries decoded by `ordinary_line`; `index` is that of the first entry.
 
-        `kinds` has one byte for each entry: `answer` marks an answer of the model, `other` an entry without a message.
+        `kinds` has one byte for each entry: the byte `answer` stands for an answer of the model, the byte `other` for
+        an entry without a message.
         """
         for number, kind in enumerate(kinds):
             if kind == answer:
@@ -109,7 +110,7 @@ class RequestReader:
                     self._last_move = index + number
 
     def add(self, index: int, envelope: Envelope, raw: bytes) -> None:
-        """Add the request in an entry, given as its envelope and the bytes of its line, if there is one."""
+        """Add the paid request that an entry records, if any; `raw` are the bytes of the entry's line."""
         kind = ENTRY_KINDS.get(envelope.type)
         if envelope.type == "message":
             kind = {"assistant": ANSWER, "toolResult": RESULT}.get(envelope.role)
@@ -140,7 +141,7 @@ class RequestReader:
             self._add(index, kind, source, (0, 0, 0, 0), None, None, moment, unrecorded=True)
 
     def finish(self, tree: EntryTree, leaf: int | None = None) -> FileRequests:
-        """Return all requests with their identities, parts and branches.
+        """Return all paid requests with their identities, branches and parts (see `request.PARTS`).
 
         `leaf` is the index of the session's leaf; None means the last entry.
         """
@@ -171,7 +172,10 @@ class RequestReader:
         return FileRequests(requests, self._identities, list(self._sources), ids, tree.ids[0], self._last_move)
 
     def _add_tasks(self, index: int, details: dict[str, Json], moment: float | None, call: str | None) -> None:
-        """Add one request for each subagent that a call of omp's `task` tool started."""
+        """Add a paid request for each subagent that a call of omp's `task` tool started.
+
+        If the tool result has only the total usage of all subagents, add one request for all of them.
+        """
         results = details.get("results")
         named = [each for each in results if isinstance(each, dict)] if isinstance(results, list) else []
         told = [each for each in named if isinstance(each.get("usage"), dict)]
@@ -243,7 +247,7 @@ class RequestReader:
         self._requests.append(Request(index, kind, number, *tokens, amount, moment, call=call, child=child))
 
     def _identify(self, ids: Sequence[str | None]) -> None:
-        """Compute the identities of new requests; drop requests of an entry that the file contains twice."""
+        """Compute the identities of new paid requests; count an entry that the file contains twice only once."""
         entry_of = {
             identity: request.entry for identity, request in zip(self._identities, self._requests, strict=False)
         }
@@ -293,9 +297,10 @@ def _places(tree: EntryTree, leaf: int, last_move: int) -> Callable[[int], tuple
 
 
 def _carrier(tree: EntryTree, entry: int, notes: Set[int]) -> int:
-    """Return the index of the entry whose branch gets the cost of a request: the request's own entry.
+    """Return the index of the entry to whose branch the cost of a paid request is added.
 
-    For a `usage` or `model_usage` entry, which only records a cost, it is the nearest other entry above.
+    This is the entry that records the request. For a `usage` or `model_usage` entry, which only records a cost, it is
+    the nearest entry of another type above.
     """
     index = entry
     for _ in range(len(tree.ids)):

@@ -1,6 +1,7 @@
-"""Sums of paid requests by quarter of an hour, provider, model and part.
+"""Sums of paid requests to models by quarter of an hour, provider, model and part.
 
-All sums are integers, so no result depends on the order of additions.
+A part is a kind of spending (see `request.PARTS`). All sums are integers, so no result depends on the order of
+additions.
 """
 
 from __future__ import annotations
@@ -16,21 +17,26 @@ QUARTER_MS = 15 * 60 * 1000
 """A quarter of an hour in milliseconds; in all time zones in use, days begin at a quarter of an hour in UTC."""
 
 Key = tuple[int | None, str, str, int]
-"""The key of a sum of requests: number of the quarter of an hour since 1970 or None, provider, model, part."""
+"""The facts by which paid requests are added up: quarter of an hour since 1970 or None, provider, model, part."""
 
 REQUESTS, INPUT, OUTPUT, CACHE_READ, CACHE_WRITE, REASONING, COST, UNPRICED, UNRECORDED = range(9)
 """The positions of the nine sums in an `Amounts` list."""
 Amounts = list[int]
-"""Nine sums over requests: number of requests, four kinds of tokens, reasoning tokens, cost in 10^-12 US dollars,
-number of requests without a price, and number of compactions without recorded usage."""
+"""Nine sums over paid requests to models.
+
+They are the number of requests, four kinds of tokens, reasoning tokens, the cost in 10^-12 US dollars, the number of
+requests without a price, and the number of compactions without recorded usage. The number of requests does not include
+these compactions.
+"""
 
 
 class FileSums(Struct, array_like=True):
-    """The sums of all requests in one file, copies included, and facts that show whether these sums can be used.
+    """The sums of all paid requests in one file, including requests that are copies of those in other files.
 
-    `cells` are the sums by `Key`, `parts` the sums by part. `first` and `last` are the earliest and latest time in
-    milliseconds. `is_special` is True if the file has usage of subagents or a request without a time. `first_entry`
-    is the id of the file's first entry.
+    `cells` are the sums by `Key`, `parts` the sums by part (see `request.PARTS`). `first` and `last` are the earliest
+    and latest time of a request in milliseconds. `is_special` is True if the file has usage of subagents or a request
+    without a time: such a file must be read to decide which requests count. `first_entry` is the id of the file's first
+    entry.
     """
 
     cells: list[tuple[int | None, str, str, int, Amounts]]
@@ -42,7 +48,7 @@ class FileSums(Struct, array_like=True):
 
 
 def amounts_of(request: Request, amount: int | None = None) -> Amounts:
-    """Return one request as `Amounts`; `amount`, in 10^-12 dollars, replaces the request's own amount."""
+    """Return the nine sums of one paid request; `amount`, in 10^-12 US dollars, replaces the request's own amount."""
     if not request.is_paid:
         return [*nothing()[:UNRECORDED], 1]
     cost = request.amount if amount is None else amount
@@ -75,7 +81,7 @@ def quarter_of(time: float | None) -> int | None:
 
 
 def sums_of(usage: FileRequests) -> FileSums:
-    """Return the sums of all requests in one file."""
+    """Return the sums of all paid requests in one file."""
     cells: dict[Key, Amounts] = {}
     for request in usage.requests:
         provider, model = usage.sources[request.source]

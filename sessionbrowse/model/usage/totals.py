@@ -1,4 +1,4 @@
-"""Totals of paid requests by part, and spans of time that limit which requests count."""
+"""Totals of paid requests to models by part (see `request.PARTS`), and the spans of time for which totals are made."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Span(Struct, frozen=True):
 
     @property
     def is_all(self) -> bool:
-        """True if the span has no limits, so that it includes all requests, even those without a time."""
+        """True if the span has no limits, so that it includes all paid requests, even those without a time."""
         return self.since is None and self.until is None
 
     def holds(self, time: float | None) -> bool:
@@ -37,7 +37,11 @@ ALL_TIME = Span()
 
 
 class Totals(Struct, array_like=True):
-    """The sums of a group of requests: for each part; for possible duplicates (`undecided`); and for copies."""
+    """The sums of a group of paid requests to models: for each part, for possible duplicates, and for copies.
+
+    `parts` has the sums for each kind of spending in `request.PARTS`. `undecided` are the sums of requests that may be
+    duplicates, and `copies` those of requests that count in another file.
+    """
 
     parts: list[Amounts] = msgspec.field(default_factory=lambda: [nothing() for _ in PARTS])
     undecided: Amounts = msgspec.field(default_factory=nothing)
@@ -45,7 +49,7 @@ class Totals(Struct, array_like=True):
 
     @property
     def total(self) -> Amounts:
-        """The sums over all parts, without copies and undecided requests."""
+        """The sums over all parts, without copies and possible duplicates of requests."""
         found = nothing()
         for part in self.parts:
             add(found, part)
@@ -57,7 +61,7 @@ class Totals(Struct, array_like=True):
         return not any(map(any, (*self.parts, self.undecided, self.copies)))
 
     def merge(self, other: Totals) -> None:
-        """Add the sums of other totals to these."""
+        """Add the sums of the totals `other` to the sums of this object."""
         for part, amounts in zip(self.parts, other.parts, strict=True):
             add(part, amounts)
         add(self.undecided, other.undecided)

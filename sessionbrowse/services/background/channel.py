@@ -22,11 +22,11 @@ import msgspec
 Received = TypeVar("Received")
 
 _PLAIN, _WITH_SURROGATES = b"\0", b"\1"
-"""First byte of a frame: its texts are encoded normally, or re-encoded (UTF-8 bytes read as Latin-1)."""
+"""The first byte of a message frame: it says whether the texts are as usual or re-encoded by `encode`."""
 
 
 class Channel(Generic[Received]):
-    """One end of a message channel between two processes; if this process started the other one, it can also kill it.
+    """One end of a message channel between two processes; `kill` ends the other process if this process started it.
 
     Messages are msgspec structs, tagged if there are several types; `receives` is the union of the types of incoming
     messages. Several threads may send; only one may receive.
@@ -50,9 +50,9 @@ class Channel(Generic[Received]):
         self.process_id = program.pid if program is not None else process_id
         """Process id of the program at the other end if this process started it, else 0."""
         self.is_over = False
-        """True once the other end is closed and no more messages can arrive."""
+        """True once the other end of the channel is closed and no more messages can arrive."""
         self.is_killed = False
-        """True once `kill` has closed this end."""
+        """True once `kill` has closed the channel."""
 
     def send(self, message: object) -> bool:
         """Send a message (any thread may call this); return False if the other end is closed."""
@@ -105,8 +105,9 @@ class Channel(Generic[Received]):
 def start_program(module: str, *arguments: str, receives: Any, leads_group: bool = True) -> Channel[Any]:
     """Start `python -m module DESCRIPTOR ARGUMENTS…` and return the channel to the new process.
 
-    The program calls `inherited` to open its end of the channel. With `leads_group` it gets a process group of its own,
-    which keys such as Ctrl+C do not interrupt; otherwise it belongs to the group of this process and is killed with it.
+    The program calls `inherited` to open its end of the channel. With `leads_group` the program gets a process
+    group of its own, which keys such as Ctrl+C do not interrupt; otherwise the program belongs to the group of this
+    process and is killed with that group.
 
     Raises:
         OSError: the process cannot be started.

@@ -99,7 +99,7 @@ class DiskMonitor:
         self._inbox.put(message)
 
     def run(self) -> None:
-        """Process messages until the process ends; send `MonitorFailed` if a `--root` or `--agent` is wrong."""
+        """Process messages until the process ends; send `MonitorFailed` if a `--root` or `--agent` does not exist."""
         try:
             self.begin()
             while True:
@@ -111,7 +111,7 @@ class DiskMonitor:
         """Stop watching the file system."""
         self._watcher.stop()
 
-    # -- the sessions of the index ------------------------------------------------------------------------------
+    # -- sending the sessions of the index ----------------------------------------------------------------------
 
     def begin(self) -> None:
         """Send the sessions in the index: the first screen before the browser paints, all others afterwards.
@@ -138,7 +138,7 @@ class DiskMonitor:
         self._send(IndexRead())
 
     def _send_newest(self, is_listed: Callable[[str], bool]) -> bool:
-        """Send the newest sessions and all counts without reading all summaries; return False if there are none."""
+        """Send the newest sessions and all session counts before reading all summaries; return False if none exist."""
         listed = [row for row in self._summaries.rows(is_listed) if self._is_wanted(row)]
         newest = sorted(listed, key=lambda row: (-(row.modified or 0), -row.mtime_ns))[:FIRST_ROWS]
         rows = self._summaries.summaries(newest)
@@ -147,7 +147,7 @@ class DiskMonitor:
         return bool(rows)
 
     def _wait_for_paint(self) -> None:
-        """Wait until the browser has painted its first screen, because both would compete for the processor."""
+        """Wait until the browser has painted its first screen, because the monitor would slow the browser down."""
         end = time.monotonic() + PAINT_SECONDS
         others: list[Message] = []
         with suppress(queue.Empty):
@@ -156,7 +156,7 @@ class DiskMonitor:
         for message in others:
             self._inbox.put(message)
 
-    # -- one step after the other -------------------------------------------------------------------------------
+    # -- the main loop: one step after the other ----------------------------------------------------------------
 
     def step(self, seconds: float) -> None:
         """Process messages, waiting at most `seconds` for one; then run the scan, re-reading or check that is due."""
@@ -191,7 +191,7 @@ class DiskMonitor:
             case frozenset():
                 self._changed |= message
 
-    # -- the whole disk -----------------------------------------------------------------------------------------
+    # -- scanning the whole disk --------------------------------------------------------------------------------
 
     def _scan(self) -> None:
         """Scan all session directories, read new and changed files, and report deleted ones."""
@@ -245,8 +245,8 @@ class DiskMonitor:
         self._send_changed(known)
         done = len(files) - len(stale)
         pending: list[Summary] = []
-        # The browser needs this long to lay out its screen, so the first batch can wait until its sessions fill the
-        # screen.
+        # The browser needs `BATCH_SECONDS` to lay out its screen. So batches are sent at this interval: the first one
+        # then has enough sessions to fill the screen.
         deadline = time.monotonic() + BATCH_SECONDS
         before_long = {file.path for file, following in pairwise(stale) if following.size >= LONG_BYTES}
         for file, summary in self._summaries.read(stale):
@@ -272,7 +272,7 @@ class DiskMonitor:
             if not start_indexing(request, self.take):
                 self._notify("The index is not updated: the indexing process cannot be started.")
 
-    # -- changes ------------------------------------------------------------------------------------------------
+    # -- reading changed files ----------------------------------------------------------------------------------
 
     def _reread_changed(self) -> None:
         """Read the changed session files; request a scan if another changed path may belong to a session."""
@@ -319,7 +319,7 @@ class DiskMonitor:
         )
 
     def _with_parent(self, summary: Summary) -> Summary:
-        """Return a summary with the path of its parent session filled in, if that session was sent before."""
+        """Return a summary with the path of its parent session filled in, if the parent session was sent before."""
         before = self._sent.get(summary.path)
         if not summary.parent_session or summary.parent_path is not None:
             return summary
@@ -338,7 +338,7 @@ class DiskMonitor:
             self._scan_wanted = True
         self._next_check = time.monotonic() + CHECK_SECONDS
 
-    # -- sending ------------------------------------------------------------------------------------------------
+    # -- sending changes to the browser -------------------------------------------------------------------------
 
     def _notify(self, sentence: str) -> None:
         self._send(Notice(sentence))

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FIRST_ROWS = 120
 """Number of sessions that are saved: enough to fill the first screen of any terminal."""
 MOST_RELATED = 600
-"""Maximum number of further sessions that are saved because they are in the family (forks, …) of a first row."""
+"""Maximum number of further sessions that are saved: forks, subagents and other relatives of the first ones."""
 FILE = f"{INDEX_FILE}-first-rows"
 """Name of the file of saved first rows. It begins with the index file's name, so both files are deleted together."""
 _PLACES = ("_DIR", "_PROFILE", "HOME")
@@ -38,7 +38,7 @@ _PLACES = ("_DIR", "_PROFILE", "HOME")
 
 
 class _Saved(Struct, frozen=True):
-    """The content of the file of first rows; the rows are used only for the same scope and sort order."""
+    """The content of the file of first rows; the rows are used only if the next start has this scope and sort order."""
 
     scope: BrowserScope
     order: str
@@ -46,7 +46,7 @@ class _Saved(Struct, frozen=True):
 
 
 def saved_first_rows(request: MonitorDisk) -> FirstRows | None:
-    """Return the saved first rows; None if there are none, or if they belong to another scope or sort order."""
+    """Return the saved first rows; None if they are missing, damaged, or of another scope or sort order."""
     content = read_own_file(os.path.join(request.cache, FILE))
     try:
         saved = msgspec.msgpack.decode(zlib.decompress(content or b""), type=_Saved)
@@ -74,14 +74,14 @@ def save_first_rows(request: MonitorDisk, first_rows: FirstRows) -> None:
 
 
 def make_first_rows(sessions: Iterable[Summary], order: str) -> FirstRows:
-    """Return the first rows of the session list, the rest of their families, and the counts of all sessions."""
-    # Imported here because reading saved rows needs no families, and the start should import little.
+    """Return the first rows of the session list, their families (forks, subagents, …), and counts of all sessions."""
+    # Imported here because only saving rows needs this module, and the start should import little.
     from sessionbrowse.model.listing.families import families
 
     in_order = ordered(sessions, order)
     first = in_order[:FIRST_ROWS]
-    # The first rows need their whole families: with some members missing, the list would show a family unfolded, or
-    # under another session, until the monitor sends the rest.
+    # The list folds a session's forks and subagents (its family) under one row. If some of them were missing, this row
+    # would look different until the monitor sends the rest.
     family_of = families(in_order)
     wanted = {family_of.get(each.path) for each in first} - {None}
     rest = [each for each in in_order[FIRST_ROWS:] if family_of.get(each.path) in wanted] if wanted else []
@@ -89,13 +89,13 @@ def make_first_rows(sessions: Iterable[Summary], order: str) -> FirstRows:
 
 
 def first_order(request: MonitorDisk) -> str:
-    """Return the sort order of the first rows: the last one used in the browser, or else the one in the settings."""
+    """Return the sort order last used in the browser, or the one in the settings if that setting has changed since."""
     order = request.sort
     if request.state is not None:
         view, _ = recall(request.state, scope_key(request.roots, request.agents))
         order = view.sort if view is not None and view.holds("sort", order) else order
-    # In the order by thread, too, the first rows are the most recent sessions. Sorting by relevance needs a filter, and
-    # no filter is active at the start.
+    # Sorting by thread also begins with the most recent sessions. Sorting by relevance needs a filter, and no filter is
+    # active at the start.
     return "recent" if order in ("threaded", "relevance") else order
 
 

@@ -34,8 +34,8 @@ class IndexFiles(Struct, frozen=True, kw_only=True):
 def start_indexing(request: IndexFiles, progress: Callable[[IndexProgress], object]) -> bool:
     """Start a process that indexes the files. A thread calls `progress` repeatedly, finally with all files done.
 
-    If another process is writing the index, the new one does nothing, as the other one reads the same files. Returns
-    False if the process cannot be started.
+    If another process is already writing the index, the new process does nothing: the other one reads the same files.
+    Returns False if the process cannot be started.
     """
     channel = start_job("index", request, IndexProgress)
     if channel is None:

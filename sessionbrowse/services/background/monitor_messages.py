@@ -57,7 +57,7 @@ MonitorRequest = MonitorDisk | Painted | Rescan
 
 
 class DirectoryCount(Struct, frozen=True):
-    """The numbers of sessions and of named sessions in a working directory; `modified` is the newest one's time."""
+    """The numbers of sessions and of named sessions in a working directory; `modified` is the newest session's time."""
 
     cwd: str
     sessions: int
@@ -67,7 +67,7 @@ class DirectoryCount(Struct, frozen=True):
 
 
 class FirstRows(Struct, frozen=True, tag=True):
-    """The sessions of the first screen, and the counts of all sessions in the index; sent first, or not at all."""
+    """The sessions of the first screen, and the counts of all sessions in the index; sent before all other sessions."""
 
     summaries: tuple[Summary, ...]
     directories: tuple[DirectoryCount, ...]

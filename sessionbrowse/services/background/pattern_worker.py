@@ -21,9 +21,9 @@ from sessionbrowse.services.background.channel import Channel, start_program
 from sessionbrowse.services.background.programs import PROGRAM
 
 LIMIT_SECONDS = 10.0
-"""Time limit for searching the texts of one request, even if the process got little processor time."""
+"""Time limit in seconds for the texts of one search request, even if the process got little processor time."""
 CPU_SECONDS, CHARACTERS_PER_SECOND = 1.2, 500_000
-"""CPU time that a pattern may use: 1.2 seconds plus 1 second per 500,000 characters; usual ones need 5 % of it."""
+"""CPU time that a pattern may use: 1.2 s, plus 1 s per 500,000 characters; usual patterns need 5 % of this time."""
 POLL_SECONDS = 0.02
 """Interval at which a waiting thread checks whether its request was cancelled."""
 
@@ -80,7 +80,7 @@ class PatternWorker:
         """
         while not self._asking.acquire(timeout=POLL_SECONDS):
             if cancelled():
-                raise PatternStopped("The pattern was stopped.")
+                raise PatternStopped("The pattern search was stopped.")
         try:
             return self._answer(PatternQuestion(pattern, list(texts), every), cancelled)
         finally:
@@ -111,7 +111,7 @@ class PatternWorker:
         self._channel = None
         if is_late or (is_dead and not self._is_closed):
             raise PatternStopped("The pattern took too long and was stopped: make it simpler.")
-        raise PatternStopped("The pattern was stopped.")
+        raise PatternStopped("The pattern search was stopped.")
 
     def _started(self) -> Channel[Any]:
         try:
@@ -125,7 +125,7 @@ class PatternWorker:
 
 
 def answer_questions(channel: Channel[PatternQuestion], limit_seconds: float) -> None:
-    """Answer search requests until the channel is closed; a request that takes too long ends the process."""
+    """Answer search requests until the channel is closed; a request or pattern that takes too long ends the process."""
     pattern, left = "", 0.0
     while (question := channel.receive()) is not None:
         # Both this timer and the signal timer below work even while `re` holds the interpreter lock.

@@ -41,7 +41,7 @@ class FindMore(Struct, frozen=True, tag=True):
 
 
 class FindInSession(Struct, frozen=True, tag=True):
-    """Request for more hits in one session that the search with the number `stamp` has found."""
+    """Request for more hits (matching entries) in one session that the search with the number `stamp` has found."""
 
     stamp: int
     path: str
@@ -83,9 +83,9 @@ class SearchStatus(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class HitPage(Struct, frozen=True, tag=True):
-    """Sessions with their hits; in the browser's list they replace all sessions from position `at` on.
+    """Found sessions with their matching entries; in the browser's list they replace those from position `at` on.
 
-    `ranked`: the best session is first, else the newest one. `ranking_follows`: a ranked page replaces this one soon.
+    `ranked`: the best session is first, else the newest one. `ranking_follows`: ranked sessions soon replace these.
     `instead` maps misspelt words to the words that were searched in their place. `unread` is the number of sessions
     that contain words of the query but were not read, because there are too many.
     """
@@ -100,7 +100,7 @@ class HitPage(Struct, frozen=True, tag=True):
 
 
 class SessionHits(Struct, frozen=True, tag=True):
-    """More hits in one session, best hits first."""
+    """More matching entries (hits) in one session, the best first."""
 
     stamp: int
     session: RankedSession

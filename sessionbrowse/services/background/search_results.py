@@ -1,4 +1,4 @@
-"""The results of one search for the browser: ranked or newest first, sent in pages of sessions."""
+"""The results of one search for the browser: sessions, best or newest first, several in each message (a page)."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from sessionbrowse.services.search.ranking import Ranker, can_rank
 from sessionbrowse.services.search.searcher import Searcher
 
 FIRST_PAGE_SECONDS = 0.008
-"""Number of seconds after which the first page of results is sent; later pages take longer and contain more."""
+"""Number of seconds after which the first page (message with results) is sent; later pages contain more."""
 PAGE_SECONDS = 0.1
 FIRST_PAGE_SESSIONS, FIRST_PAGE_HITS = 20, 40
 HITS_OF_ONE = 200
-"""Maximum number of hits that are returned for one session."""
+"""Maximum number of hits (matching entries) that are returned for one session."""
 RANKED_BYTES = 32_000_000
-"""Results are ranked if the files without an index have at most this many bytes: a ranking must read all of them."""
+"""Results are ranked, best first, only if at most this many bytes are not indexed: a ranking must read all of them."""
 SHOWN_FIRST_CHARACTERS = 300
 
 
@@ -46,11 +46,11 @@ class Asking(Protocol):
         """Return True if another search was requested after the search with the number `stamp`."""
 
     def stop(self, stamp: int) -> None:
-        """Do not repeat the search with the number `stamp` any more."""
+        """Mark the search with the number `stamp` as stopped, so that the server does not repeat it."""
 
 
 class Results:
-    """Collects the results of one search, and sends them to the browser in pages."""
+    """Collects the results of one search, and sends them to the browser in pages: messages with several sessions."""
 
     def __init__(
         self, searcher: Searcher, query: SearchQuery, wanted: Find, half_life_days: float, server: Asking
@@ -60,11 +60,10 @@ class Results:
         self._searcher = searcher
         self._server = server
         self._searched = 0
-        # `_last` is the session that was sent last, which may get more hits. `_next` was found after it, and is sent
-        # next.
+        # `_last` is the session that was sent last, which may get more hits. `_next` is the session to send next.
         self._last: RankedSession | None = None
         self._next: RankedSession | None = None
-        # The sessions that were sent, by path, with all their hits, newest first.
+        # The sessions that were sent, by path, with all their hits (matching entries), newest first.
         self._hits: dict[str, RankedSession] = {}
         hits = searcher.find(
             query,
@@ -81,7 +80,7 @@ class Results:
             )
 
     def send_to(self, limit: int, at_least: int = 0) -> None:
-        """Send sessions until `limit` are sent; the first page has at least `at_least` ones, unless fewer are found."""
+        """Send sessions until `limit` are sent; the first message has `at_least` or more, unless fewer are found."""
         if self._ranker is None:
             self._list(limit, at_least)
             return
@@ -90,7 +89,7 @@ class Results:
         self._rank(self._ranker, limit)
 
     def send_more_of(self, path: str) -> None:
-        """Send up to `HITS_OF_ONE` hits of one session that the search has found."""
+        """Send up to `HITS_OF_ONE` hits (matching entries) of one session that the search has found."""
         summary = self._searcher.summary(path)
         if summary is None:
             return
@@ -154,7 +153,7 @@ class Results:
                 break
             grows = session is (page[-1] if page else self._last)
             if grows and not page:
-                # The session was already sent with its first hits, so it is sent again with all its hits.
+                # The session was already sent with its first matching entries, so it is sent again with all of them.
                 self.sent -= 1
                 page.append(session)
             elif not grows and self.sent + len(page) >= limit:
@@ -172,7 +171,8 @@ class Results:
             return
         stopped = not (finished or paused)
         if stopped and self.sent + len(page) < at_least:
-            # The repeated search was stopped before it found as many hits, so the browser keeps the old ones.
+            # The repeated search was stopped before it found as many sessions as before, so the browser keeps the old
+            # sessions.
             self.sent = at_least
         else:
             self._send_page(page)
@@ -203,7 +203,7 @@ def _hits_in(sessions: list[RankedSession]) -> int:
 
 
 def _shown(session: RankedSession, hits: int = PER_SESSION) -> RankedSession:
-    """Return a session in the form for the browser: with its first `hits` hits, and a shortened first message."""
+    """Return a found session for the browser: with its first `hits` matching entries, and a shortened first message."""
     more = session.more + max(0, len(session.hits) - hits)
     return replace(session, summary=shortened(session.summary), hits=session.hits[:hits], more=more)
 

@@ -45,7 +45,7 @@ from sessionbrowse.store.find.roots import Scope, real_surroundings
 from sessionbrowse.store.index.index import Index, open_index
 
 RECENT_CHARACTERS = 6_000_000
-"""Maximum number of characters of recent messages kept in memory, where searches find common words fastest."""
+"""Maximum number of characters of recent messages in memory, where common words are found faster than in the index."""
 RECENT_SESSIONS = 400
 RESCAN_SECONDS = 10.0
 CHECKPOINT_SECONDS = 0.1
@@ -215,7 +215,7 @@ class SearchServer:
         self._note = sentence
 
     def _start_scan(self) -> None:
-        """Scan the disk in a thread while searches continue; during a running scan, schedule another one after it."""
+        """Scan the disk in a thread while searches continue; if a scan is running, the new one begins after it."""
         is_scanning = self._scanner is not None and self._scanner.is_alive()
         if is_scanning or self._scanned is not None:
             # Two scans at once would take twice as long, and the older one might end last.
@@ -230,7 +230,7 @@ class SearchServer:
         try:
             self._scan_all()
         except SessionBrowseError as error:
-            # A `--root` directory no longer exists.
+            # A `--root` directory no longer exists, so the sessions found before stay in use.
             self._set_note(error.sentence)
             self._deliver(None, last=True)
 
@@ -244,7 +244,7 @@ class SearchServer:
         for batch in scan(self._scope, cancelled=lambda: self._ended):
             summaries.update({each.path: each for each in batch.summaries})
             if len(summaries) >= enough:
-                # Each delivery repeats the search. The number of sessions doubles from delivery to delivery, so all
+                # Each call of `_deliver` repeats the search. The number of sessions doubles from call to call, so all
                 # repeated searches together cost about one full search.
                 enough = len(summaries) * 2
                 self._deliver(Snapshot(list(summaries.values())), last=False)
@@ -263,7 +263,7 @@ class SearchServer:
             index.close()
 
     def _deliver(self, gathered: Snapshot | None, *, last: bool) -> None:
-        """Pass the sessions of a scan to the thread that answers requests; None means that the scan failed."""
+        """Pass a scan's sessions to the thread that answers requests; None (a failed scan) keeps the old sessions."""
         self._scanned = (gathered, last)
         # A None in the queue wakes the thread that answers requests.
         self._requests.put(None)
@@ -292,7 +292,7 @@ class SearchServer:
             self._use(gathered)
         self._send_status()
         if changed and self._current is not None and not self.is_stale(self._current.stamp):
-            # The browser keeps the old hits until there are as many new ones, so that the cursor keeps its row.
+            # The browser keeps the old results until there are as many new ones, so that the cursor keeps its row.
             sent = self._results.sent if self._results is not None else 0
             self._find(replace(self._current, limit=max(self._current.limit, sent)), at_least=sent)
 

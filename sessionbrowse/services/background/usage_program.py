@@ -37,13 +37,13 @@ class UsageProgram:
         self._channel: Channel[UsageAnswer] | None = None
 
     def ask(self, question: UsageQuestion) -> UsageAnswer:
-        """Return the answer to a question about cost; the first question starts the process.
+        """Return the answer to a question about the cost of sessions; the first question starts the process.
 
         Raises:
             CountingFailed: the process ended, or gave no answer for `PATIENCE_SECONDS`.
         """
         with self._asking:
-            # A process that ended after some idle time is started again by the second attempt.
+            # If the process has ended after some idle time, the second attempt starts it again.
             for _ in range(2):
                 channel = self._channel = self._channel or start_job("usage", self._scope, UsageAnswer)
                 if channel is None:

@@ -74,11 +74,11 @@ def unarchive(
 
 
 def take_back(change: Change, context: ChangeContext, force: bool = False) -> Archived:
-    """Undo the archiving or unarchiving of a session: move its files back. The caller must hold the change lock."""
+    """Undo the archiving or unarchiving of a session: move its files back. The caller holds the lock for changes."""
     moves = [(target, source) for source, target in change.plan["moves"]]
     source, target = moves[-1]
     if not os.path.lexists(source):
-        raise RefusedWrite(f"{clean(source)} is not there any more.")
+        raise RefusedWrite(f"{clean(source)} no longer exists.")
     _refuse_in_use(source, change.agent, context, force)
     return _carry_out("undo", moves, change.agent, context, change.group, undoes=change.id, was=source, path=target)
 
@@ -91,7 +91,7 @@ def _refuse_link(wanted: str) -> None:
     """Raise `RefusedWrite` if the target folder is a symbolic link or below one."""
     folder = os.path.dirname(wanted)
     if (real := os.path.realpath(folder)) != folder:
-        raise RefusedWrite(f"{clean(folder)} is a link to {clean(real)}. Nothing was changed.")
+        raise RefusedWrite(f"{clean(folder)} leads to {clean(real)} by a symbolic link. Nothing was changed.")
 
 
 def moves_of(path: str, wanted: str, agent: str) -> list[Move]:
@@ -130,7 +130,7 @@ def _carry_out(
     with recovering(context, change, made):
         move_all(moves, made)
     notes = noted(context, change, {"path": path}, None, made)
-    # If other sessions are in the archive folder, `rmdir` fails and the folder stays.
+    # `rmdir` removes the archive folder only if no other session is left in it.
     with suppress(OSError):
         if os.path.basename(os.path.dirname(was)) == ARCHIVE_FOLDER:
             os.rmdir(os.path.dirname(was))

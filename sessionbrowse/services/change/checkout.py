@@ -31,8 +31,9 @@ _NEW_TURN = frozenset({"compaction", "branch_summary", "reset_boundary"})
 class CheckedOut(ChangeResult, frozen=True, kw_only=True):
     """The result of a check out: the requested entry (`entry_id`), and the entry at which the agent resumes (`at`).
 
-    `at` is None if the agent resumes before the first entry. `leaf_id` is the id of the appended entry. `text` is the
-    text of a checked out user message, to be edited and sent again.
+    `at` is None if the agent resumes before the first entry. `leaf_id` is the id of the new leaf: the appended
+    entry, or the old leaf if nothing had to be changed. `text` is the text of a checked out user message, to be edited
+    and sent again.
     """
 
     entry_id: str | None
@@ -115,7 +116,7 @@ def write_checkout(
 
 
 def standing_at(session: Session) -> int | None:
-    """Return the index of the entry at which the agent resumes: the leaf, or the parent if the leaf is a check out."""
+    """Return the index of the entry at which the agent resumes: the leaf, or the entry above it after a check out."""
     leaf = session.leaf
     while leaf is not None and leaf != ROOT and session.kind(leaf).custom_type == CHECKOUT_TYPE:
         leaf = session.parents[leaf]
@@ -123,7 +124,7 @@ def standing_at(session: Session) -> int | None:
 
 
 def place_of(session: Session, index: int) -> CheckoutPoint:
-    """Return the point at which the agent resumes after a check out: the entry itself, or a user message's parent."""
+    """Return the point at which the agent resumes if an entry is checked out: the entry, or a user message's parent."""
     kind = session.kind(index)
     is_prompt = kind.type == "message" and kind.role == "user"
     if not is_prompt and (kind.type != "custom_message" or session.agent == "omp"):
@@ -145,7 +146,7 @@ def refuse_unsafe(session: Session, index: int, place: CheckoutPoint) -> None:
     nearest_id = session.ids[nearest] if nearest is not None else None
     offer = f" The nearest entry that can be checked out is {nearest_id}." if nearest_id else ""
     raise UnsafeEntry(
-        f"At {session.ids[index]} a tool was called whose result comes later, and no model goes on without it.{offer}",
+        f"Entry {session.ids[index]} is between a tool call and its result, where no model can continue.{offer}",
         nearest_id,
     )
 
@@ -178,7 +179,7 @@ def _first_safe_below(session: Session, index: int) -> tuple[int, int] | None:
 
 
 def _has_open_calls(session: Session, index: int) -> bool:
-    """Return True if the last assistant message up to an entry called a tool whose result is missing up to there."""
+    """Return True if the last assistant message on the path to an entry called a tool without a result on this path."""
     answered: set[str] = set()
     while index != ROOT:
         envelope = session.envelopes[index]

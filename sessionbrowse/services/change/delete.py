@@ -187,7 +187,7 @@ def take_away(
             if left:
                 raise WriteFailed(f"{error.sentence} {' '.join(left)}") from error
             if isinstance(error, NoTrash) and into == "trash":
-                raise NoTrash(f"{error.sentence} It can go to our own trash {clean(own_trash(context))}.") from error
+                raise NoTrash(f"{error.sentence} Use our own trash instead: {clean(own_trash(context))}.") from error
             raise
     return gone
 
@@ -203,7 +203,7 @@ def _bring_back(gone: list[Trashed], moves: Moves) -> list[str]:
 
 
 def is_only_session_back(change: Change) -> bool:
-    """Return True if another program restored only the session file, so that other files are still in the trash."""
+    """Return True if another program restored a session file, but not all files that belong to it, from the trash."""
     *companions, session = items_of(change)
     if session.item is None or os.path.lexists(session.item) or not trash.is_item(session, session.original):
         return False

@@ -50,7 +50,7 @@ class Forked(ChangeResult, frozen=True, kw_only=True):
 
 
 class ForkPoint(Struct, frozen=True):
-    """The end of a fork: the index of the last entry to copy (`ROOT`: no entry), and a user text to send again."""
+    """The end of a fork: the index of the last entry to copy (`ROOT`: no entry), and the text of a user message."""
 
     index: int
     text: str | None
@@ -143,7 +143,7 @@ def opened_source(path: str, agent: str | None) -> Session:
 
 
 def cut_at(session: Session, index: int) -> ForkPoint:
-    """Return the end of a fork at a given entry: the entry itself, or for a user message its parent entry."""
+    """Return the point where a fork at an entry ends: the entry itself, or for a user message its parent entry."""
     kind = session.kind(index)
     if kind.type == "message" and kind.role == "user":
         place = place_of(session, index)
@@ -221,7 +221,9 @@ def write_fork(
     *,
     temporary: str | None = None,
 ) -> Fingerprint:
-    """Write a fork completely or not at all, and return the file's state; a full fork in omp gets the artifacts too.
+    """Write a fork completely or not at all; a full fork in omp gets the artifacts too.
+
+    Return the state of the new file (device, inode, size, time), by which a later change of the file is noticed.
 
     Raises:
         WriteFailed: an I/O error occurred; no file was made.

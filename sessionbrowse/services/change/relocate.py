@@ -133,7 +133,7 @@ def _left_out(unreadable: list[str]) -> tuple[str, ...]:
         return ()
     others = f" and {len(unreadable) - 1} more" if len(unreadable) > 1 else ""
     one = "it stays" if len(unreadable) == 1 else "they stay"
-    return (f"{clean(unreadable[0])}{others} cannot be read; {one} in place.",)
+    return (f"{clean(unreadable[0])}{others} cannot be read; {one} unchanged at the old path.",)
 
 
 def _is_done(change: Change, old: str, new: str) -> bool:
@@ -158,7 +158,7 @@ def take_back(change: Change, context: ChangeContext, force: bool = False) -> Ch
     replacements = [replacement.inverse(moved) for replacement in replace_many.replacements_of(change.plan)]
     for replacement in replacements:
         if not os.path.lexists(replacement.source):
-            raise CannotUndo(f"{clean(replacement.source)} is not there any more, so not all can be moved back.")
+            raise CannotUndo(f"{clean(replacement.source)} no longer exists, so not all sessions can be moved back.")
     if not force:
         found = [one.source for one in replacements]
         _refuse_in_use([(path, agent_of_path(path), header_of(path).cwd or "") for path in found], context)
@@ -188,7 +188,7 @@ class _Plan(Struct, frozen=True, kw_only=True):
 
 
 def _sessions(scope: Scope, unreadable: list[str]) -> Iterator[_Session]:
-    """Yield the sessions of a scope, and append the paths of files that cannot be read to `unreadable`."""
+    """Yield the sessions of the roots and agents in `scope`; add the paths of unreadable files to `unreadable`."""
     for file in all_files(scope):
         if not file.path.endswith(".jsonl"):
             continue
@@ -291,7 +291,7 @@ def _refuse_links(sessions: list[_Session]) -> None:
         root = place.root if place is not None and place.kind != "registry" else os.path.dirname(one.file.path)
         admitted(Target(one.file.path, one.agent, (root,)))
         if os.path.islink(one.file.path):
-            raise RefusedWrite(f"{clean(one.file.path)} is a link. Nothing was changed.")
+            raise RefusedWrite(f"{clean(one.file.path)} is a symbolic link. Nothing was changed.")
 
 
 def _refuse_in_use(sessions: Iterable[tuple[str, str, str]], context: ChangeContext) -> None:
@@ -348,7 +348,7 @@ def carry_out(
     """
     for target in [one.target for one in replacements if one.target != one.source] + [to for _, to in folders]:
         if os.path.lexists(target):
-            raise RefusedWrite(f"There is a {clean(target)} already, which is never overwritten. Nothing was changed.")
+            raise RefusedWrite(f"The path {clean(target)} exists already. Nothing was changed or overwritten.")
     plan = {
         "kind": "relocate",
         "folders": [list(move) for move in folders],
@@ -368,5 +368,5 @@ def carry_out(
     notes = noted(context, change, {"old": old, "new": new}, None, moves)
     for folder in dict.fromkeys(os.path.dirname(one.source) for one in replacements):
         with suppress(OSError):
-            os.rmdir(folder)  # A folder that is not empty stays, because `rmdir` fails.
+            os.rmdir(folder)  # `rmdir` removes the old session folder only if it is empty.
     return change.id, notes

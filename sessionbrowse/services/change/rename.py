@@ -162,7 +162,7 @@ def refuse_slot(file: OpenedFile, around: Surroundings) -> None:
     A file counts as omp's if it has content that only omp writes, or is in a folder where only omp keeps sessions.
     """
     if file.session.title_slot is not None:
-        raise RefusedWrite(f"The first line of {file.name} is a title of another size than omp's; it was not changed.")
+        raise RefusedWrite(f"The title slot of {file.name} has another size than omp's; it was not changed.")
     first = pread(file.descriptor, HEAD_BYTES, 0)
     if first.startswith(BYTE_ORDER_MARK):
         raise RefusedWrite(f"{file.name} begins with a byte order mark, which omp could not read behind a title slot.")
@@ -170,8 +170,8 @@ def refuse_slot(file: OpenedFile, around: Surroundings) -> None:
     marks = file.session.marks | marks_of_head(first).agents
     if holders != {"omp"} and ("omp" not in marks or (holders and "omp" not in holders)):
         raise RefusedWrite(
-            f"{file.name} has no content that only omp writes, or is where another agent keeps sessions: with omp's "
-            "title slot, that agent could not read it. Nothing was changed. Rename it in the agent that wrote it."
+            f"{file.name} may belong to another agent, which could not read it with omp's title slot. Nothing was "
+            "changed. Rename the session in the agent that wrote it."
         )
 
 
@@ -185,7 +185,7 @@ def _insert_slot(file: OpenedFile, plan: InsertSlot, context: ChangeContext, ori
 
 
 def remove_slot(file: OpenedFile, name: str | None, context: ChangeContext, origin: Origin, *, force: bool) -> Renamed:
-    """Remove an inserted title slot, which gives the file its earlier bytes; `name` is then the session's name."""
+    """Remove an inserted title slot, which restores the file's earlier bytes; `name` is the session's older name."""
     first = pread(file.descriptor, SLOT_BYTES, SLOT_BYTES)
     pieces = file_blocks(file.descriptor, SLOT_BYTES)
     return _with_new_beginning(file, first, -SLOT_BYTES, pieces, {"name": name}, context, origin, force=force)
@@ -202,7 +202,10 @@ def _with_new_beginning(
     *,
     force: bool,
 ) -> Renamed:
-    """Rewrite a file with a title slot added or removed: `first` are its new first bytes, `grows` the bytes added."""
+    """Rewrite a file with a title slot added or removed.
+
+    `first` are the first bytes of the new file; `grows` is the number of bytes added, negative if bytes are removed.
+    """
     notes = consent_to_append(file, usage_of(file, context), "the new name", asks=False, force=force)
     temporary = temporary_beside(file.path)
     change = begin(

@@ -45,7 +45,7 @@ def take_back(change: Change, context: ChangeContext) -> Restored:
         return _restored(change, back, [], context)
     why = trash.missing(session)
     if why is not None and session.item is not None and not os.path.lexists(session.item):
-        raise LostForGood(why, "are not in the trash any more; they were restored or emptied by another program.")
+        raise LostForGood(why, "are no longer in the trash; another program restored or deleted them.")
     if why is not None:
         raise CannotUndo(why)
     notes: list[str] = []
@@ -57,7 +57,7 @@ def take_back(change: Change, context: ChangeContext) -> Restored:
         elif not os.path.lexists(item.original):
             notes.append(reason)
         else:
-            # A folder or file exists at the old path again, and the restored files must not be mixed with it.
+            # A file or folder exists at this item's old path, and the restored files must not be mixed with it.
             raise CannotUndo(reason)
     return _restored(change, [*wanted, session], notes, context)
 
@@ -94,7 +94,7 @@ def _chosen(named: str | None, context: ChangeContext) -> Change:
     found = restorable(context)
     if named is None:
         if not found:
-            raise CannotUndo("There is no deleted session in the trash that sessionbrowse put there.")
+            raise CannotUndo("The trash has no session that sessionbrowse deleted.")
         return found[0]
     for change in found:
         if named in (change.id, change.group, change.session_id, change.path):

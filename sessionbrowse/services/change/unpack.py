@@ -1,4 +1,4 @@
-"""Unpack a session that omp compressed to its old path, and move the packed file to the trash.
+"""Unpack a session that omp compressed: write it at its old path, and move the packed file to the trash.
 
 The change is complete when the unpacked session has its final name. A failure before that is rolled back; afterwards
 only the packed file has to be moved to the trash.
@@ -42,7 +42,7 @@ def unpack(path: str, wanted: str, agent: str, context: ChangeContext, group: st
         WriteFailed: an I/O error occurred, or the content is damaged; the packed session is unchanged.
     """
     if os.path.lexists(wanted):
-        raise RefusedWrite(f"There is a {clean(wanted)} already, which is never overwritten. Nothing was changed.")
+        raise RefusedWrite(f"The path {clean(wanted)} exists already. Nothing was changed or overwritten.")
     stem = path.removesuffix(PACKED_SUFFIX)
     folder = [(stem, wanted.removesuffix(".jsonl"))] if os.path.isdir(stem) else []
     temporary = temporary_beside(wanted)
@@ -70,7 +70,7 @@ def unpack(path: str, wanted: str, agent: str, context: ChangeContext, group: st
     except (SessionBrowseError, OSError) as error:
         sentence = error.sentence if isinstance(error, SessionBrowseError) else f"{error.strerror or error}."
         recover_change(context, change, sentence)
-        raise WriteFailed(f"{sentence} The packed session is as it was.") from error
+        raise WriteFailed(f"{sentence} The packed session is unchanged.") from error
     packed: Trashed | None = None
     notes: tuple[str, ...] = ()
     try:
@@ -92,7 +92,7 @@ def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
     """
     name = shown_name(change.path)
     if not is_unchanged(change, name):
-        raise CannotUndo(f"{name} has new content since it was unpacked. Archive it instead, which keeps that content.")
+        raise CannotUndo(f"{name} has new content since it was unpacked. Archive it instead to keep that content.")
     packed = msgspec.convert(change.after.get("packed"), Trashed | None)
     original = str(change.before["path"])
     reason = trash.missing(packed) if packed is not None else None
@@ -132,4 +132,4 @@ def is_unchanged(change: Change, name: str) -> bool:
     try:
         return change.left in (None, Fingerprint.of(os.lstat(change.path)))
     except OSError:
-        raise CannotUndo(f"{name} is not there any more.") from None
+        raise CannotUndo(f"{name} no longer exists.") from None

@@ -47,7 +47,7 @@ class Cleaned(ChangeResult, frozen=True, kw_only=True):
     seen: Fingerprint | None = None
     """The state of the original file (inode, size, time) for which the preview was made."""
     masks: tuple[tuple[str, int], ...] = ()
-    """For each kind of masked secrets, the kind and the number of distinct secrets."""
+    """The kinds of masked secrets, each with the number of distinct secrets."""
 
     def document(self) -> dict[str, Json]:
         """Return the result of the clean copy as a JSON document."""
@@ -93,7 +93,7 @@ def clean_session(
     Raises:
         RefusedWrite: the plan cannot be carried out on this session, or the target file exists already.
         ChangedMeanwhile: the file changed since the preview. InUse: its agent may have it open, and `force` is False.
-        WriteFailed: an I/O error occurred; the original is unchanged.
+        WriteFailed: an I/O error occurred; the message says what the file contains now.
     """
     context = context or ChangeContext.real()
     if dry_run:
@@ -122,7 +122,7 @@ def clean_session(
 
 
 def refuse_other_than(path: str, original: Session, preview: CopyPreview) -> None:
-    """Read a finished copy, and raise `RefusedWrite` if its entries, leaf or name are not those of the preview."""
+    """Read a finished copy, and raise `RefusedWrite` if its entries, leaf, name or damage differ from the preview."""
     made = open_session(path, original.agent)
     leaf = made.index_by_id.get(preview.leaf_id or "")
     is_right = (
@@ -133,7 +133,7 @@ def refuse_other_than(path: str, original: Session, preview: CopyPreview) -> Non
         and made.problem_count <= original.problem_count
     )
     if not is_right:
-        raise RefusedWrite("The copy could not be read back as planned. Nothing was changed.")
+        raise RefusedWrite("The finished copy does not match the preview. Nothing was changed.")
 
 
 def _planned(
@@ -174,18 +174,18 @@ def new_path(session: Session, where: Where, name: str, context: ChangeContext) 
     """
     assert where.to is not None
     if not is_path(where.to):
-        raise RefusedWrite("That is not a valid path. Nothing was changed.")
+        raise RefusedWrite("The target of the copy is not a valid path. Nothing was changed.")
     path = os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(where.to)))
     if os.path.isdir(path):
         path = os.path.join(path, name)
     if os.path.lexists(path):
-        raise RefusedWrite(f"{clean(path)} is there already, and is never overwritten. Nothing was changed.")
+        raise RefusedWrite(f"{clean(path)} already exists and is never overwritten. Nothing was changed.")
     if not where.new_id and (
         holders_of(path, context.around) or os.path.dirname(path) == os.path.dirname(session.path)
     ):
         raise RefusedWrite(
-            f"{clean(os.path.dirname(path))} contains the original, or is where an agent lists its sessions; two files "
-            "with the same id cannot be told apart there. Give the copy a new id, or another folder."
+            f"{clean(os.path.dirname(path))} is no place for a copy with the same id: an agent could not tell it from "
+            "the original there. Give the copy a new id, or another folder."
         )
     return path
 
@@ -194,12 +194,13 @@ def create_copy(file: OpenedFile, pieces: Iterable[bytes], path: str, *, artifac
     """Write a copy into a new file, and copy omp's artifacts folder for it.
 
     Raises:
-        RefusedWrite: the artifacts folder exists already. WriteFailed: an I/O error occurred; there is no new file.
+        RefusedWrite: the file or its artifacts folder exists already.
+        WriteFailed: an I/O error occurred; there is no new file.
     """
     session = file.session
     has_artifacts = artifacts and session.agent == "omp" and os.path.isdir(artifacts_of(session.path))
     if has_artifacts and os.path.lexists(artifacts_of(path)):
-        raise RefusedWrite(f"{clean(artifacts_of(path))} is there already, and is never overwritten.")
+        raise RefusedWrite(f"{clean(artifacts_of(path))} already exists and is never overwritten.")
     create_file(path, pieces, like=file.descriptor, may_be_ours=True)
     if has_artifacts:
         try:
@@ -221,7 +222,7 @@ def _result(
     notes: tuple[str, ...] = (),
 ) -> Cleaned:
     if copy.preview.removed != Removed() and not dry_run and path is None and undo_id is not None:
-        notes += ("The agent may compact too early once, because the last answer still records the old token count.",)
+        notes += ("The agent may compact once too early, because the last answer still records the old token count.",)
     return Cleaned(
         done=verb,
         path=file.path,

@@ -69,21 +69,21 @@ def clean_up(
     context: ChangeContext | None = None,
     group: str | None = None,
 ) -> Deleted:
-    """Move a session that `find_cleanup` returned to the trash, unless the reason for that may no longer be true.
+    """Move a session that `find_cleanup` returned to the trash, unless the reason to remove it may no longer hold.
 
     Raises:
-        ChangedMeanwhile: the session changed since then, or the session with the same content is gone or rewritten.
+        ChangedMeanwhile: the session changed after `find_cleanup`, or its kept copy is gone or rewritten.
         InUse, NoTrash, RefusedWrite, WriteFailed: as for a deletion.
     """
     one = row.summary
     if _version(one.path)[1:] != (one.bytes, one.mtime_ns):
-        raise ChangedMeanwhile(f"{shown_name(one.path)} changed since it was listed; it was left as it is.")
+        raise ChangedMeanwhile(f"{shown_name(one.path)} changed since it was listed, so it was not removed.")
     if row.kept is not None:
         file, size, _ = _version(row.kept)
         # A kept session whose file only grew still contains the content of the session to remove.
         if file != row.kept_file or size < row.kept_bytes:
             kept = shown_name(row.kept)
-            raise ChangedMeanwhile(f"{shown_name(one.path)} was left as it is: its copy {kept} changed or is gone.")
+            raise ChangedMeanwhile(f"{shown_name(one.path)} was not removed: its copy {kept} changed or is gone.")
     return delete(target, into=into, context=context, group=group)
 
 

@@ -66,7 +66,7 @@ def examine(path: str, agent: str) -> Examined:
 
 
 def every_session(scope: Scope) -> Iterator[Located]:
-    """Yield every session file of a scope with its agent."""
+    """Yield the session files of the roots and agents in `scope`, each with its agent."""
     for file in all_files(scope):
         agent = agent_of_file(file.path, file.agent)
         if not scope.agents or agent in scope.agents:
@@ -159,15 +159,15 @@ def _refuse_damaged(path: str, agent: str, made: Mended) -> None:
     session = open_session(path, agent)
     left = [one for one in session.problems if "missing" in one.reason or "loop" in one.reason]
     if session.refusal is not None or len(session.ids) != made.entries or left:
-        raise RefusedWrite("The repaired copy could not be read back as planned; the original is as it was.")
+        raise RefusedWrite("The repaired copy could not be read completely; the original is unchanged.")
 
 
 def _notes(made: Mended) -> tuple[str, ...]:
     notes = []
     if made.left_out_lines:
-        notes.append(f"{made.left_out_lines} lines that hold no readable entry are left out.")
+        notes.append(f"{made.left_out_lines} lines without a readable entry are left out.")
     for old, new in made.new_ids[:_MOST_NAMED]:
-        notes.append(f"Several entries had the id {clean(old)}; an earlier entry with it now has the id {clean(new)}.")
+        notes.append(f"The id {clean(old)} belonged to several entries; an earlier one now has the id {clean(new)}.")
     if len(made.new_ids) > _MOST_NAMED:
         notes.append(f"{len(made.new_ids) - _MOST_NAMED} more earlier entries have new ids.")
     return tuple(notes)

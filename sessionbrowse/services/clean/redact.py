@@ -87,7 +87,7 @@ def suspects_in(content: bytes, detector: SecretDetector) -> tuple[Suspect, ...]
 
 
 def _hiding(masks: Sequence[Mask]) -> Callable[[str], str]:
-    """Return a function that masks the given secrets in a text, because the text around a secret may contain others."""
+    """Return a function that masks the given secrets in a text, used for the text shown around another secret."""
     text_of = {mask.secret: mask.text for mask in masks}
     if not text_of:
         return lambda text: text
@@ -183,7 +183,10 @@ def _found(line: bytes, number: int, detector: SecretDetector) -> Iterator[tuple
 
 
 def _all(text: str, detector: SecretDetector) -> list[SecretAt]:
-    """Return the secrets and personal names in a text; the caller uses the last of several results for a secret."""
+    """Return the secrets and personal names in a text.
+
+    If one is found several times, as different kinds, the kind of its last result is the one to use.
+    """
     return [*detector.people(text), *list(detector.secrets(text))[::-1]]
 
 
@@ -197,7 +200,7 @@ def _inside_base64(text: str, detector: SecretDetector) -> Iterator[tuple[Secret
 
 
 def _hidden_texts(line: bytes) -> list[str]:
-    """Return the texts of a JSON line that its parsed values lack: object keys, and the values of repeated keys."""
+    """Return the texts of a JSON line that are not in its parsed values: object keys, and values of repeated keys."""
     texts: list[str] = []
 
     def collect(pairs: list[tuple[str, Json]]) -> dict[str, Json]:

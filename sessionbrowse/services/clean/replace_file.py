@@ -42,14 +42,14 @@ Pieces = Callable[[], Iterable[bytes]]
 
 
 def refuse_running(file: OpenedFile, context: ChangeContext, *, force: bool) -> None:
-    """Raise `InUse` if an agent may have the session open: it would append entries below ones that are gone."""
+    """Raise `InUse` if an agent may have the session open, and would append below entries that are removed."""
     used = usage_of(file, context)
     agent = file.session.agent
     if is_taken(used, agent) and not force:
-        wait = "" if AGENTS[agent].bears_appends else ", and wait ten minutes"
+        wait = "" if AGENTS[agent].bears_appends else ". Then wait ten minutes"
         raise InUse(
-            f"{file.name} may be in use: {'; '.join(used.reasons)}. {agent} would go on below entries that the new "
-            f"version may not have. Quit {agent} first{wait}."
+            f"{file.name} may be in use: {'; '.join(used.reasons)}. {agent} would append below entries that the "
+            f"new version may lack. Quit {agent} first{wait}."
         )
 
 
@@ -101,18 +101,18 @@ def take_back(change: Change, context: ChangeContext, force: bool) -> ChangeResu
     name = shown_name(change.path)
     if kept.item is None or not os.path.lexists(kept.item):
         raise LostForGood(
-            f"The original of {name} is not in the trash any more; it was restored or emptied by another program.",
-            "have originals that are not in the trash any more.",
+            f"The original of {name} is no longer in the trash; another program restored or deleted it.",
+            "have originals that are no longer in the trash.",
         )
     if not trash.is_item(kept, kept.item):
-        raise CannotUndo(f"The trash now has another file in the place of the original of {name}.")
+        raise CannotUndo(f"The file in the trash is no longer the original of {name}.")
     where = f"Its original is {clean(kept.item)}."
     item = kept.item
     if not os.path.lexists(change.path):
-        raise CannotUndo(f"{name} is not there any more. {where}")
+        raise CannotUndo(f"{name} no longer exists. {where}")
     with opened(Target(change.path, change.agent), refused_too=True) as file:
         if _digest(file_blocks(file.descriptor)) != (change.plan["digest"], change.plan["new_size"]):
-            raise CannotUndo(f"{name} has changed since, and an undo would lose the new content. {where}")
+            raise CannotUndo(f"{name} has new content, which an undo would lose. {where}")
         refuse_running(file, context, force=force)
 
         def pieces() -> Iterator[bytes]:
@@ -143,7 +143,7 @@ def _exchange(
     def verify(path: str) -> None:
         with closing(open_regular(path)) as descriptor:
             if _digest(file_blocks(descriptor))[0] != digest:
-                raise RefusedWrite(f"The copy of {file.name} differs from what was written. Nothing was changed.")
+                raise RefusedWrite(f"The new version of {file.name} was stored incorrectly. Nothing was changed.")
         check(path)
 
     under_lock = not AGENTS[file.session.agent].bears_appends

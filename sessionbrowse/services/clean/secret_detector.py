@@ -93,7 +93,7 @@ class SecretDetector:
             raise RefusedWrite(f"Finding secrets needs an optional package; install it: {INSTALL}") from None
         try:
             os.makedirs(cache, mode=0o700, exist_ok=True)
-            # No detection policy is given, because with one, words in a transcript could exclude a secret.
+            # The scanner gets no policy, because with one, some words in a session could make it ignore a secret.
             self._scanner = Scanner(Rules(cache_dir=cache), base64=False)
         except Exception as error:
             raise RefusedWrite(f"The rules for secrets cannot be loaded ({error}). Nothing was written.") from error
@@ -104,7 +104,10 @@ class SecretDetector:
         self.names = frozenset(name for name in names if is_telling(name))
 
     def secrets(self, text: str) -> Iterator[SecretAt]:
-        """Yield the secrets in a text; those found by the package have the offset of their first occurrence."""
+        """Yield the secrets in a text: all matches of our rules and the user's patterns, then what the package finds.
+
+        A secret that the package finds gets the offset of its first occurrence in the text.
+        """
         content = text.encode("utf-8", "surrogatepass")
         try:
             found = [(one.rule_id, one.secret) for one in self._scanner.scan(content) if one.visible]
@@ -142,10 +145,10 @@ def detector_with(patterns: Sequence[str], problems: Sequence[str], cache: str) 
     """Return a detector for the `patterns` of the settings and the current user's name; `cache` keeps compiled rules.
 
     Raises:
-        RefusedWrite: the settings have `problems`, so patterns may be missing; or for a reason of `SecretDetector`.
+        RefusedWrite: the settings have `problems`, so patterns may be missing; or `SecretDetector` raised it.
     """
     if problems:
-        raise RefusedWrite(f"{clean(problems[0])} Patterns of your own may be missing; nothing was written.")
+        raise RefusedWrite(f"{clean(problems[0])} Patterns of your own may be missing, so nothing was written.")
     names = []
     with suppress(OSError, KeyError, ImportError):
         names.append(getpass.getuser())

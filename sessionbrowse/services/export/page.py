@@ -24,7 +24,7 @@ _INDENTS = 12
 
 
 class PageEntry(Struct, frozen=True):
-    """One entry on the HTML page: its level in the tree, its tree row's text ("": no row), heading, time and parts."""
+    """One entry on the HTML page: its level in the tree, text of its tree row (or ""), heading, time and parts."""
 
     level: int
     row: str
@@ -159,7 +159,7 @@ def _image(part: PrintedPart) -> str:
         except binascii.Error:
             return '<div class="about">an image that cannot be read</div>'
         return f'<p><img alt="image" loading="lazy" src="data:{part.title};base64,{part.text}"></p>'
-    return f'<div class="about">an image that is not in this file ({_text(part.title)})</div>'
+    return f'<div class="about">an image that is not shown on this page ({_text(part.title)})</div>'
 
 
 def _text(text: str) -> str:

@@ -52,7 +52,7 @@ def changed_lines(call: ToolCallBlock, result: ToolResultMessage | None) -> Chan
 
 
 def changed_words(path: str, added: int | None, removed: int | None) -> str:
-    """Return a text such as `a.py +3 -1`: a path with the numbers of lines added and removed, or "(unchanged)"."""
+    """Return a text such as `a.py +3 -1`: a path with the numbers of lines added and removed, or why there are none."""
     if added is None or removed is None:
         return f"{path} (lines not known)"
     if not added and not removed:

@@ -4,7 +4,8 @@ Its steps:
 
 1. `roots.scan_passes` finds the session files below the searched directories, with their sizes and times.
 2. Files that did not change since they were indexed are represented by their index rows.
-3. Changed files are read: a few into the index, the others into summaries (without an index, all of them).
+3. New and changed files are read: into the index, or only into summaries if they have more than `MAX_UPDATE_BYTES`
+   or there is no index.
 4. `newest` or `select` filters and sorts; an index row has all the fields that `newest` needs.
 5. `unpack` turns the chosen rows into summaries and links sessions with their parents.
 
@@ -78,7 +79,7 @@ class Listing(Struct, frozen=True, dict=True):
 def open_listing(
     scope: Scope, directory: Path, *, skipped: Callable[[Skipped], None], note: Note, processes: bool = False
 ) -> Iterator[Listing]:
-    """Gather the sessions of a scope, using the index in `directory` if there is one; the `with` block ends its use.
+    """Gather the sessions of a scope with the index in `directory`, if any, which stays open during the `with` block.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
@@ -157,7 +158,7 @@ def gather_into(
 ) -> Iterator[Summary | None]:
     """Add the files of a scope to `files`, newest first, and the sessions to `sessions`; the keys are paths.
 
-    Each summary is yielded as soon as it has been read from a file, and None for a file that yields no session. Files
+    Each summary is yielded as soon as it has been read from a file, and None for a file that is no session. Files
     beyond the scope's limit of bytes to read (`most_unread`) are added to `left_out`.
 
     Raises:
@@ -166,7 +167,7 @@ def gather_into(
     """
     rows, room = _rows_by_path(index), scope.most_unread
     for places, found in scan_passes(scope, sessions.values, cancelled=cancelled, skipped=skipped):
-        # Files are compared in the order of the scan, because the index rows have the same order in memory.
+        # Comparing is fastest in the order of the scan, in which the index rows lie in memory; sorting comes after it.
         changed = newest_first(_take_unchanged(rows, found, sessions, scope))
         files.update({file.path: file for file in newest_first(found)})
         gone = _gone(rows, files, [place.root for place in places])
@@ -364,7 +365,10 @@ def _unread(rows: dict[str, ListRow], changed: Iterable[FoundFile]) -> int:
 
 
 def _gone(rows: dict[str, ListRow], files: dict[str, FoundFile], roots: Sequence[str]) -> list[FileRow]:
-    """Return the index rows of deleted files below the roots; files elsewhere may only be on an unmounted disk."""
+    """Return the index rows of files below the roots that no longer exist.
+
+    Files elsewhere are left out, even if they are missing, because their disk may only be unmounted.
+    """
     missing = [path for path in rows if path not in files]
     prefixes = tuple([root.rstrip("/") + "/" for root in roots])
     return [rows[path] for path in missing if path.startswith(prefixes) and not os.path.lexists(path)]

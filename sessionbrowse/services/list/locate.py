@@ -27,7 +27,7 @@ from sessionbrowse.text import clean
 LATEST = "latest"
 """The reference that stands for the newest session of the list."""
 
-# The limit is large because headers of format version 1 may contain a system prompt; pi 0.87 has the same limit.
+# Headers of format version 1 may contain a system prompt, so up to 1 MiB is read to find a header, as in pi 0.87.
 _LARGEST_HEAD_BYTES = 1024 * 1024
 
 
@@ -104,7 +104,7 @@ def _locate_any(reference: str, scope: Scope, skipped: Callable[[Skipped], None]
         found = wanted[0]
     if scope.agents and found.agent not in scope.agents:
         given = " ".join(f"--agent {name}" for name in scope.agents)
-        raise NoSuchSession(f"{clean(found.path)} is a session of {found.agent}, which {given} leaves out")
+        raise NoSuchSession(f"{clean(found.path)} is a session of {found.agent}, which the option {given} leaves out")
     return found
 
 

@@ -20,7 +20,7 @@ class Snapshot(Struct, frozen=True):
     """The sessions of a scope at one moment, with their index rows by path.
 
     Files without a row are searched line by line. `generation` is the index's rebuild counter at that moment; the rows
-    are outdated if the counter has changed. If the summaries have no first messages, `first_messages` returns the
+    are outdated once the counter has changed. If the summaries have no first messages, `first_messages` returns the
     messages by path.
     """
 
@@ -47,7 +47,7 @@ def take_snapshot(
         NotFound: a given root is not a directory, or a given agent is unknown.
     """
     try:
-        # The generation is read before the rows, so that a rebuild by another process in between is noticed.
+        # The index's rebuild counter is read before the rows, so that a rebuild by another process is noticed.
         generation = index.generation if index is not None else 0
     except sqlite3.DatabaseError as error:
         if index is not None and is_damage(error):
@@ -60,7 +60,10 @@ def take_snapshot(
 
 
 def snapshot_of(listing: Listing, sessions: list[Listed], generation: int, *, brief: bool = False) -> Snapshot:
-    """Return a snapshot of some sessions of a listing; `generation` is the index's generation before the listing."""
+    """Return a snapshot of some sessions of a listing.
+
+    `generation` is the index's rebuild counter, read before the listing.
+    """
     rows = _rows(sessions)
     if not brief or listing.index is None:
         return Snapshot(unpack(listing, sessions), rows, generation)

@@ -39,7 +39,7 @@ def _explained(summary: Summary, around: Surroundings) -> Summary:
             return summary
     except (OSError, SessionBrowseError):
         return summary
-    whose = f"its lines belong to the session that was moved to {clean(target)}"
+    whose = f"the file's lines belong to the session that was moved to {clean(target)}"
     return replace(summary, problem=f"{summary.problem}; {whose}")
 
 

@@ -21,7 +21,10 @@ from sessionbrowse.store.read.summarise import summaries_of
 
 AT_ONCE_FILES = 50
 AT_ONCE_BYTES = 16 * 1024 * 1024
-"""Maximum bytes of changed files that are indexed immediately; larger sets are only read for the browser at first."""
+"""Maximum number of new bytes in changed files that are indexed before the browser shows the files.
+
+With more new bytes, the files are shown first and indexed afterwards.
+"""
 
 
 class _Cached(Struct, frozen=True, gc=False):

@@ -1,4 +1,4 @@
-"""Warnings before resuming: another program may have the session open, or the newest messages would be left out."""
+"""Warnings before resuming: another program may have the session open, or the newest messages are on another branch."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from sessionbrowse.text import clean
 
 
 class LeftBehind(Struct, frozen=True):
-    """The messages that the agent would not see, because it would resume on another branch; `messages` is their number.
+    """The newest messages, which the agent would not see because it would resume on another branch.
 
-    `entry_id` is the entry to check out to resume on the newest branch, None if no entry can be checked out. `text` is
-    the text of that entry in the tree.
+    `messages` is the number of these messages. `entry_id` is the entry to check out to resume on their branch, None if
+    no entry can be checked out. `text` is the text of that entry in the tree.
     """
 
     newest_id: str | None
@@ -29,13 +29,13 @@ class LeftBehind(Struct, frozen=True):
 
     @property
     def sentence(self) -> str:
-        """The warning that messages are not on the resumed branch, as a sentence."""
+        """A sentence that warns the user that messages are not on the branch where the session resumes."""
         count = "1 message is" if self.messages == 1 else f"{self.messages} messages are"
         return f"{count} not on the branch where the session resumes, including the newest message."
 
 
 class BeforeResume(Struct, frozen=True):
-    """Reasons to ask the user before resuming: signs that a program is writing, and messages that would be left out."""
+    """Reasons to ask the user before resuming: a program may be writing the session, or the agent misses messages."""
 
     used: FileUsage
     left_behind: LeftBehind | None
@@ -50,7 +50,7 @@ class BeforeResume(Struct, frozen=True):
 
 
 def before_resume(path: str, agent: str, context: ChangeContext | None = None) -> BeforeResume:
-    """Check a session file before it is resumed; reads the whole file.
+    """Return the reasons to ask the user before a session is resumed; reads the whole file.
 
     Raises:
         NotASession: the file cannot be read, or is not a session.

@@ -1,4 +1,4 @@
-"""Run the commands in the user's settings; placeholders are quoted, so that no text of a session runs as a command."""
+"""Run the commands in the user's settings. The shell never executes the values put in place of placeholders."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def run_quietly(command: CustomCommand, values: Mapping[str, str], directory: st
 
 
 def directory_for(cwd: str, home: str) -> str:
-    """Return the directory to run a command in: the session's own, or the home directory if that does not exist."""
+    """Return the directory to run a command in: the session's directory `cwd`, or the home directory if it is gone."""
     return cwd if cwd and os.path.isdir(cwd) else home
 
 

@@ -51,7 +51,7 @@ def tmux_argv(command: ResumeCommand, environ: Mapping[str, str], *, split: bool
     arguments. Secrets are not passed, because every user of the machine can read a program's arguments.
 
     Raises:
-        CannotResume: the browser does not run in tmux.
+        CannotResume: the browser does not run in tmux, or tmux is not found.
     """
     reason = why_no_tmux(environ)
     if reason is not None:
@@ -160,4 +160,4 @@ def _variables(command: ResumeCommand, environ: Mapping[str, str]) -> dict[str, 
 
 def _last_words(said: bytes) -> str:
     lines = [line.strip() for line in clean_lines(said.decode(errors="replace")) if line.strip()]
-    return lines[-1] if lines else "it printed no error message."
+    return lines[-1] if lines else "no error message was printed."

@@ -32,10 +32,10 @@ _OVERLAP = 128
 _MAX_BLOBS = 10_000
 
 _WHAT_HAPPENS_ELSEWHERE = {
-    "pi": "pi then asks whether to continue there",
-    "omp": "omp then continues there",
-    "atomic": "atomic then asks whether to continue there",
-    "indusagi": "indusagi then works there",
+    "pi": "pi asks whether to continue in the new directory",
+    "omp": "omp continues in the new directory",
+    "atomic": "atomic asks whether to continue in the new directory",
+    "indusagi": "indusagi works in the new directory",
 }
 
 
@@ -73,14 +73,14 @@ class ResumeCommand(Struct, frozen=True):
         return " ".join([*variables, *map(shell_quote, self.argv)])
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment variables `environ` with those of the command added."""
+        """Return the environment variables `environ` with the command's own variables added."""
         return {**environ, **self.env}
 
 
 def if_shown(before: str, line: str) -> str:
-    """Return `before` and the shell line, or "" if the line has control characters.
+    """Return the text `before` followed by the shell line `line`; "" if the line has control characters.
 
-    Removing the characters is no solution, because a quoted text might then end at another place.
+    The characters are not removed instead, because a quoted text might then end at another place.
     """
     return before + line if clean(line) == line else ""
 
@@ -96,7 +96,7 @@ def resume_command(
 
     Args:
         path: absolute path of the file. The agents also accept ids, but search for them in one project only.
-        place: the directory of sessions that contains the file; the agent may need a variable or profile to use it.
+        place: the sessions folder that contains the file; the agent may need an environment variable to use it.
         settings_command: the user's own command in place of the program's name (words, or a shell-quoted line).
     """
     words = shlex.split(settings_command) if isinstance(settings_command, str) else settings_command
@@ -144,10 +144,10 @@ def plan(
 
 
 def _check_file(path: str, agent: Agent) -> tuple[str, list[str]]:
-    """Return the header's directory ("" if there is none), and notes on changes that the agent makes to the file."""
+    """Return the header's directory ("" if there is none), and notes for the user about opening the file."""
     shown = clean(path)
     if path.endswith(".gz"):
-        raise CannotResume(f"{shown} is packed away: {agent.name} cannot open it before it is unpacked.")
+        raise CannotResume(f"{shown} is a packed archive: {agent.name} cannot open it before it is unpacked.")
     try:
         mode = os.stat(path).st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -197,12 +197,15 @@ def _has_null_line(descriptor: int) -> bool:
 
 
 def _overlapping(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield overlapping pieces of a file: each begins with the end of the one before; the last ends with a newline."""
+    """Yield pieces of a file that overlap, so that a pattern is found even where two pieces meet.
+
+    A newline is added at the end of the file.
+    """
     rest = b""
     for piece in pieces:
         joined = rest + piece
         yield joined
-        # The copied bytes begin inside a line. The dot prevents a pattern from matching them as the start of a line.
+        # The next piece begins inside a line. The dot keeps a pattern for a whole line from matching the rest of it.
         rest = b"." + joined[-_OVERLAP:]
     yield rest + b"\n"
 
@@ -210,11 +213,11 @@ def _overlapping(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _blobs_of_copy(
     path: str, agent: str, place: Place | None, around: Surroundings
 ) -> tuple[dict[str, str], list[str]]:
-    """Return the environment variables with which omp finds the images of a copied session directory, and a note.
+    """Return environment variables with which omp finds the images of a session in a copy of omp's directory.
 
-    With these variables omp also uses the settings and login of the copied directory; the note tells this to the user.
-    So the variables are returned only if the session refers to an image that the copied directory has and omp's own
-    does not.
+    With these variables omp also uses the settings and login in the copy; a note for the user, returned too, says so.
+    So the variables are returned only if the session refers to an image that is in the copy but not in omp's own
+    directory.
     """
     if agent != "omp" or place is None or place.source != ROOT_SOURCE or place.env:
         return {}, []
@@ -253,7 +256,7 @@ def _check_program(command: ResumeCommand, around: Surroundings, *, custom: bool
     install = AGENTS[command.agent].install
     raise AgentMissing(
         f"{program} is not installed here. Install it (`{install}`)"
-        f"{if_shown(', or run this where it is: ', command.shell_line()) or '.'}"
+        f"{if_shown(', or run this command elsewhere: ', command.shell_line()) or '.'}"
     )
 
 

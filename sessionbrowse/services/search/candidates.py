@@ -37,8 +37,8 @@ class WordIndex:
         if not tokens:
             return None
         terms = ['"' + word + '"' + ("*" if is_open else "") for word, is_open in tokens]
-        # With tool calls, each word is looked up separately: an entry may contain one word in its text and another word
-        # in the arguments of a tool call, which the index stores in a row of another table.
+        # If tool calls are searched too, each word is looked up separately: an entry may have one word in its text and
+        # another word in the arguments of a tool call, which the index stores in a row of another table.
         asked = terms if tools else [" AND ".join(terms)]
         found: list[list[_RowsWithTerm]] = []
         try:
@@ -47,7 +47,7 @@ class WordIndex:
                 for _, connection in self._index.databases():
                     for table in TEXT_TABLES if tools else TEXT_TABLES[:1]:
                         ask = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid"
-                        # `rows_of` checks the table's words even if no row is found, since damage would hide rows.
+                        # `rows_of` also checks the table for damage, so it is called even if no row is found.
                         rows_of = self.rows_of(connection, table)
                         rows = [row[0] for row in connection.execute(ask, (term,))]
                         if rows:
@@ -70,7 +70,7 @@ class WordIndex:
         return known[1]
 
     def rows_of(self, connection: sqlite3.Connection, table: str) -> RowMap:
-        """Return the map from the rows of a text table to files and entries; the first call checks the table's words.
+        """Return the map from rows of a text table to files and entries; the first call checks the table for damage.
 
         Raises:
             sqlite3.DatabaseError: the index is damaged.
@@ -88,7 +88,7 @@ class WordIndex:
 
 
 class Candidates:
-    """The entries that contain every term of a query; `found` has for each term the rows that contain the term."""
+    """The entries that may contain every term of a query; `found` has for each term the rows that contain the term."""
 
     def __init__(self, found: list[list[_RowsWithTerm]]) -> None:
         self._found = found
@@ -159,7 +159,7 @@ class RowMap:
 
     @cached_property
     def _earlier_runs(self) -> dict[int, list[int]]:
-        """The runs of rows before the last run, for the few files that were indexed in several steps as they grew."""
+        """Maps each file with several runs of rows to all of them but the last; few files were indexed in steps."""
         found: dict[int, list[int]] = {}
         last = self._last_runs
         for run in [run for run, file in enumerate(self._files) if last[file] != run]:
@@ -168,4 +168,4 @@ class RowMap:
 
 
 _RowsWithTerm = tuple[RowMap, Sequence[int]]
-"""A text table, and the sorted ids of its rows that contain a term."""
+"""A pair: the `RowMap` of a text table, and the sorted ids of the table's rows that contain a term."""

@@ -20,7 +20,7 @@ _LEAST_VERSION = 2
 
 
 class EntryOutline(Struct, frozen=True):
-    """The ids of a session's entries, and the indexes of the entries on the active branch; no entry is compacted."""
+    """The entry ids, and the indexes of the entries on the active branch, of a session without compactions."""
 
     ids: list[str | None]
     active: frozenset[int]

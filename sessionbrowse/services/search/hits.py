@@ -11,12 +11,15 @@ from sessionbrowse.model.search.query import snippet
 MATCHES = ("exact", "forms", "session", "some", "typo")
 """The match classes of search results, best first.
 
-exact: one entry contains all terms as typed. forms: one entry contains all terms, some in another word form. session:
-the terms are in several entries of a session. some: not all terms were found. typo: a misspelt word was corrected.
+- exact: one entry contains all terms as typed.
+- forms: one entry contains all terms, some in another word form.
+- session: the terms are in several entries of a session.
+- some: not all terms were found.
+- typo: a misspelt word was corrected.
 """
 NAME_SCORE, LABEL_SCORE, TEXT_SCORE, NEAR_SCORE = 3.0, 2.0, 1.0, 0.0
 _SCORE_SPAN_MS = 1e13
-"""Divisor of a time in milliseconds since 1970, so that recency adds less than one to a score."""
+"""Times in milliseconds since 1970 are divided by this number, so that recency adds less than one to a score."""
 
 
 class Hit(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Build a page of search results from ranked sessions: the best entries of each, with snippets, without copies."""
+"""Build a page of search results from ranked sessions: their best entries, with snippets; copies are shown once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PER_SESSION = 3
 _FULL_SESSIONS, _LEAST_OF_BEST = 5, 0.5
 _ABANDONED_FACTOR = 0.9
 LOOKED_AT = 3
-"""Factor from the number of sessions on a page to the number of sessions read for it and searched for copies."""
+"""Number of sessions that are read, and searched for copies, for each session on a page of results."""
 
 EXACT, FORMS, SESSION, SOME, TYPO = range(len(MATCHES))
 
@@ -40,9 +40,9 @@ class Found(Struct):
 
 
 class RankedSession(Struct):
-    """A session in the search results: its best hits, its match class, its score, and the query's words it lacks.
+    """A session in the search results: its best hits, its match class, its score, and the words it lacks.
 
-    `more` counts further hits that are not in `hits`.
+    `more` counts further hits that are not in `hits`. `missing` are the words of the query that the session lacks.
     """
 
     summary: Summary
@@ -74,9 +74,9 @@ class MatchingSession(Struct):
     named: Weights
     found: list[Found]
     expected: tuple[Weights, ...] = ()
-    """The weights of terms in the session's name and in its index rows, used until its entries have been read."""
+    """How well the terms match the session's name and each of its index rows; used until its entries have been read."""
     elsewhere: Weights = ()
-    """The weights of terms in all index rows of the session; only the entries of the best rows are read."""
+    """How well each term matches the session's name or any of its index rows, even a row that is not read."""
     guess: float = 0.0
     likely: int = SOME
     match: int = SOME
@@ -85,7 +85,7 @@ class MatchingSession(Struct):
     is_placed: bool = False
 
     def weights(self) -> Weights:
-        """Return the best weight of each term in the session."""
+        """Return how well each term of the query matches in the session, by its best match: 0 (missing) to 1."""
         if not self.was_read:
             return combined(self.expected)
         groups = [self.named, *(each.evidence.weights for each in self.found)]
@@ -100,7 +100,7 @@ def corrected(text: str, instead: Mapping[str, tuple[str, ...]]) -> str:
 
 @lru_cache(maxsize=4096)
 def combined(groups: tuple[Weights, ...]) -> Weights:
-    """Return the highest weight of each term in several tuples of weights."""
+    """Combine several tuples that say how well each term matches: return the highest number for each term."""
     return tuple([max(column) for column in zip(*groups, strict=True)])
 
 
@@ -145,7 +145,7 @@ def _match_order(hit: Hit) -> int:
 def newest_first(
     hits: Iterable[Hit], summary_of: Callable[[str], Summary | None], per_session: int
 ) -> Iterator[RankedSession]:
-    """Group hits by session as they arrive: yield sessions, newest first, and yield a session again for each new hit.
+    """Group hits by session as they arrive: yield sessions, newest first, each again for every further hit in it.
 
     The hits are in the order of `Searcher.find`: hits in names and labels, then in texts, newest session first. A
     session gets at most `per_session` hits.
@@ -317,20 +317,23 @@ def class_of(found: Found) -> int:
 
 
 def likely(weights: Sequence[float]) -> int:
-    """Return the match class of a text from the weights of the query's terms in it (for a row: the best possible)."""
+    """Return the match class of a text, given how well each term of the query matches in it (`Weights`).
+
+    The text of an index row belongs to several entries; the class is then the best that one of them may have.
+    """
     least = min(weights)
     return EXACT if least == EXACT_FORM else FORMS if least > 0 else SESSION
 
 
 def worth(rarities: Sequence[float], weights: Sequence[float]) -> float:
-    """Return the sum of the terms' rarities, each multiplied by the weight with which the term was found."""
+    """Return the sum of the terms' rarities, each multiplied by how well the term matches (0 to 1)."""
     return sum([rarity * weight for rarity, weight in zip(rarities, weights, strict=True)])
 
 
 def _by_own_entries(
     ranked: Sequence[MatchingSession], owners: Mapping[object, MatchingSession]
 ) -> list[MatchingSession]:
-    """Sort sessions again, judging each only by the entries that it shows itself and not by copies shown elsewhere."""
+    """Sort sessions by their own entries only, without the copies of entries that another session shows."""
     for candidate in ranked:
         own = _own_entries(candidate, owners)
         if len(own) < len(candidate.found) and candidate.match in (EXACT, FORMS):

@@ -55,7 +55,7 @@ HALF_LIFE_DAYS = 30.0
 READ_OF_ONE = 12
 """Number of entries read from one session, unless the caller requests more hits per session."""
 _MOST_OF_ONE = 8
-"""Maximum number of entries read from one session, as a multiple of the usual number (`READ_OF_ONE`)."""
+"""Up to this many times the usual number of entries (`READ_OF_ONE`) are read from a session to find a better match."""
 _SESSION_SHARE, _SECOND_SHARE, _NAME_SHARE, _LABEL_SHARE, _PLACE_SHARE = 0.4, 0.15, 0.5, 0.4, 0.25
 _AGE_SHARE = 0.12
 _LEAST_SHARE = 0.2
@@ -85,7 +85,7 @@ class Ranker:
         self._searcher = searcher
         self._query = query
         self._tools = tools or bool(query.tools)
-        # With filters on entries, weights from index rows cannot be used: a row may contain other entries as well.
+        # If the query filters entries, a match in an index row does not count: it may be in an entry filtered out.
         self._is_filtered = query.is_about_entries or query.after_ms is not None or query.before_ms is not None
         self._now = time.time() * 1000 if now_ms is None else now_ms
         self._half_life = half_life_days
@@ -109,9 +109,10 @@ class Ranker:
     def rank(self, sessions: int, per_session: int | None = None, *, copies: bool = False) -> Ranking:
         """Return the best sessions, each with at most `per_session` of its best entries.
 
-        By default a session has up to PER_SESSION entries, later sessions only one, and none far worse than its best
-        entry. If `per_session` is 0, the sessions have no entries, which is faster. With `copies`, sessions are kept
-        that only contain copies of entries in better sessions. A later call for more sessions reuses what was read.
+        By default, the first sessions have up to PER_SESSION entries and later sessions usually one; entries far worse
+        than the session's best entry are left out. If `per_session` is 0, the sessions have no entries, which is
+        faster. With `copies`, sessions are kept that only contain copies of entries in better sessions. A later call
+        for more sessions reuses the entries that were read.
         """
         if self._known is None:
             self._known = self._by_guess()
@@ -135,7 +136,7 @@ class Ranker:
         candidates = self._candidates([summary])
         for candidate in candidates:
             self._read_one(candidate, entries)
-        # The rows of all sessions are restored for later calls of `rank`.
+        # `_rows` has only this session's rows now; later calls of `rank` need the rows of all sessions again.
         self._rows = rows
         ranked = [candidate for candidate in candidates if self._judge(candidate)]
         page = Page(self._searcher, self._terms, self._rarities)
@@ -240,7 +241,7 @@ class Ranker:
         return tuple(sorted(found))
 
     def _named(self, summary: Summary) -> Weights:
-        """Return the weight of each term in the name, labels, directory and id of a session."""
+        """Return how well each term matches the name, labels, directory and id of a session: 0 (missing) to 1."""
         own = (summary.id or "").lower()
         by_id = own.startswith(self._ids)
         query = self._query
@@ -269,7 +270,7 @@ class Ranker:
         return [math.log(1 + (sessions - count + 0.5) / (count + 0.5)) if count else 0.0 for count in counts]
 
     def _guess(self, expected: tuple[Weights, ...]) -> tuple[float, int]:
-        """Estimate the relevance and the best match class of a session from the weights in its name and index rows."""
+        """Estimate the relevance and the best match class of a session from how well its name and index rows match."""
         named, *rows = expected
         weights = combined(expected)
         best = max(map(self._worth, rows), default=0.0)
@@ -329,7 +330,8 @@ class Ranker:
             )
             best = SOME
             for each in ordered:
-                # After `limit` entries, only rows that may contain a better match are read, up to a maximum.
+                # When `limit` entries are found, only rows that may contain a better match than these are read, and
+                # none once `_MOST_OF_ONE` times `limit` entries are found.
                 if len(found) >= limit and (likely(each.weights) >= best or len(found) >= limit * _MOST_OF_ONE):
                     break
                 chosen = [entry for entry in each.rows.entries_of(row.row, [each.row]) if entry not in found]

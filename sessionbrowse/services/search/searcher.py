@@ -1,4 +1,4 @@
-"""Search the names, labels and texts of all sessions; hits in names and labels come first, then newest sessions first.
+"""Search all sessions: first their names and labels, then their texts, newest session first.
 
 In an indexed file, the index finds candidate entries by the words of the query, and only the lines of these entries are
 read. A file that is not indexed, or has changed since, is read completely. Both ways find the same entries.
@@ -34,12 +34,12 @@ from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.rows import FileRow
 
 PATTERN_TEXTS, PATTERN_CHARACTERS = 100, 200_000
-"""Maximum texts and characters in a batch sent to the process that matches regular expressions (0.1 ms per batch)."""
+"""Limits of a batch of texts for the process that matches regular expressions; sending a batch takes 0.1 ms."""
 
 Cancelled = Callable[[], bool]
 T = TypeVar("T")
 WordMatches = Iterable[tuple[T, str, list[MatchSpan]]]
-"""Matches of the words and phrases of a query: (item, its text, positions of the words in the text)."""
+"""Items that match the words of a query, as tuples: (item, text of the item, positions of the words in the text)."""
 
 
 class Searcher:
@@ -75,7 +75,7 @@ class Searcher:
         return self.rows.keys()
 
     def is_outdated(self) -> bool:
-        """Return True if the index was rebuilt since the sessions were listed, which makes their rows invalid."""
+        """Return True if the index was rebuilt since the sessions were listed, so that their index rows are invalid."""
         return is_outdated(self.index, self._generation)
 
     def summary(self, path: str) -> Summary | None:
@@ -349,7 +349,7 @@ def _batches(matches: WordMatches[T]) -> Iterator[list[tuple[T, str, list[MatchS
 
 
 def is_outdated(index: Index | None, generation: int) -> bool:
-    """Return True if the index was rebuilt since the given generation."""
+    """Return True if the index was rebuilt since its rebuild counter had the value `generation`."""
     try:
         return index is not None and index.generation != generation
     except sqlite3.Error:

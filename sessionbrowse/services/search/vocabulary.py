@@ -27,7 +27,7 @@ class Vocabulary:
             return {}
         key = key_of(wanted)
         if len(key) >= LEAST_INSIDE:
-            # The key is contained in `wanted`, so words that contain the key include all words that contain `wanted`.
+            # Words that contain `wanted` also contain its key, so the search for the key finds them too.
             found = set(self._with(key))
         else:
             pieces = [wanted] if len(wanted) >= LEAST_INSIDE else [f"_{wanted}_", f"_{wanted}\n"]

@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from sessionbrowse.services.search.candidates import RowMap, WordIndex
 
 FREQUENT_ROWS = 4000
-"""Number of rows above which a term is frequent: it is only searched in rows that also contain a rarer term."""
+"""A term that is in more rows of a full-text table than this number is frequent.
+
+A frequent term is searched only in rows with a rarer term; if there is no rarer term, in the newest files.
+"""
 NEWEST_FILES = 100
 """Number of newest session files that are searched if all terms of the query are frequent."""
 _GAP_ROWS = 1000
 _FORMS_STEP = 0.25
 
 Expressions = dict[float, str]
-"""The FTS5 expressions that find a term: maps the weight of word forms to the expression for these forms.
-
-The lowest weight comes first.
-"""
+"""The FTS5 expressions that find one term in its word forms; the keys say how well the forms match, lowest first."""
 
 
 Weights = tuple[float, ...]
-"""The best weight of each term of a query in some text, one number per term; 0 means that the term is missing."""
+"""How well each term of a query matches in some text: one number per term, from 0 (missing) to 1 (the same word)."""
 
 
 Newest = Callable[[], Iterable[int]]
@@ -40,7 +40,7 @@ Newest = Callable[[], Iterable[int]]
 
 
 class TermRow(Struct):
-    """A row of a full-text table, and the best weight of each term of the query in this row."""
+    """A row of a full-text table, and how well each term of the query matches in this row (`weights`)."""
 
     rows: RowMap
     row: int
@@ -71,7 +71,7 @@ class TermRows:
             self._find(rows, vocabulary, expressions, newest)
 
     def weights_in(self, file: int) -> Weights:
-        """Return the best weights of the frequent terms in all rows of a session file; other terms get the weight 0."""
+        """Return how well each frequent term matches in a session file, by its best row; 0 for all other terms."""
         weights = [0.0] * self._count
         for rows, vocabulary, expressions in self._frequent:
             for base, count in rows.runs_of(file):

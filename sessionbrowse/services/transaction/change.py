@@ -34,8 +34,7 @@ T = TypeVar("T")
 _TRIES = 3
 
 OMP_STOPS_SAVING = (
-    "An omp that has this session open stops saving for good once another program adds to the file: what is said there "
-    "afterwards would be lost."
+    "When another program adds to a session that omp has open, omp stops saving for good: later messages would be lost."
 )
 
 
@@ -57,7 +56,7 @@ class ChangeResult(Struct, frozen=True, kw_only=True):
 
 
 class Origin(Struct, frozen=True, kw_only=True):
-    """The origin of a change: the command (`verb`), the group that one undo takes back, the id of an undone change."""
+    """Where a change comes from: its command (`verb`), the changes undone with it (`group`), the change it undoes."""
 
     verb: str
     group: str | None = None
@@ -68,7 +67,8 @@ def target_of(located: Located, reference: str) -> Target:
     """Return the session file to change, and the directory in which it must be (no directory for a typed path)."""
     if looks_like_path(reference) or located.place is None:
         return Target(located.path, located.agent)
-    if located.place.kind == "registry":  # omp's register lists single files, so only the file's folder is allowed.
+    if located.place.kind == "registry":
+        # omp's folder `custom-session-files` names single files, so a change must stay in the folder of the file.
         return Target(located.path, located.agent, (os.path.dirname(located.path),))
     return Target(located.path, located.agent, (located.place.root,))
 
@@ -144,10 +144,10 @@ def refuse_taken(path: str, agent: str, used: FileUsage, *, force: bool) -> None
     """Raise `InUse` for a session file that must not be moved now, unless `force` is True."""
     if not is_taken(used, agent) or force:
         return
-    wait = "" if AGENTS[agent].bears_appends else ", and wait ten minutes"
+    wait = "" if AGENTS[agent].bears_appends else ". Then wait ten minutes"
     raise InUse(
-        f"{shown_name(path)} may be in use: {'; '.join(used.reasons)}. {agent} would go on writing to its old path, "
-        f"into a file that is no session. Quit {agent} first{wait}."
+        f"{shown_name(path)} may be in use: {'; '.join(used.reasons)}. {agent} would write its next entries "
+        f"to the old path, into a file without a header. Quit {agent} first{wait}."
     )
 
 
@@ -164,8 +164,9 @@ def _changed_ms(path: str, found: Fingerprint, context: ChangeContext) -> float:
 def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: bool, force: bool) -> tuple[str, ...]:
     """Check that an entry may be appended to a file that may be in use, and return notes for the user.
 
-    omp loses data when another program appends to its open file, so the change is refused at any sign of a writer. The
-    other agents continue to save; with `asks`, the change is refused if a running agent would ignore it.
+    omp loses data when another program appends to its open file, so an append is refused at any sign of a writer. The
+    other agents ignore the new entry until they open the session again. `asks` refuses the append while they may run,
+    for changes that would be useless then.
 
     Raises:
         InUse: a program may be writing, and `force` is False.
@@ -176,10 +177,10 @@ def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: boo
         if used.state == "free":
             return ()
         if not force:
-            raise InUse(f"{file.name} may be in use: {reasons}. {OMP_STOPS_SAVING} Quit it, and wait ten minutes.")
+            raise InUse(f"{file.name} may be in use: {reasons}. {OMP_STOPS_SAVING} Quit omp, and wait ten minutes.")
         return (f"Forced although {reasons}. {OMP_STOPS_SAVING}",)
     if not used.in_use:
-        # State "recent": the program that wrote may run on another machine, so that its process cannot be seen here.
+        # The file changed lately, perhaps by a program on another machine, whose process cannot be seen here.
         return (f"Note that {reasons}.",) if asks and used.state == "recent" else ()
     if asks and not force:
         raise InUse(
@@ -201,7 +202,7 @@ def append(
     before: dict[str, Json],
     after: dict[str, Json],
 ) -> tuple[Change, writer.Appended]:
-    """Append an entry; the journal records the change before it is made, and then the result: `after` with the id.
+    """Append an entry; the journal records the plan first, and then the result: `after`, completed by the entry's id.
 
     Raises:
         RefusedWrite: the entry must not be appended; nothing was changed.
@@ -270,7 +271,8 @@ def noted(
 ) -> tuple[str, ...]:
     """Record in the journal that a change was made; return a note for the user if that record fails.
 
-    Before that, remove the old versions of moved files (`moves`), and record those that a program may still have open.
+    First, the hidden old versions of changed files (in `moves`) are removed. Those that a program may still have open
+    stay, and the journal records them.
     """
     if let_old_go(context, moves) and context.journal.done(change, after, left):
         return ()

@@ -10,7 +10,7 @@ from sessionbrowse.store.write.moves import Moves, in_the_way
 from sessionbrowse.text import clean
 
 Move = tuple[str, str]
-"""Source and target path."""
+"""The move of one file or folder: its source path and its target path."""
 
 
 def move_all(pairs: list[Move], moves: Moves) -> None:
@@ -19,8 +19,8 @@ def move_all(pairs: list[Move], moves: Moves) -> None:
     The originals of files that were copied to another disk are added to `moves`, to be removed later.
 
     Raises:
-        RefusedWrite: a target file exists, or an owner cannot be kept; nothing was moved.
-        WriteFailed: an I/O error occurred; nothing was moved, or the message names the files that were moved.
+        RefusedWrite: a target file exists, or a copy would get another owner (user); nothing was moved.
+        WriteFailed: an I/O error occurred. All files are at their old paths, except those that the message names.
     """
     for _, target in pairs:
         if os.path.lexists(target):
@@ -35,7 +35,7 @@ def move_all(pairs: list[Move], moves: Moves) -> None:
         left = bring_back(done, moves)
         if isinstance(error, RefusedWrite) and not left:
             raise
-        told = f" {' '.join(left)}" if left else " Everything is where it was."
+        told = f" {' '.join(left)}" if left else " Nothing was moved."
         reason = error.sentence if isinstance(error, RefusedWrite) else error.strerror or error
         raise WriteFailed(f"{clean(pairs[-1][0])} could not be moved ({reason}).{told}") from error
 

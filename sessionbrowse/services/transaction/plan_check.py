@@ -153,7 +153,7 @@ def _may_relocate(change: Change) -> bool:
 
 
 def _trashed(change: Change) -> Iterable[bool]:
-    """Return for each item that a journal record places in a trash True if the item's paths are valid."""
+    """Check the items that a journal record places in a trash: for each item, True if its paths are valid."""
     items = items_of(change)
     return [_is_trashed(item, items[-1].original) for item in items]
 

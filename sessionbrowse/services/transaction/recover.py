@@ -51,13 +51,13 @@ def recover_all(context: ChangeContext) -> None:
     if odd:
         raise RefusedWrite(
             f"The journal {clean(context.journal.path)} has a damaged record of an interrupted {clean(odd[0].verb)} "
-            f"({clean(odd[0].path)}). The record is ignored now, and nothing was changed; check that file, then try "
-            "again."
+            f"({clean(odd[0].path)}). The record is ignored from now on; nothing was changed. Check the session, "
+            "then try again."
         )
 
 
 def let_old_go(context: ChangeContext, moves: Moves | None) -> bool:
-    """Remove the old versions of moved files; return False if the journal could not record those that must stay."""
+    """Remove the old versions of changed files (in `moves`); return False if one stays that is not in the journal."""
     recorded = [context.journal.keep(old) for old in moves.let_go()] if moves is not None else []
     return all(recorded)
 
@@ -103,8 +103,8 @@ def _append_reached(context: ChangeContext, change: Change, _: Moves) -> bool:
     plan = msgspec.convert(change.plan["line"], AppendLine)
     is_last = index == len(session.ids) - 1
     if is_last and plan.parent_id is UNSET and session.parents[index] != index - 1 and session.agent != "omp":
-        # Another program appended just before our entry, which must be appended again below that program's entries:
-        # otherwise they would not be on the active branch.
+        # Another program appended just before our entry. Its entries would not be on the active branch, so our entry is
+        # appended again below them.
         plan = msgspec.structs.replace(plan, parent_id=session.ids[index - 1])
         with writer.opened(Target(change.path, change.agent)) as file:
             made = writer.unused_id(file.tail.ids, context.new_id)
@@ -119,7 +119,7 @@ def _slot_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
     if first in (old, new):
         return bool(first == new)
     if any(first == new[:at] + old[at:] for at in range(SLOT_BYTES)):
-        # No program could open a file with a title slot that was written only in part.
+        # No agent can open a session whose title slot was written only in part, so the old slot is restored.
         writer.mend_slot(change.path, first, old)
     return False
 
@@ -130,8 +130,8 @@ def _insert_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
     old, temporary = int(change.plan["size"]), change.plan["temporary"]
     new = old + int(change.plan.get("grows", SLOT_BYTES))
     for hidden in (temporary, second_name(temporary)):
-        # After the two names were exchanged, the old version has the temporary name; another program may have added
-        # lines to it.
+        # Once the new and the old version have exchanged their names, the old version is at `temporary`, and another
+        # program may have added lines to it.
         if not drop_second_name(change.path, hidden) and os.path.lexists(hidden):
             sizes = (old, new) if reached else (new, old)
             moves.old_versions.append(OldVersion(hidden, change.path, *sizes))
@@ -141,12 +141,13 @@ def _insert_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
 def _replace_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
     plan, path = change.plan, change.path
     old, new = int(plan["size"]), int(plan["new_size"])
-    # If a copy only lacks the last entries, its original begins with the same bytes, so the inode is compared too.
+    # If the change only removes the last entries, the original begins with the bytes of the new version. So comparing
+    # bytes is not enough, and the inode is compared too.
     reached = os.lstat(path).st_ino != plan["inode"] and _begins_with(path, new, str(plan["digest"]))
     temporary = str(plan["temporary"])
     for hidden in (temporary, second_name(temporary)):
-        # The temporary name belongs to the old version if the two names were exchanged, else to the new version, which
-        # may be incomplete.
+        # If both versions have exchanged their names, the file at `temporary` is the old version. Otherwise it is the
+        # new version, which may be incomplete.
         if not drop_second_name(path, hidden) and os.path.lexists(hidden):
             moves.old_versions.append(OldVersion(hidden, path, *((old, new) if reached else (new, old))))
     if "gone" in plan:

@@ -32,7 +32,7 @@ def create_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
         with suppress(OSError):
             os.unlink(change.plan["temporary"])
     if not reached and change.plan.get("folder"):
-        # This change made the artifacts folder, because its name contains the new session's id.
+        # The artifacts folder has the new session's id in its name, so only this change can have made it.
         shutil.rmtree(change.plan["folder"], ignore_errors=True)
     if not reached and change.plan.get("made"):
         with suppress(OSError):
@@ -60,7 +60,7 @@ def trash_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
 
 
 def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Moves) -> Trashed | None:
-    """Return an item with its path in a trash; None if it is at its old path, after unfinished copies are removed."""
+    """Return an item with its path in a trash; None if it is still at its old path. Unfinished copies are removed."""
     original, second = wanted.original, moves.aside(wanted.original)
     name = own_name(change, original)
     own = (own_trash(context), homes(context)[0])
@@ -74,7 +74,7 @@ def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Mov
         for directory in own:
             moves.move_back(original, os.path.join(directory, "files", name))
         if found is not None and found.item is not None:
-            # A folder at its old path may be partly removed already; its missing files are taken from the copy.
+            # Some files of a folder at its old path may be gone; they are taken back from its copy in the trash.
             if os.path.lexists(found.item) and not trash.drop_second_name(original, found.item):
                 moves.old_versions.append(OldVersion(found.item, original))
             trash.forget(found)
@@ -86,7 +86,7 @@ def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Mov
                 trash.keep_access_of(second, found.item)
             moves.old_versions.append(OldVersion(second, found.item))
     elif found is None and os.path.lexists(second):
-        os.unlink(second)  # The item is in a trash, but under a name that the trash did not report.
+        os.unlink(second)  # The item is in a trash under an unknown name, so the hard link to it is not needed.
     trash.forget_stray(original, homes(context))
     return found or wanted
 
@@ -120,8 +120,8 @@ def restore_reached(context: ChangeContext, change: Change, moves: Moves) -> boo
 def _is_moved(source: str, target: str, moves: Moves, inode: int | None) -> bool:
     """Return True if a file was moved to its new path, even if there is a file at its old path too.
 
-    A different file at the old path is one that an agent created there after the move. This is assumed if the original
-    still has its hidden name, or if the file at the new path has the inode of the original.
+    That file may be a copy or hard link of the moved file, or an agent has created it after the move. In the last case
+    the move is proved by the original's hidden name, or by the original's inode (`inode`) at the new path.
     """
     if not os.path.lexists(target):
         return False
@@ -174,7 +174,7 @@ def moves_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
 
 
 def unpack_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
-    """Return True if a session was unpacked; if not, move the files that belong to it back to the packed file."""
+    """Return True if a session was unpacked; if not, move the files that belong to it back to their old paths."""
     wanted = trash.Trashed(**change.plan["packed"], item=None, info=None)
     reached = os.path.lexists(change.path) and not _is_begun_beside(wanted.original, change.path)
     if os.path.lexists(change.plan["temporary"]):
@@ -253,4 +253,4 @@ FILE_LOOKS = {
     "pack again": pack_again_reached,
     "relocate": relocate_reached,
 }
-"""For each `kind` of a change's plan, the function that returns True if it was made, and else undoes what was made."""
+"""For each `kind` of a change's plan, the function that returns True if the change was made, and else rolls it back."""

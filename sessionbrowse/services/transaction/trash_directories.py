@@ -1,4 +1,4 @@
-"""The paths of the system's trash directories and of sessionbrowse's own trash, and moves to them."""
+"""Paths of the system's trash directories and of sessionbrowse's own trash, and functions that move files there."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def put_in_systems(
         WriteFailed: the item is neither at its old path nor in a trash.
     """
     if context.around.platform == "win32":
-        raise NoTrash("Windows does not tell where a deleted file went, so it could not be brought back.")
+        raise NoTrash("Windows does not tell where a deleted file goes, so it could not be restored.")
     home = homes(context)[0]
     files = os.path.join(home, "files")
     is_home = context.around.platform != "darwin" and _is_for_home_trash(path)
@@ -81,7 +81,7 @@ def put_in_systems(
 
 
 def _is_for_home_trash(path: str) -> bool:
-    """Return True if an item is on the disk of the home directory, so that freedesktop.org requires the home trash."""
+    """Return True if an item is on the disk of the home directory, where freedesktop.org requires the home trash."""
     try:
         return os.lstat(path).st_dev == os.stat(os.path.expanduser("~")).st_dev
     except OSError:

@@ -29,11 +29,11 @@ def sentence_of(change: Change) -> str:
     what = f"The {verb} of {clean(str(change.before.get('path') or change.path))}"
     match change.state:
         case "done":
-            return f"{what}, which was cut off, is finished now."
+            return f"{what}, which was interrupted, is complete now."
         case "failed":
-            return f"{what}, which was cut off, is taken back now."
+            return f"{what}, which was interrupted, is rolled back now."
         case _:
-            return f"{what} was cut off."
+            return f"{what} was interrupted."
 
 
 def _paths(change: Change) -> Iterable[str]:

@@ -43,7 +43,7 @@ _GOES_ON = "The next undo will undo an earlier change instead."
 
 
 class Undone(ChangeResult, frozen=True, kw_only=True):
-    """The result of an undo: the verb, and the files of all undone changes of the group.
+    """The result of an undo: the undone command (`verb`, such as rename), and the files of all undone changes.
 
     `undo_id` is the id of the undone change or group. `failed` has an error sentence for each change that could not be
     undone. If the user stopped the undo, `left` has the files of the changes that are not undone yet.
@@ -100,7 +100,7 @@ def undo(
         except (InUse, ChangedMeanwhile, WriteFailed):
             raise
         except SessionBrowseError as error:
-            # The change stays the last one, so the error names the next older change, which the user can undo instead.
+            # This change stays the next one to undo, so the error names an older change that the user can undo instead.
             raise CannotUndo(error.sentence, _earlier_id(chosen[0], context)) from error
         return _undone(chosen, chosen, taken.notes)
     bulk = in_bulk(
@@ -159,7 +159,7 @@ def _sentences(failed: Sequence[FailedItem[Change]]) -> tuple[str, ...]:
 
 
 def undoable(context: ChangeContext | None = None) -> list[Undoable]:
-    """Return the changes that can be undone, newest first, without interrupted changes, which are not recovered."""
+    """Return the changes that can be undone, newest first; interrupted changes are neither listed nor recovered."""
     context = context or ChangeContext.real()
     rows: dict[str, list[Change]] = {}
     for change in reversed(context.journal.changes().values()):
@@ -191,8 +191,8 @@ def _choose(context: ChangeContext, change_id: str | None) -> list[Change]:
     changes = context.journal.changes()
     open_changes = [change for change in changes.values() if change.can_be_tried and change.verb in UNDOERS]
     if change_id is None:
-        # A change recorded as lost (not undoable) is retried only if the user gives its id: the disk with the trash may
-        # be mounted again.
+        # A change recorded as lost (its data is gone) is undone only if the user gives its id. This may succeed: the
+        # disk with the trash may be mounted again.
         open_changes = [change for change in open_changes if change.lost is None]
         if not open_changes:
             raise CannotUndo("There is nothing to undo.")
@@ -207,11 +207,11 @@ def _choose(context: ChangeContext, change_id: str | None) -> list[Change]:
 def _named(changes: dict[str, Change], change_id: str) -> Change:
     found = changes.get(change_id) or next((c for c in reversed(changes.values()) if c.group == change_id), None)
     if found is None:
-        raise NoSuchChange(f"There is no change {clean(change_id)}.")
+        raise NoSuchChange(f"The journal has no change {clean(change_id)}.")
     if found.undone_by is not None:
         raise CannotUndo(f"The {found.verb} {found.id} is undone already.")
     if found.undoes is not None:
-        raise CannotUndo(f"{found.id} is itself an undo; make the change that it undid again instead.")
+        raise CannotUndo(f"{found.id} is itself an undo; to reverse it, make the undone change again instead.")
     if found.state != "done":
         raise CannotUndo(f"The {found.verb} {found.id} was never made: {found.reason or 'it was interrupted'}.")
     if found.verb not in UNDOERS:
@@ -229,8 +229,7 @@ def _take_back(change: Change, context: ChangeContext, force: bool) -> ChangeRes
             except SHAPE_ERRORS as error:
                 raise LostForGood(*_damaged(change)) from error
         except LostForGood as error:
-            # A change that cannot be undone is recorded as lost; else it would stay the last one and block the undo of
-            # earlier changes.
+            # Without this record, the change would stay the next one to undo, and block the undo of earlier changes.
             context.journal.lost(change, error.sentence)
             raise
 
@@ -245,8 +244,8 @@ def _undo_rename(change: Change, context: ChangeContext, force: bool) -> ChangeR
     with opened(Target(change.path, change.agent)) as file:
         if file.session.name != newer:
             raise CannotUndo(
-                f"{file.name} was renamed since; its name is {_quoted(file.session.name)} now. The earlier name was "
-                f"{_quoted(older)}; rename it if you want that name back."
+                f"{file.name} was renamed since; its name is {_quoted(file.session.name)} now. To get the earlier "
+                f"name ({_quoted(older)}) back, rename the session."
             )
         origin = Origin(verb="undo", undoes=change.id)
         if "slot" not in change.after:
@@ -254,7 +253,7 @@ def _undo_rename(change: Change, context: ChangeContext, force: bool) -> ChangeR
                 raise CannotUndo("The session had no name before, and indusagi cannot clear one. Give it another name.")
             return write_name(file, older or "", context, origin, force=force)
         if file.first_bytes() != change.after["slot"].encode("latin-1"):
-            raise CannotUndo(f"omp changed the title of {file.name} since. To get the older name back, rename it.")
+            raise CannotUndo(f"omp changed the title of {file.name} since. Rename it to get the older name back.")
         slot = change.before.get("slot")
         if slot is None:
             return remove_slot(file, older, context, origin, force=force)
@@ -265,12 +264,12 @@ def _undo_label(change: Change, context: ChangeContext, force: bool) -> ChangeRe
     entry_id, older = change.before["entry_id"], change.before.get("label")
     with opened(Target(change.path, change.agent)) as file:
         if entry_id not in file.session.index_by_id:
-            raise CannotUndo(f"{file.name} has no entry {entry_id} any more.")
+            raise CannotUndo(f"{file.name} no longer has the entry {entry_id}.")
         current = label_of(file, entry_id)
         if current != change.after.get("label"):
             raise CannotUndo(
-                f"The entry {entry_id} was labelled again since; its label is {_quoted(current)} now. The earlier "
-                f"label was {_quoted(older)}; label it if you want that label back."
+                f"The entry {entry_id} was labelled again since; its label is {_quoted(current)} now. To get the "
+                f"earlier label ({_quoted(older)}) back, label the entry."
             )
         return write_label(file, entry_id, older, context, Origin(verb="undo", undoes=change.id), force=force)
 
@@ -280,14 +279,14 @@ def _undo_checkout(change: Change, context: ChangeContext, force: bool) -> Chang
     with opened(Target(change.path, change.agent)) as file:
         session = file.session
         if change.before.get("nameless"):
-            raise CannotUndo(f"{file.name} ended with a record without an id, and no program can go back to that.")
+            raise CannotUndo(f"{file.name} ended with an entry without an id, at which no agent can resume.")
         if not _stands_on(session, str(change.after.get("entry_id"))):
             raise CannotUndo(
-                f"{file.name} has new messages. To go back to where it stood before, check out {older or 'its start'}."
+                f"{file.name} has new messages. To resume at the earlier entry, check out {older or 'its start'}."
             )
         index = session.index_by_id.get(older, ROOT) if older is not None else ROOT
         if older is not None and index == ROOT:
-            raise CannotUndo(f"{file.name} no longer has the entry {older}, at which it stood before.")
+            raise CannotUndo(f"{file.name} no longer has the entry {older}, at which its agent resumed before.")
         origin = Origin(verb="undo", undoes=change.id)
         return write_checkout(file, older, CheckoutPoint(index, None), context, origin, force=force)
 

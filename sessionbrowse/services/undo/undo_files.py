@@ -22,13 +22,13 @@ from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean
 
 TakeBack = Callable[[Change, ChangeContext, bool], ChangeResult]
-"""A function that undoes a change; if its last argument is True, even while a program may be using the session."""
+"""A function that undoes a change; its last argument, `force`, is True to do so even if a program uses the session."""
 
 
 def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
     name = f"The fork {shown_name(change.path)}"
     if not is_unchanged(change, name):
-        raise CannotUndo(f"{name} has changed since. Delete it if you do not want it any more.")
+        raise CannotUndo(f"{name} has changed since it was made. Delete it if you no longer want it.")
     plan = plan_delete(Target(change.path, change.agent), context)
     into: Into = "trash"
     new = context.journal.begin(
@@ -48,7 +48,7 @@ def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
             gone = take_away(plan, into, moves, new, context, trash.system_trash)
     notes = noted(context, new, {"into": into, "items": [msgspec.to_builtins(item) for item in gone]}, None, moves)
     where = "the trash" if into == "trash" else f"our own trash {clean(own_trash(context))}"
-    return ChangeResult(done="undo", path=change.path, undo_id=new.id, notes=(*notes, f"The fork is in {where}."))
+    return ChangeResult(done="undo", path=change.path, undo_id=new.id, notes=(*notes, f"Moved the fork to {where}."))
 
 
 def _with(take_back: Callable[[Change, ChangeContext], ChangeResult]) -> TakeBack:

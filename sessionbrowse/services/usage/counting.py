@@ -24,7 +24,7 @@ from sessionbrowse.store.index.settled import write_settled
 _NAME_CHARACTERS = 200
 _DECISIONS = "decisions"
 _OTHERS = "\0"
-"""The row key of requests that a filter excludes; no provider and no path can contain a NUL character."""
+"""Row key of model requests that `only` excludes, so that their row is dropped; no real key contains a NUL."""
 _encode = msgspec.msgpack.Encoder().encode
 _decode_decided = msgspec.msgpack.Decoder(dict[str, list[Decision]]).decode
 
@@ -32,8 +32,8 @@ _decode_decided = msgspec.msgpack.Decoder(dict[str, list[Decision]]).decode
 class Counting:
     """The counted model requests of all files in a scope, or only of the files in `paths`.
 
-    Deciding which copy of a request counts needs all files. So `paths` has an effect only if the index already has the
-    decisions.
+    Forks contain copies of requests, and only one copy counts. To determine which one, all files are needed. So
+    `paths` has an effect only if the index already stores which copies count.
     """
 
     def __init__(self, found: UsageListing, paths: Collection[str] | None = None) -> None:
@@ -44,7 +44,7 @@ class Counting:
         self._by_path = {summary.path: summary for summary in self._summaries}
         self.decided: Mapping[str, Sequence[Decision]] = decide(self.files) if known is None else known
         self._is_new = known is None
-        # The time zone may have changed since the last count.
+        # The time zone may have changed since the last count, so cached names of days, weeks and months may be wrong.
         _period.cache_clear()
 
     def rows(
@@ -54,9 +54,10 @@ class Counting:
         paths: Collection[str] | None = None,
         only: tuple[str, GroupKey] | None = None,
     ) -> list[UsageRow]:
-        """Return the cost in unsorted rows, one for each value of `by`, such as each project or each day.
+        """Return the cost in unsorted rows; `by` "project" returns one row for each project, "day" one for each day.
 
-        `paths` limits the rows to requests that count in these files, and `only` to requests of one provider or model.
+        `paths` limits the rows to model requests of these files, without copies whose original is in another file.
+        `only` limits them to one provider or model: it is a pair such as ("model", the model's row key).
         """
         rows: dict[GroupKey, UsageRow] = {}
         sums: dict[GroupKey, Totals] = {}
@@ -73,7 +74,7 @@ class Counting:
             last = file.sums.last
             found: Mapping[GroupKey, Totals | None]
             if key_of is not None and decided is None and usage is None and is_within(file, span):
-                # Most files share no requests with others, so their sums can be added to the sums of the rows directly.
+                # Most files share no requests with other files, so all their tokens and cost are added.
                 found = dict.fromkeys(add_sums(file, key_of, sums))
             elif key_of is not None and not (is_chain and only is None):
                 found = totals_by(file, decided, span, key_of, usage=usage)
@@ -104,9 +105,9 @@ class Counting:
         return list(rows.values())
 
     def store(self, rows: Mapping[str, Sequence[UsageRow]]) -> None:
-        """Store each kind of rows in the index under its name, if the index can be written now.
+        """Store rows of cost in the index, by name (such as "project"); do nothing if the index cannot be written now.
 
-        New decisions about which copy of a request counts are stored too.
+        Which copy of each model request counts is stored too, if the index does not have that yet.
         """
         versions, index, is_new = self._found.versions, self._found.listing.index, self._is_new
         if versions is None or index is None or not (rows or is_new):
@@ -120,13 +121,13 @@ class Counting:
             write_settled(index.connection, answers, instead=is_new)
 
     def family_of(self, path: str) -> tuple[str, ...]:
-        """Return the paths of all files in the same family as `path`, including `path`; () if it has no family."""
+        """Return the paths of a session and of its family (forks, subagents and so on); () if it has no relatives."""
         head = self._families.get(path)
         return () if head is None else tuple([member for member, other in self._families.items() if other == head])
 
     @cached_property
     def _families(self) -> dict[str, str]:
-        """Map the path of each file that has a family to the path of the oldest file in that family."""
+        """Map the path of each session that has relatives (forks, subagents and so on) to the path of the oldest."""
         numbers = families(self._summaries)
         oldest: dict[int, tuple[float, str]] = {}
         for summary in self._summaries:
@@ -145,7 +146,10 @@ def _decode_decisions(found: UsageListing) -> dict[str, list[Decision]] | None:
 
 
 def _fixed_key(by: str, summary: Summary, family_of: Mapping[str, str]) -> GroupKey:
-    """Return the row key that is the same for all requests of a file: its project, agent, family or path."""
+    """Return the key of the row in which all costs of a file are counted: its project, agent, family or path.
+
+    A family (a session with its forks and subagents) has the path of its oldest session as key.
+    """
     if by == "project":
         return summary.cwd
     if by == "agent":
@@ -156,7 +160,7 @@ def _fixed_key(by: str, summary: Summary, family_of: Mapping[str, str]) -> Group
 def _limited(
     key_of: Callable[[Place], GroupKey] | None, fixed: GroupKey, kind: str, wanted: GroupKey
 ) -> Callable[[Place], GroupKey]:
-    """Return a function that returns a request's row key, or `_OTHERS` for requests of other providers or models."""
+    """Return a function that returns a model request's row key: `_OTHERS` for a provider or model not `wanted`."""
     source_of = _KEYS[kind]
 
     def key(place: Place) -> GroupKey:

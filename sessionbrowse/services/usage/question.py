@@ -33,15 +33,15 @@ class UsageScope(Struct, frozen=True, tag=True):
 
 
 class UsageQuestion(Struct, frozen=True, tag=True):
-    """A question about cost: a table with rows by `by`, such as project, and a chart by `period`, such as day.
+    """A question about cost: a table with a row for each project (or other `by`), a chart for each day (`period`).
 
     The question is about all sessions, or only those with a working directory in `cwds`, with a path in `paths`, or of
-    one `agent`. `since` and `until` limit the time of the requests, in milliseconds. `only` limits the requests to one
+    one `agent`. `since` and `until` limit the time of the model requests, in milliseconds. `only` limits them to one
     provider or model: it is the pair of "provider" or "model" and the key of that row.
 
     With `family_of`, the path of a session, the table has one row: the cost of the session's family (its forks,
-    subagent runs and so on). There is no row if the session has no family, or if too many files are missing in the
-    index to be added at once.
+    subagent runs and so on). There is no row if the session has no family, or if so many files are missing in the
+    index that they cannot be added at once.
     """
 
     by: str = "project"
@@ -57,7 +57,7 @@ class UsageQuestion(Struct, frozen=True, tag=True):
 
 
 class UsageAnswer(Struct, frozen=True):
-    """The answer to a question: the rows of its table, and those of its chart, oldest first."""
+    """The answer to a question about cost: the rows of its table, and those of its chart, oldest first."""
 
     question: UsageQuestion
     table: Stats
@@ -65,7 +65,7 @@ class UsageAnswer(Struct, frozen=True):
 
 
 class UsageCounter:
-    """Answers questions about the cost of one scope's sessions; keeps the counted requests until a file changes.
+    """Answers questions about the cost of a scope's sessions; keeps the counted model requests until a file changes.
 
     All calls must come from one thread.
     """
@@ -77,7 +77,7 @@ class UsageCounter:
         self._kept: tuple[UsageListing, Callable[[], Counting]] | None = None
 
     def answer(self, question: UsageQuestion) -> UsageAnswer:
-        """Return the answer to a question, for the files in their present state.
+        """Return the answer to a question about cost, for the files in their present state.
 
         Raises:
             NotFound: a `--root` is not a directory, or a `--agent` is unknown.
@@ -117,7 +117,7 @@ class UsageCounter:
 
 
 def answer(scope: UsageScope, question: UsageQuestion) -> UsageAnswer:
-    """Return the answer to one question, computed in the calling thread.
+    """Return the answer to one question about cost, computed in the calling thread.
 
     Raises:
         NotFound: a `--root` is not a directory, or a `--agent` is unknown.
@@ -127,7 +127,7 @@ def answer(scope: UsageScope, question: UsageQuestion) -> UsageAnswer:
 
 
 def _chosen(question: UsageQuestion) -> Callable[[Any], bool] | None:
-    """Return a function that returns True for the sessions that a question is about; None for all sessions."""
+    """Return a function that returns True for the sessions that a question is about; None if it is about all."""
     cwds, agent = question.cwds, question.agent
     paths = frozenset(question.paths) if question.paths is not None else None
     if cwds is None and paths is None and agent is None:

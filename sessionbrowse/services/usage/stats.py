@@ -1,6 +1,6 @@
 """The cost of sessions in rows by session, project, model, day and so on; each model request is counted once.
 
-The index stores rows over all files together with the versions of the files, so the same question costs little again.
+The index stores rows over all files, so rows of the same kind are not counted again until a file changes.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ def stats(
 ) -> Stats:
     """Return the cost in rows of the kind `by`, such as one row for each project.
 
-    `chosen` returns True for the sessions whose requests are counted. `only` limits the requests to one provider or
-    model: it is the pair of "provider" or "model" and the key of that row. `counting` returns requests that are already
-    counted, so that several kinds of rows need only one count. Days, weeks and months are those of this machine's time
-    zone.
+    `chosen` returns True for the sessions whose model requests are counted. `only` limits them to one provider or
+    model: it is the pair of "provider" or "model" and the key of that row. `counting` returns the counted requests
+    of all files, so that several kinds of rows can share one count. Days, weeks and months are those of this machine's
+    time zone.
     """
     rows = None
     is_all = span.is_all and chosen is None and only is None

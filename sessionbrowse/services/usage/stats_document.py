@@ -26,7 +26,7 @@ from sessionbrowse.text import iso_ms
 
 
 def stats_document(found: Stats, span: Span) -> dict[str, Any]:
-    """Return rows of cost as a JSON document. Money is text with all its digits, null if no request had a price."""
+    """Return rows of cost as a JSON document. Money is exact decimal text, or null if no model request had a price."""
     return {
         "by": found.by,
         "since": iso_ms(span.since) if span.since is not None else None,
@@ -68,7 +68,7 @@ def money(amount: int | None) -> str | None:
 
 
 def cents(amounts: Sequence[int]) -> str:
-    """Return the cost in `amounts` (sums of requests) as dollars and cents; "not priced" if no request had a price."""
+    """Return a cost as dollars and cents; "not priced" if no model request in `amounts` had a price."""
     amount = cost_of(amounts)
     if amount is None:
         return "not priced" if amounts[REQUESTS] else "$0.00"
@@ -77,7 +77,7 @@ def cents(amounts: Sequence[int]) -> str:
 
 
 def plain(dollars: float) -> str:
-    """Return an agent's own sum of dollars as decimal text without an exponent."""
+    """Return a sum of dollars that an agent has computed as decimal text without an exponent."""
     text = f"{dollars:.10f}".rstrip("0")
     return text + "0" * max(0, 2 - len(text.partition(".")[2]))
 

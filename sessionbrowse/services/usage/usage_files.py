@@ -21,10 +21,10 @@ from sessionbrowse.store.index.usage_tables import read_sums, read_usage
 def usage_files(
     found: UsageListing, summaries: Sequence[Summary], paths: Collection[str] | None = None
 ) -> list[UsageFile]:
-    """Return the files with their sums of model requests, or only the files in `paths`.
+    """Return all files, or only those in `paths`, each with the total tokens and cost of its model requests.
 
-    `summaries` are those of all files, linked with their parents. Requests that the index has lost are read from the
-    files.
+    `summaries` are the summaries of all files, with the paths of the parent sessions. Requests that the index has lost
+    are read from the files.
     """
     by_path = {summary.path: summary for summary in summaries if paths is None or summary.path in paths}
     made: list[UsageFile] = []

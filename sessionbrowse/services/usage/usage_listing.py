@@ -1,4 +1,4 @@
-"""The files of a scope whose model requests count, and the rows of cost that the index stores.
+"""Collect the session files whose model requests are counted, and read rows of cost that the index stores.
 
 This module does not import the modules that count, because repeated questions about unchanged files need no counting.
 """
@@ -24,7 +24,7 @@ from sessionbrowse.store.index.rows import ListRow
 from sessionbrowse.store.index.settled import read_settled
 
 VERSIONS = "versions"
-"""Name under which the index stores the versions of the files to which all its stored answers apply."""
+"""Name under which the index stores the versions of the files for which its rows of cost were computed."""
 
 GroupKey = str | int | None
 
@@ -32,9 +32,9 @@ GroupKey = str | int | None
 class UsageRow(Struct, array_like=True):
     """The totals of a group of model requests; `sessions` is the number of files that contain these requests.
 
-    `key` identifies the group, and `name` is a short text for the key. `latest` is the time of the latest request in
-    milliseconds. Rows by session, branch or family have the `path` of a session, rows by branch the `leaf_id`, the id
-    of the branch's last entry.
+    `key` identifies the group, and `name` is a short text for the key. `latest` is the time of the last request in
+    milliseconds. A row for a session, a branch or a family (a session with its forks and subagents) has the `path` of
+    a session; a row for a branch also has the id of its last entry (`leaf_id`).
     """
 
     key: GroupKey
@@ -51,7 +51,7 @@ class UsageRow(Struct, array_like=True):
 class UsageListing(Struct, frozen=True):
     """The files of a scope, including hidden and archived ones. `versions` identifies the contents of all files.
 
-    `heal` replaces an index in which requests are damaged with an empty one; only the first call does something.
+    `heal` empties an index in which model requests are damaged; only its first call does something.
     """
 
     listing: Listing
@@ -68,7 +68,7 @@ class UsageListing(Struct, frozen=True):
 def open_usage(
     scope: Scope, directory: Path, *, skipped: Callable[[Skipped], None], note: Note, processes: bool = False
 ) -> Iterator[UsageListing]:
-    """Collect the files of a scope, with the index in `directory` if it exists; it stays open in the `with` block.
+    """Collect the files of a scope, with the index in `directory` if it exists; close the index after the `with` block.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
@@ -100,12 +100,12 @@ def gather_usage(
 
 
 def stored_answer(found: UsageListing, name: str) -> bytes | None:
-    """Return the answer stored under this name; None if the index has none for exactly these versions of the files."""
+    """Return what the index stores under a name, such as rows of cost; None if a file has changed since then."""
     index = found.listing.index
     if found.versions is None or index is None:
         return None
     packed = read_settled(index.connection, name)
-    # All answers are stored and deleted together with the versions of the files to which they apply.
+    # The files' versions are stored and deleted together with everything that was computed from these files.
     return packed if packed is not None and read_settled(index.connection, VERSIONS) == found.versions else None
 
 

@@ -28,10 +28,10 @@ SUFFIXES = (SUFFIX, TRANSCRIPT_SUFFIX, PACKED_SUFFIX)
 ARCHIVE_FOLDER = "archive"
 """Name of the folder, in a project's folder, for archived sessions; agents do not list the sessions in it."""
 
-# atomic writes event logs and tool output of all sessions of a folder to these files and folders.
+# atomic writes event logs and tool output to files and folders with these names, which are no sessions.
 NO_SESSION_FOLDERS = frozenset({"subagent-artifacts", "tool-results"})
 NO_SESSION_FILES = frozenset({"run-history.jsonl"})
-_NOT_REGULAR = "it is not a regular file"
+_NOT_REGULAR = "the path is not a regular file"
 
 
 class FileStamp(Struct, frozen=True, gc=False):
@@ -121,7 +121,7 @@ def discover(
 
 
 def newest_first(files: Iterable[FoundFile]) -> list[FoundFile]:
-    """Sort files by time of change, newest first; files of equal time by path, descending, as in pi's scan."""
+    """Sort files by modification time, newest first; files of equal time by path, descending, as in pi's scan."""
     # Two sorts are faster than one sort by pairs of time and path, because the files are almost sorted by path already.
     by_path = sorted(files, key=attrgetter("path"), reverse=True)
     return sorted(by_path, key=attrgetter("mtime_ns"), reverse=True)
@@ -143,7 +143,7 @@ def is_packed(path: str) -> bool:
 
 
 def owner_by_name(path: str) -> str | None:
-    """Return the agent named by a path's folders, such as `.omp`, or `omp` right above `sessions` or `agent`."""
+    """Return the agent that a path's folders name, such as `.omp/…`, `omp/sessions` or `omp/agent`; else None."""
     parts = path.split(os.sep)
     for index in range(len(parts) - 1, -1, -1):
         part, below = parts[index], parts[index + 1] if index + 1 < len(parts) else ""
@@ -154,7 +154,7 @@ def owner_by_name(path: str) -> str | None:
 
 
 _Directory: TypeAlias = tuple[list[FoundFile], list[tuple[str, bool]]]
-"""The session files of a directory, and its folders (name, True if a session has this name), both sorted by name."""
+"""The session files of a directory, and its folders, both sorted by name; True: the folder has a session's name."""
 
 
 class _Walk:
@@ -188,8 +188,8 @@ class _Walk:
             if identity is not None:
                 roots.setdefault(identity, place.root)
                 self._groups.setdefault(identity, []).append(place)
-        # Folder-per-project roots come first: a flat directory that is also a project's folder counts as the
-        # project's.
+        # A directory with sessions may be a project folder in one place, and a place of its own. It counts as a project
+        # folder, because places with project folders come first.
         for identity, root in roots.items():
             yield from self._store(root, self._of_kind(identity, "projects"), self._of_kind(identity, "flat"))
         for identity, root in roots.items():
@@ -206,7 +206,7 @@ class _Walk:
         waiting = [(directory, session)]
         while waiting and not self._cancelled():
             here, parent = waiting.pop()
-            problem = None if parent else "the session that it belongs to is not here"
+            problem = None if parent else "the session to which this subagent belongs is missing"
             files, folders = self._read(
                 here, places, folder, (SUFFIX,), hides_dots=True, parent_path=parent, hidden=True, problem=problem
             )
@@ -217,10 +217,10 @@ class _Walk:
                     waiting.append((path, path + SUFFIX if has_session else parent))
 
     def _store(self, root: str, places: tuple[Place, ...], flat: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
-        """Yield the sessions in a root with a folder per project, and with `flat` also those directly in the root."""
+        """Yield the sessions in a root with a folder for each project; with `flat`, also those directly in the root."""
         if not places:
             return
-        problem = None if flat else f"{places[0].agent} does not look here, only in the folders below"
+        problem = None if flat else f"{places[0].agent} lists only sessions in the folders below this directory"
         files, folders = self._read(root, flat or places, "", problem=problem)
         # Only newer versions of indusagi write sessions directly in a root.
         takers = tuple(filter(_takes_transcripts, places))
@@ -244,7 +244,7 @@ class _Walk:
     def _files_in(self, directory: str, places: tuple[Place, ...], folder: str) -> Iterator[list[FoundFile]]:
         """Yield the sessions directly in a folder, and if requested, subagents' and archived sessions below it.
 
-        An empty name `folder` means a directory without project folders. It may contain any other files too, so only
+        If the name `folder` is empty, the directory is not a project folder and may contain unrelated folders, so only
         folders with a session's name are entered.
         """
         if not places:
@@ -272,7 +272,7 @@ class _Walk:
             yield self._archived_in(os.path.join(root, name), places, name)
 
     def _registered(self, root: str, places: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
-        """Yield the files in omp's register of sessions outside its root; they may have any suffix."""
+        """Yield the session files that omp records in its folder `custom-session-files`; they may have any suffix."""
         if not places:
             return
         markers = [os.path.join(root, name) for name in names_in(root)]
@@ -324,7 +324,7 @@ class _Walk:
             if identity in seen or (hides_dots and name[0] == ".") or name in NO_SESSION_FILES:
                 continue
             seen.add(identity)
-            # The arguments are positional, because for 10,000 files keywords take as long as reading the directories.
+            # The arguments are positional: for 10,000 files, keywords would take as long as reading the directories.
             file = FoundFile(
                 prefix + name,
                 status.st_size,

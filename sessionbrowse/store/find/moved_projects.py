@@ -28,7 +28,7 @@ _REMOTE = re.compile(r'^\[remote "origin"\]\s*$(?:\n(?!\[).*)*?\n\s*url\s*=\s*(\
 
 
 class Mark(Struct, frozen=True):
-    """The identity of a repository, independent of its path: the URL of its origin, and its first commit (`root`)."""
+    """The identity of a repository, independent of its path: the URL of its `origin`, and its first commit (`root`)."""
 
     remote: str | None = None
     root: str | None = None
@@ -48,7 +48,7 @@ class Candidate(Struct, frozen=True):
 
 
 def mark_of(directory: str, ask_git: Callable[[str], str | None] | None = None) -> Mark | None:
-    """Return the mark (remote URL, first commit) of a repository; None if the directory is not the top of one."""
+    """Return the mark (remote URL, first commit) of the repository at a directory; None if no mark is found."""
     git = os.path.join(directory, ".git")
     if not os.path.exists(git):
         return None
@@ -106,7 +106,7 @@ def _keep(found: dict[str, Mark], state: str) -> None:
 
 
 def candidates(old: str, state: str, known: Sequence[str] = ()) -> list[Candidate]:
-    """Return directories to which `old` may have been moved: those with its repository, else those with its last name.
+    """Return directories to which `old` may have been moved: with the same repository, else with the same folder name.
 
     The search covers the directories of other sessions (`known`), their neighbours, and directories near the old path.
     """

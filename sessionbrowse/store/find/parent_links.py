@@ -77,7 +77,7 @@ def link_parents(summaries: Iterable[Summary], among: Iterable[Named] | None = N
 
 
 def _real_path(named: str) -> str:
-    """Return a path with its links resolved; unchanged if it cannot be a path (NUL, half a surrogate pair)."""
+    """Return a path with its links resolved; a text that is not a path, such as a session's id, is unchanged."""
     try:
         return os.path.realpath(named) if "/" in named else named
     except (ValueError, OSError):

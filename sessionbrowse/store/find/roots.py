@@ -29,8 +29,9 @@ class Scope(Struct, frozen=True, kw_only=True):
     """The sessions that a command covers: those in `roots` (default: agents' own places), of `agents` (default: all).
 
     `extra_roots` (from the settings) are scanned in addition to the agents' own places; a missing root is skipped.
-    Sessions that are `excluded` are left out of every list, and cannot be named by id, name or path. Of the files that
-    are not in the index, at most `most_unread` bytes are read, the newest files first; None reads all.
+    `hidden` and `archived` add sessions of subagents and archived sessions. Sessions that are `excluded` are
+    left out of every list, and cannot be named by id, name or path. Of the files that are not in the index, at most
+    `most_unread` bytes are read, the newest files first; None reads all.
     """
 
     around: Surroundings
@@ -193,8 +194,8 @@ def root_places(
     """Return the places in a directory that the user named.
 
     The directory is an agent's directory, a sessions folder, one project's folder, a flat directory, or the parent of
-    several agents' directories (a home, the demo store). One of the agents' own places (`known`) keeps its agents and
-    their environment variables.
+    several agents' directories (a home, the demo store). If it is one of the agents' own places (`known`), its agents
+    and environment variables are kept.
 
     Raises:
         MissingRoot: the directory does not exist, is a file, cannot be read, or is on a disk that does not answer.
@@ -260,7 +261,7 @@ def _owned(directory: str, kind: str, known: Sequence[Place], agents: Sequence[s
     same = [place for place in known if _is_same(directory, place, kind)]
     named = owner_by_name(directory)
     told = {place.agent for place in same} or ({named} if named else set())
-    # If the directory's agent is known, `agents` cannot change it; the caller later drops files of other agents.
+    # If the directory's agent is known, it counts, not `agents`; the caller later drops files of unwanted agents.
     owners = (told & set(agents)) or told or set(agents) or _agents_of_files(directory, kind)
     places = []
     for owner in sorted(owners, key=OWNER_ORDER.index):

@@ -16,7 +16,7 @@ from sessionbrowse.agents.base import Disk, names_in, read_small_file
 T = TypeVar("T")
 
 TIMEOUT_S = 1.0
-"""Time limit in seconds for the calls for many paths; a path whose call has not returned by then gets None."""
+"""Time limit in seconds for reading a list of paths; a path that is not read by then has the result None."""
 
 HUNG_S = 0.5
 TAKEOVER_S = 0.02
@@ -45,14 +45,14 @@ class Asker(Generic[T]):
         self._threads = 0
 
     def many(self, paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, T | None]:
-        """Return the function's result for each path, None if there is none in time; `fresh` ignores cached results."""
+        """Return the function's results by path, None for a call that is not done in time; `fresh` skips the cache."""
         wanted = list(dict.fromkeys(paths))
         deadline = monotonic() + timeout_s
         with self._changed:
             if fresh:
                 for path in wanted:
                     self._answers.pop(path, None)
-            # A call that has hung since an earlier round is neither repeated nor waited for.
+            # A call that still hangs after an earlier request is neither repeated nor waited for.
             hung = {path for path, begun in self._begun.items() if monotonic() - begun > HUNG_S}
             new = [path for path in wanted if path not in self._answers and path not in self._asked]
             self._queue.extend(_spread(new))
@@ -80,7 +80,7 @@ class Asker(Generic[T]):
             try:
                 threading.Thread(target=self._work, name="sessionbrowse-ask", daemon=True).start()
             except RuntimeError:
-                # The system allows no more threads. If none is running, this thread makes the calls, without a limit.
+                # The system allows no more threads. If none is running, this one makes the calls, without a limit.
                 if self._threads > 1:
                     self._threads -= 1
                     return

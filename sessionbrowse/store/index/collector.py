@@ -36,7 +36,7 @@ class Collector(SummaryBuilder):
         self.end = 0
         """Byte offset of the end of the last complete line (with a newline) that was read."""
         self.resumable: tuple[ReaderProgress, SummaryProgress] | None = None
-        """State of the reader and the summary at `end`, from which reading resumes; None if it cannot resume there."""
+        """State of the line reader and of the summary at `end`; None if a later reading cannot resume from `end`."""
         self.decode = decode_with_tools if tools else decode_ordinary
         self.requests = RequestReader()
         self._take_text = take_text
@@ -66,7 +66,7 @@ class Collector(SummaryBuilder):
             self.resumable = reader.progress(), self.progress()
 
     def add_ordinary(self, block: DecodedLines, offset: int) -> None:
-        """Store the messages of a block of ordinary lines as entries, and pass their texts to the callback."""
+        """Store the entries of lines in the usual form (`decode_ordinary`), and pass their texts to the callback."""
         index = self.entries_read
         super().add_ordinary(block, offset)
         lines, kinds = block.lines, block.kinds

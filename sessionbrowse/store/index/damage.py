@@ -41,7 +41,7 @@ def check_index(index: Index) -> None:
 
 
 def discard_index(index: Index, error: Exception, note: Note) -> None:
-    """Replace a damaged index with an empty one, which the next update fills; pass a sentence about it to `note`."""
+    """Replace a damaged index with an empty one, which the next update fills; report the damage to `note`."""
     note(f"The index {index.directory} is damaged ({error}): it was deleted and will be built anew.")
     with suppress(IndexUnavailable, OSError), locked(index.directory):
         begin_anew(index.directory)
@@ -53,7 +53,7 @@ def discard_if_damaged(index: Index, note: Note) -> None:
     Nothing happens while another process is writing the index.
     """
     try:
-        # Without the lock, requests that another process is replacing right now would look damaged.
+        # Without the lock, model requests that another process is replacing right now would look damaged.
         with locked(index.directory):
             try:
                 _check_usage(index, read_rows(index.connection))

@@ -1,4 +1,4 @@
-"""Values in the index's table `facts`: are tool calls indexed, the index's generation number, the next free file id."""
+"""Values in the index's table `facts`: a flag for indexed tool calls, the generation number, the next free file id."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def set_tools(connection: sqlite3.Connection, tools: bool) -> None:
 
 
 def generation(connection: sqlite3.Connection) -> int:
-    """Return a number that identifies the index. When texts are deleted, it changes, and older rows are invalid."""
+    """Return the number that identifies the index. It changes when texts are deleted: rows read earlier are invalid."""
     return _number(connection, "generation", 0)
 
 

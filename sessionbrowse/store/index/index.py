@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 BULK_BYTES = 64 * 1024 * 1024
 """Minimum number of bytes to read for which an update uses several processes; each one writes its own database."""
 WORN_SHARE, WORN_ROWS = 0.25, 2000
-"""The index is rebuilt if more than this share of its text rows, and at least this number, belong to removed files."""
+"""The index is rebuilt if this share and this number of its text rows belong to deleted or rewritten files."""
 MAX_SHARDS = 8
 """Maximum number of shards (extra databases): SQLite can attach ten, and each one slows every search a little."""
 
@@ -143,7 +143,7 @@ class Index:
         return read_first_messages(self.connection)
 
     def entry_parts(self, row: FileRow) -> list[Part]:
-        """Return the packed entries of a file: one `Part` for each stored run of entries, in order."""
+        """Return the packed entries of a file, in order; each `Part` is a run of consecutive entries."""
         return [(places, packed) for places, packed in self._parts(row, "places", "packed")]
 
     def places(self, row: FileRow) -> Places:
@@ -204,7 +204,7 @@ class Index:
         return [(0, self.connection), *((number, self.shard(number)) for number, _ in self.shards())]
 
     def databases_of(self, row: FileRow) -> list[sqlite3.Connection]:
-        """Return the databases that may contain entries of a file: the main one, with the newest, then its shard."""
+        """Return the databases with a file's entries: the main one with the newest entries, then its shard, if any."""
         return [self.connection, *([self.shard(row.shard)] if row.shard else [])]
 
     def shard(self, number: int) -> sqlite3.Connection:
@@ -398,7 +398,7 @@ class Index:
             self._remove_stray_shards()
 
     def _forget(self, row: FileRow) -> None:
-        """Delete a file's row, entries and requests; the file's text rows stay, unused, until the index is rebuilt."""
+        """Delete a file's row, entries and model requests; its text rows stay, unused, until the index is rebuilt."""
         run = self.connection.execute
         facts.reserve_ids_below(self.connection, row.row + 1)
         run("DELETE FROM files WHERE id = ?", (row.row,))

@@ -77,7 +77,7 @@ def _session(descriptor: int, path: str, row: FileRow, state: State, entries: Pa
     return session_of(
         reader,
         entries,
-        # The entries' positions in the file, which the index lacks, are needed only for format versions before 3.
+        # These are not the real line numbers, which the index lacks. Only format versions before 3 need them.
         list(range(1, len(entries) + 1)),
         path,
         lambda offset, size: read_at(path, offset, size),

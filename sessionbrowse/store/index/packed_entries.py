@@ -1,8 +1,8 @@
 """Pack the entries of a session into two byte strings: the positions of their lines, and the other facts.
 
 Ids, sizes and kinds take most of the space. Parent ids, offsets and line numbers are stored only if they cannot be
-derived from the previous entry. Other facts of an ordinary message are not stored; its line is read when they are
-needed.
+derived from the previous entry. Most other facts of usual entries are not stored; the entry's line is read when they
+are needed.
 """
 
 from __future__ import annotations

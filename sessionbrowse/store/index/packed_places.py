@@ -43,8 +43,8 @@ class Places(Struct, frozen=True):
 class PackedPlaces(Struct, array_like=True):
     """Packed line positions of a run of entries. `offsets` and `lines` omit values that are predictable.
 
-    Both map an entry's position in the run to a value. A predictable offset is the end of the previous entry's line; a
-    predictable line number is the next one.
+    The two dicts map an entry's position in the run to a value. A predictable offset is the end of the previous entry's
+    line; a predictable line number is the previous number plus 1.
     """
 
     sizes: bytes
@@ -68,7 +68,7 @@ _decode_links = msgspec.msgpack.Decoder(_PackedLinks).decode
 
 
 def sealed_part(file: int, first: int, count: int, part: Part) -> Part:
-    """Return a run of entries with checksums, which do not match in another file or at other entry numbers."""
+    """Return a run of entries with checksums, which also detect a run of another file or of other entry numbers."""
     places, packed = part
     return sealed(places, f"{file} {first} {count}"), sealed(packed, f"{file} {first} {count}")
 
@@ -164,14 +164,17 @@ def _run_on(jumps: dict[int, int], sizes: array[int]) -> array[int]:
 
 
 def pack_row_entries(entries: Sequence[int], ends: Sequence[int]) -> bytes:
-    """Pack the entry numbers of text rows: `entries` has all numbers, `ends` the end of each row in `entries`."""
+    """Pack the numbers of the entries whose texts are in each text row (a row of a full-text table).
+
+    `entries` has the numbers for all rows, one row after the other; `ends` has each row's end in `entries`.
+    """
     gaps = [entry - before for before, entry in zip([0, *entries], entries, strict=False)]
     counts = [end - before for before, end in zip([0, *ends], ends, strict=False)]
     return zlib.compress(_encode((pack_integers(gaps), pack_integers(counts))), COMPRESSION)
 
 
 def unpack_row_entries(packed: bytes) -> list[Sequence[int]]:
-    """Return, for each text row, the numbers of the entries whose texts it contains.
+    """Return, for each row of a full-text table, the numbers of the entries whose texts it contains.
 
     Raises:
         ValueError: the bytes were not made by `pack_row_entries`.

@@ -120,8 +120,8 @@ def read_growth(
 ) -> IndexedFile | None:
     """Read the lines after `state.end`; return None if the file must be read from its beginning.
 
-    It must be if its earlier part or its agent has changed. `known` are the entries before `state.end`, and `usage`
-    their model requests.
+    That is necessary if the lines before `state.end` or the file's agent have changed. `known` are the entries before
+    `state.end`, and `usage` their model requests.
     """
     if is_packed(path):
         return None

@@ -9,7 +9,7 @@ from sessionbrowse.model.session.records import ReaderProgress
 
 
 class State(Struct, frozen=True, array_like=True):
-    """State at `end`, the offset after the last complete line; `last` is the offset of the last entry's line."""
+    """State after reading the complete lines of a file, up to offset `end`; `last` is the offset of the last entry."""
 
     end: int
     last: int

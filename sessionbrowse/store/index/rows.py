@@ -20,7 +20,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.find.discover import FileStamp, FoundFile
 
 ORDINARY, TRANSCRIPT, FOREIGN = 0, 1, 2
-"""The kinds of indexed files: sessions, indusagi's transcripts, and other formats (only file names are stored)."""
+"""The kinds of indexed files: sessions, indusagi's transcripts, and files of other formats, stored without content."""
 
 STAMP_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, device"
 FILE_COLUMNS = f"{STAMP_COLUMNS}, id, agent, marks, kind, shard, has_tools"
@@ -37,7 +37,7 @@ CREATE TRIGGER overview_on_delete AFTER DELETE ON files BEGIN DELETE FROM overvi
 """
 
 PackedSummary = tuple[Summary, tuple[int, int] | None]
-"""A summary. If its first message is cut, also the byte offset and size of the line with that message, else None."""
+"""A pair: a summary, and if its first message is cut, the byte offset and size of that message's line, else None."""
 
 
 class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
@@ -112,7 +112,7 @@ def damaged(why: str) -> sqlite3.DatabaseError:
 
 
 def unread_bytes(known: FileStamp | None, file: FileStamp) -> int:
-    """Return the number of bytes to read of a changed file: the appended ones if the file has grown, else all."""
+    """Estimate the number of bytes to read of a changed file: the appended bytes if the file has grown, else all."""
     return file.size - known.size if known is not None and file.size > known.size else file.size
 
 
@@ -132,7 +132,7 @@ def read_overview(connection: sqlite3.Connection) -> list[ListRow] | None:
     """Return all list rows from the overview (one packed value); None if the overview is outdated or damaged."""
     if connection.execute("SELECT 1 FROM overview_is_current").fetchone() is None:
         return None
-    # Reading the value as a blob copies it once; a SELECT would copy it twice.
+    # Reading the overview as a blob copies it once; a SELECT would copy it twice.
     with connection.blobopen("overview", "packed", 0, readonly=True) as packed:
         return _unpack_overview(packed.read())
 
@@ -196,7 +196,7 @@ def read_first_messages(connection: sqlite3.Connection) -> dict[str, str]:
 
 
 def sealed(content: bytes, owner: str = "") -> bytes:
-    """Return a value with a checksum in front, by which `opened` detects a changed value or one of another owner.
+    """Return a value with a checksum in front, by which `opened` detects a changed value and a value of another owner.
 
     `owner` is the path of a session file, or a text that identifies another row.
     """
@@ -204,7 +204,7 @@ def sealed(content: bytes, owner: str = "") -> bytes:
 
 
 def opened(packed: bytes, owner: str = "") -> memoryview:
-    """Return a stored value without its checksum, after verifying the checksum for this owner.
+    """Return a value without its checksum, after verifying that `sealed` made it for this `owner` (such as a path).
 
     Raises:
         ValueError: the checksum is wrong.
@@ -221,7 +221,7 @@ def words_sum(connection: sqlite3.Connection, table: str) -> tuple[str | None, i
     Raises:
         TypeError: a row is damaged.
     """
-    # A single statement reads everything, because another process may write between two statements.
+    # A single statement reads all rows and the checksum, because another process may write between two statements.
     rows = connection.execute(
         f"SELECT NULL, value, NULL FROM facts WHERE name = '{table}_words' "
         f"UNION ALL SELECT id, block, NULL FROM {table}_data UNION ALL SELECT segid, term, pgno FROM {table}_idx"

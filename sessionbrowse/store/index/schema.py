@@ -28,13 +28,13 @@ _DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, 
 """SQLite's result codes for a damaged database. SQLITE_ERROR occurs when a full-text table cannot be opened."""
 _POLL_S = 0.02
 HASH_BYTES = {"said": 3 * 1024 * 1024, "tools": 16 * 1024 * 1024}
-"""Bytes of word lists that FTS5 collects in memory, by table, before it writes them; it allocates nearly twice as much.
+"""For each full-text table: bytes of words that FTS5 collects before a write; it allocates nearly twice as much.
 
 With less memory FTS5 writes more and smaller parts, which take time to merge at the end. The texts of tools are several
 times larger than the texts of messages.
 """
 _NEVER = 1999
-"""The largest threshold that FTS5 accepts for merging parts of a word index; so they are merged once, at the end."""
+"""The largest merge threshold that FTS5 accepts: so it merges nothing while it writes; `merge_parts` does that."""
 
 _SHARD_SETTINGS = (
     "page_size = 8192",
@@ -42,7 +42,7 @@ _SHARD_SETTINGS = (
     "journal_mode = OFF",
     "synchronous = OFF",
     "locking_mode = EXCLUSIVE",
-    # Each page is written once, in order, so a page cache is useless.
+    # Each page of a new shard is written once, in order, so a page cache is useless.
     "cache_size = -500",
 )
 STORED_FIELDS = "b69345a1c462c892"
@@ -87,7 +87,7 @@ CREATE TABLE shards (
 
 _MAGIC = b"SQLite format 3\0"
 _FIXED_HEAD = re.compile(rb"\x20\x00(\x01\x01|\x02\x02)\x00\x40\x20\x20.{20}\x00\x00\x00[\x00-\x04]", re.DOTALL)
-"""Bytes 16 to 47 of a database header with our page size; SQLite would never open a database with other values."""
+"""Bytes 16 to 47 of a database header as SQLite writes them for our page size; SQLite refuses damaged ones."""
 _APPLICATION_AT, _HEAD_BYTES = 68, 72
 """Position of the application id in a database header, and the end of that id (SQLite's file format, 1.3)."""
 _BESIDE = ("-wal", "-shm", "-journal")
@@ -134,13 +134,13 @@ def open_main(directory: Path, *, create: bool, report: Callable[[str], None]) -
             if not _has_odd_shard(directory, connection):
                 return connection
             connection.close()
-            reason = "has a damaged text file"
+            reason = "has a damaged text database"
         if not os.access(directory, os.W_OK):
             raise IndexUnavailable(f"The index {path} {reason} and cannot be replaced; continuing without it.")
         with locked(directory):
             connection, again = _connect_if_usable(path) if path.exists() else (None, None)
             if connection is not None and again is None and not _has_odd_shard(directory, connection):
-                return connection  # another process has just rebuilt the index
+                return connection  # Another process has just rebuilt the index.
             if connection is not None:
                 connection.close()
             report(f"The index {path} {reason}; it is built anew.")
@@ -163,7 +163,7 @@ def open_shard(directory: Path, name: str) -> sqlite3.Connection:
 
 def shard_facts(path: Path) -> tuple[int, int, int, int, bytes]:
     """Return the size, times, inode and digest of a complete shard, by which later openings detect a changed shard."""
-    import hashlib  # imported here: listing unchanged files does not need it
+    import hashlib  # Imported here because listing unchanged files does not need it.
 
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "blake2b").digest()
@@ -175,7 +175,7 @@ def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
 
 
 def _has_odd_shard(directory: Path, connection: sqlite3.Connection) -> bool:
-    """Return True if a shard is missing or changed. One with new file times but the old digest counts as unchanged."""
+    """Return True if a shard is missing or changed; a shard with new file times but the old digest is unchanged."""
     try:
         for number, name, *known, digest in connection.execute("SELECT * FROM shards").fetchall():
             status = os.lstat(directory / name)
@@ -364,7 +364,7 @@ def _foreign(path: Path) -> str | None:
     """
     beside = [path.with_name(path.name + suffix) for suffix in _BESIDE]
     if not all(os.access(each, os.R_OK) for each in (path, *beside) if each.exists()):
-        return "may not be read"
+        return "is not readable"
     with open(path, "rb") as file:
         head = file.read(_HEAD_BYTES)
     if head and not head.startswith(_MAGIC):
@@ -382,7 +382,7 @@ def _connect_if_usable(path: Path) -> tuple[sqlite3.Connection | None, str | Non
         connection = _connect(path)
     except sqlite3.OperationalError:
         raise
-    except (sqlite3.DatabaseError, UnicodeDecodeError):  # SQLite's message may contain a damaged name
+    except (sqlite3.DatabaseError, UnicodeDecodeError):  # SQLite's message may quote a name that is not UTF-8.
         return None, "is damaged"
     reason = _unusable(connection)
     if reason is None:
@@ -432,10 +432,10 @@ def _unusable(connection: sqlite3.Connection) -> str | None:
         if application != APPLICATION_ID:
             return "is not ours"
         if version != SCHEMA_VERSION:
-            return "is of another version"
+            return "was written by another version"
         known = connection.execute("SELECT value FROM facts WHERE name = 'fields'").fetchone()
         if known is None or known[0] != STORED_FIELDS:
-            return "is of another version"
+            return "was written by another version"
         connection.execute("SELECT id FROM files LIMIT 1").fetchone()
         connection.execute("SELECT base FROM said_rows LIMIT 1").fetchone()
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:

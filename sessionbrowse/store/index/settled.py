@@ -1,4 +1,7 @@
-"""Tables for model requests, and for stored answers about all files together, such as the cost of each project."""
+"""Two tables of the index: the model requests of each file, and results computed from all files.
+
+A result is, for example, the cost of each project. It is computed once and stored ("settled") until a file changes.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ CREATE TABLE usage (
 SETTLED_TABLES = """
 CREATE TABLE settled (name TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
 """
-"""SQL of the table of stored answers about all files together; all answers are for the same versions of the files."""
+"""SQL of the table of results computed from all files, such as the cost of each project."""
 
 
 def read_settled(connection: sqlite3.Connection, name: str) -> bytes | None:
-    """Return the stored answer with this name; None if it is missing or damaged."""
+    """Return the stored result with this name, such as the cost of each project; None if it is missing or damaged."""
     row = connection.execute("SELECT packed FROM settled WHERE name = ?", (name,)).fetchone()
     try:
         return bytes(opened(row[0], name)) if row is not None else None
@@ -30,7 +33,10 @@ def read_settled(connection: sqlite3.Connection, name: str) -> bytes | None:
 
 
 def write_settled(connection: sqlite3.Connection, answers: Iterable[tuple[str, bytes]], *, instead: bool) -> None:
-    """Store answers by name; with `instead`, delete all others first. The caller must hold the lock of the index."""
+    """Store named results, such as the cost of each project; with `instead`, delete all results stored before.
+
+    The caller must hold the lock of the index.
+    """
     connection.execute("BEGIN IMMEDIATE")
     if instead:
         connection.execute("DELETE FROM settled")

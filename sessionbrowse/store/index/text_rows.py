@@ -167,7 +167,7 @@ def read_words(connection: sqlite3.Connection, table: str) -> bytes:
 
 
 def _add_words(connection: sqlite3.Connection, table: str, words: set[str]) -> None:
-    """Add a list of words; when a level has many lists, merge them into one of the next level, to keep lists few."""
+    """Store a list of words; merge it with those of similar size (`level`) when there are `WORD_LISTS` of them."""
     level = 0
     while True:
         ask = f"SELECT number, level, words FROM {table}_words WHERE level = ?"

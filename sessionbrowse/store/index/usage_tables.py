@@ -30,7 +30,7 @@ _decode_sums = msgspec.msgpack.Decoder(FileSums).decode
 
 
 PackedUsage = list[bytes]
-"""Packed identities, sums and requests of a file; without requests each of the three values is only a checksum."""
+"""A file's model requests, packed: identities (hashes), sums, requests; without requests only their checksums."""
 
 FoundSums: TypeAlias = "tuple[array[int], FileSums]"
 """The identities of a file's model requests, and the sums of their tokens and cost."""
@@ -58,7 +58,7 @@ def read_usage(connections: Iterable[sqlite3.Connection], row: FileRow) -> FileR
     """Return the model requests of a file from the first database that contains them.
 
     Raises:
-        sqlite3.DatabaseError: the requests are damaged or missing.
+        sqlite3.DatabaseError: the model requests are damaged or missing.
     """
     for connection in connections:
         found = connection.execute("SELECT requests FROM usage WHERE file = ?", (row.row,)).fetchone()
@@ -75,7 +75,7 @@ def check_requests(connection: sqlite3.Connection, rows: Mapping[int, FileRow]) 
     """Verify the stored model requests of the given files in one database; `rows` are the files by id.
 
     Raises:
-        sqlite3.DatabaseError: requests are damaged.
+        sqlite3.DatabaseError: model requests are damaged.
     """
     try:
         for file, packed in connection.execute("SELECT file, requests FROM usage"):
@@ -88,9 +88,10 @@ def check_requests(connection: sqlite3.Connection, rows: Mapping[int, FileRow]) 
 def read_sums(
     databases: Iterable[tuple[int, sqlite3.Connection]], rows: Mapping[int, FileRow]
 ) -> Iterator[tuple[FileRow, FoundSums | None]]:
-    """Yield each file with its request identities and sums, or None for a file without requests; skip damaged files.
+    """Yield each file with the hashes and the total cost of its model requests; None instead if it has no requests.
 
-    `databases` are pairs of number and connection (0 is the main database); `rows` are the files by id.
+    Files whose values are damaged are skipped. `databases` are pairs of number and connection (0 is the main
+    database); `rows` are the files by id.
     """
     left = dict(rows)
     for number, connection in databases:

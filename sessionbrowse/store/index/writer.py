@@ -29,7 +29,7 @@ from sessionbrowse.store.index.usage_tables import pack_usage, write_usage
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 
 MAX_RUNS = 16
-"""Maximum number of stored runs of a growing session's entries; the next update then merges all runs into one."""
+"""Each update stores a growing session's new entries as a run; when there are so many runs, they are merged."""
 
 _LARGEST = (1 << 63) - 1
 
@@ -119,7 +119,7 @@ class Writer:
     def _with_earlier(self, identity: int, found: IndexedFile) -> tuple[int, Columns]:
         """Return the number of the first entry to store, and the entries to store.
 
-        If many runs of earlier entries are stored, the entries include those of all runs, so that they become one run.
+        If earlier entries are stored in `MAX_RUNS` runs or more, they are included, so that all entries become one run.
         """
         ask = "SELECT first, count, places, packed FROM entries WHERE file = ? ORDER BY first"
         earlier = self._connection.execute(ask, (identity,)).fetchall()

@@ -1,1 +1,1 @@
-"""Read and write the small files in sessionbrowse's state directory: lock, pins, remembered views."""
+"""Read and write the small files in sessionbrowse's state directory: lock, pinned sessions, state of the screens."""

@@ -23,7 +23,7 @@ MOST_FOLDS = 500
 
 
 class ListView(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The saved state of the list screen: project, session, filters, sort order, folds, pane widths, theme.
+    """The saved state of the list screen: project, session, filters, sort order, folded rows, pane widths, theme.
 
     `folder` is the selected project, None for all projects. `given` are the values of the user's settings when the
     state was saved: a setting that was changed afterwards takes precedence over the saved state.
@@ -60,7 +60,7 @@ class SessionView(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Remembered(Struct, frozen=True):
-    """The content of the file of remembered views; the most recently saved states come last."""
+    """The content of the file with the saved states of list screens and tree views; the newest states come last."""
 
     version: int = VERSION
     scopes: dict[str, ListView] = {}

@@ -1,4 +1,4 @@
-"""Read and write sessionbrowse's small state files; a file is replaced as a whole, so a crash never leaves a mix."""
+"""Read and write sessionbrowse's small state files; after a crash, a file has its old or its new content as a whole."""
 
 from __future__ import annotations
 

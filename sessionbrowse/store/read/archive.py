@@ -19,7 +19,7 @@ from sessionbrowse.text import clean, size
 BLOCK_BYTES = 512 * 1024
 ALWAYS_UNPACKED_BYTES = 256 * 1024 * 1024
 MOST_TIMES = 100
-"""The maximum size of an unpacked session is 256 MiB, or 100 times its packed size if that is more (usual: 5 to 10)."""
+"""An unpacked session has at most 256 MiB, or 100 times its packed size if that is more (5 to 10 times is usual)."""
 
 _SESSIONS = "sessions"
 
@@ -43,7 +43,7 @@ def archived_path(path: str, agent: str) -> str:
     if agent == "omp" and os.path.basename(root) == _SESSIONS:
         return os.path.join(os.path.dirname(root), ARCHIVE_FOLDER, _SESSIONS, project, name)
     if os.path.basename(folder) == _SESSIONS:
-        # The file is directly in `sessions`, where each folder is a project, so a folder `archive` there would be one.
+        # In `sessions`, each folder is a project, so a folder `archive` in it would be listed as a project.
         raise RefusedWrite(f"{clean(name)} is in no project's folder, so it cannot be archived.")
     return os.path.join(folder, ARCHIVE_FOLDER, name)
 
@@ -81,7 +81,7 @@ def unpacked(path: str) -> Iterator[bytes]:
                     raise OSError(errno.EFBIG, f"the unpacked session would be larger than {size(most)}")
                 yield piece
     except (OSError, EOFError, zlib.error) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or "its content is damaged"
+        reason = (error.strerror if isinstance(error, OSError) else None) or "the file's content is damaged"
         raise Unreadable(f"{clean(path)} cannot be read: {reason}") from error
 
 

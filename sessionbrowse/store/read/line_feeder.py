@@ -37,8 +37,8 @@ def feed_lines(
 ) -> None:
     """Pass the lines of an open file from `offset` to `end` to the consumer `taker`.
 
-    A last line without newline is passed as a torn block. `offset` and `end` must be beginnings of lines. A line longer
-    than `max_line` bytes is shortened (see `oversized_line`).
+    A last line without newline is passed as a block whose `torn` is True. `offset` and `end` must be beginnings of
+    lines. A line longer than `max_line` bytes is shortened (see `oversized_line`).
     """
     try:
         # Buffers are reused, because page faults of new buffers would cost more time than reading a file.
@@ -91,8 +91,8 @@ def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes]
     """
     if not held:
         return [], b"\n"
-    # A newline is added as a sentinel, at which `readlines` stops; if the reader then is before the sentinel, the last
-    # line was complete.
+    # A newline is added after the bytes, so that an incomplete last line ends too. `readlines` reads this newline only
+    # if there is such a line.
     view[held] = 10
     buffer.seek(0)
     lines = buffer.readlines(held)
@@ -128,7 +128,7 @@ class _LongLine:
 
 
 def _feed_rest(descriptor: int, line: _LongLine, offset: int, pieces: bytearray) -> bytearray | None:
-    """Read the rest of a long line that begins at `offset`; return those bytes of the next line that were read too.
+    """Read the rest of a long line that begins at `offset`; return the bytes after this line that were read with it.
 
     Returns None if the long line ends the file without a newline.
     """

@@ -31,7 +31,8 @@ def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Sess
 
     Raises:
         Unreadable: the file is gone, forbidden, or no regular file.
-        UnsupportedFormat: the file has another format, such as an event stream or the transcript of another program.
+        UnsupportedFormat: the file has another format: format version 4, an event stream, or the transcript of
+        another program.
     """
     place = os.path.abspath(path)
     with closing(open_content(place)) as descriptor:
@@ -42,8 +43,7 @@ def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Sess
                 raise UnsupportedFormat(f"{os.path.basename(place)}: {foreign}")
             marks = marks_of_head(head)
             session = _read(descriptor, place, agent or agent_of_path(place, marks))
-            # Later lines may contain marks of another agent (content that only this agent writes); then the file is
-            # read again by the rules of that agent.
+            # Later lines may show that another agent wrote the file; then it is read again by the rules of that agent.
             named = agent or agent_of_path(place, Marks(marks.agents | session.marks))
             if session.is_transcript:
                 named = "indusagi"

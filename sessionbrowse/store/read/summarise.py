@@ -35,7 +35,10 @@ def summaries_of(
     *,
     workers_for: Callable[[int], int] = one_worker,
 ) -> Iterator[Summary | None]:
-    """Yield the summary of every file, None for a deleted one; `workers_for` maps bytes to the number of processes."""
+    """Yield the summary of every file, None for a deleted one.
+
+    `workers_for` returns the number of processes to use, given the total size of the files in bytes.
+    """
     workers = workers_for(sum(file.size for file in files))
     make = make or summarise_file
     if workers == 1:
@@ -109,7 +112,9 @@ def _not_read(path: str, agent: str, cause: BaseException | None) -> Summary | N
     except OSError:
         return None
     # An error of unpacking a packed session has no `strerror`: then the content is damaged.
-    reason = "it is no regular file" if cause is None else getattr(cause, "strerror", None) or "its content is damaged"
+    reason = (
+        "not a regular file" if cause is None else getattr(cause, "strerror", None) or "the file's content is damaged"
+    )
     return without_content(path, agent, status, f"cannot be read: {reason}")
 
 
@@ -145,8 +150,7 @@ def summarise_transcript(
 ) -> Summary:
     """Return the summary of an indusagi transcript.
 
-    As in indusagi, messages are counted on the active branch, where the first message is found too, and the time is
-    that of the file.
+    As in indusagi, the message count and the first message are those of the active branch, and the time is the file's.
     """
     branch = session.active_branch()
     roles = [session.kind(index).role for index in branch]

@@ -17,7 +17,7 @@ _STEP = 65536
 
 
 class Growth(Struct, frozen=True):
-    """The kinds of lines appended to a session file since the last reading.
+    """The writers of the lines that were appended to a session file since its last reading.
 
     `ours` is True if the line that sessionbrowse wrote is among them; `others_before` and `others_after` are True if
     other programs appended lines before or after this line.
@@ -45,7 +45,7 @@ class Tail:
         self._line_start = _line_start(descriptor, session.size) if session.torn else session.size
 
     def shrank(self, descriptor: int) -> bool:
-        """Return True if the file was shortened or rewritten, so that no line ends at its old end any more."""
+        """Return True if the file was shortened, or rewritten so that no line ends where the file ended before."""
         if os.fstat(descriptor).st_size < self.size:
             return True
         return self.size > 0 and not self.torn and pread(descriptor, 1, self.size - 1) != b"\n"

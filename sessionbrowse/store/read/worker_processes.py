@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 MIN_BYTES = 24 * 1024 * 1024
-"""Minimum number of bytes to read for which forking pays: a smaller amount is read before other processes start."""
+"""Minimum number of bytes for which forking pays; fewer bytes are read before another process has started."""
 CHUNK_BYTES = 4 * 1024 * 1024
 MAX_CHUNKS = 8192
 MOST_WORKERS = 8
@@ -31,7 +31,10 @@ def one_worker(_total_bytes: int) -> int:
 
 
 def workers_for(total_bytes: int) -> int:
-    """Return the number of processes (including this one) for reading `total_bytes` bytes; 1 if forking is not safe."""
+    """Return the number of processes, including this one, for reading `total_bytes` bytes.
+
+    Return 1 if forking does not pay or is not safe.
+    """
     if total_bytes < MIN_BYTES or not hasattr(os, "fork") or sys.platform == "darwin" or not _is_alone():
         return 1
     return max(1, min(_cores(), MOST_WORKERS))
@@ -42,9 +45,9 @@ def _cores() -> int:
 
 
 def chunked(sizes: Sequence[int]) -> list[list[int]]:
-    """Split files into chunks of some megabytes, given their sizes; return lists of file indexes.
+    """Group files, given by their sizes, into chunks of some megabytes; a chunk is a list of file indexes.
 
-    Large files come first, each in its own chunk.
+    Files are not divided. Large files come first, each in its own chunk.
     """
     limit = max(CHUNK_BYTES, sum(sizes) // MAX_CHUNKS + 1)
     chunks = [[index] for index in sorted(range(len(sizes)), key=lambda index: -sizes[index]) if sizes[index] >= limit]

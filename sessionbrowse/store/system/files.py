@@ -14,7 +14,7 @@ NONBLOCK: int = getattr(os, "O_NONBLOCK", 0)
 DIRECTORY: int = getattr(os, "O_DIRECTORY", 0)
 
 OPENS_DIRECTORIES = os.scandir in os.supports_fd
-"""True if `os.scandir` accepts an open directory; querying files relative to it is faster than by their paths."""
+"""True if `os.scandir` accepts an open directory, which makes reading the status of the directory's files faster."""
 
 _ONE_POSITION = allocate_lock()
 
@@ -34,7 +34,7 @@ def seek_and_fill(descriptor: int, buffers: Sequence[bytearray | memoryview], of
     return len(got)
 
 
-# These are aliases and no wrapper functions, because an extra call for every read would slow down lists.
+# `pread` and `preadv` are aliases, because a wrapper function's extra call for every read would slow down lists.
 pread: Callable[[int, int, int], bytes] = getattr(os, "pread", seek_and_read)
 preadv: Callable[[int, Sequence[bytearray | memoryview], int], int] = getattr(os, "preadv", seek_and_fill)
 

@@ -13,7 +13,7 @@ _QUERY_LIMITED_INFORMATION = 0x1000
 
 
 def is_alive(pid: int, system: str = sys.platform) -> bool:
-    """Return True if the process `pid` is running, even as another user."""
+    """Return True if the process `pid` is running, even if it belongs to another user."""
     if system == "win32":
         return _is_alive_on_windows(pid)  # On Windows `os.kill` would send Ctrl+C to the process.
     try:

@@ -85,7 +85,7 @@ def clear_stray_infos(path: str, before: dict[str, set[str]]) -> None:
         if _is_of_macos(directory):
             continue
         for name in listed(directory) - old:
-            # A crash may leave an empty `.trashinfo`, which names no path, so its file name is compared.
+            # A crash may leave an empty `.trashinfo`, without a path. It belongs to `path` if their names begin alike.
             info = os.path.join(directory, "info", name)
             item = os.path.join(directory, "files", name.removesuffix(INFO_SUFFIX))
             if name.startswith(stem) and not os.path.lexists(item):

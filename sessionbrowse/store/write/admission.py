@@ -42,8 +42,8 @@ def admitted(target: Target) -> str:
         raise RefusedWrite(f"{clean(path)} is not a regular file; nothing was changed.")
     if not any(_is_below(real, os.path.realpath(root)) for root in roots):
         raise RefusedWrite(
-            f"{clean(path)} is a link to {clean(real)}, outside the directory it was found in; nothing was changed. "
-            "Name that path itself if you mean it."
+            f"{clean(path)} leads to {clean(real)} by a symbolic link, outside the directory in which it was "
+            "found; nothing was changed. To change that file, give its own path."
         )
     return real
 
@@ -61,7 +61,7 @@ def refuse_outside(folder: str, root: str) -> None:
     """Raise `RefusedWrite` if a target folder is outside its root, because of a symbolic link."""
     real = os.path.realpath(folder)
     if not _is_below(f"{real}/", os.path.realpath(root)):
-        raise RefusedWrite(f"{clean(folder)} is a link to {clean(real)}, outside {clean(root)}. Nothing was changed.")
+        raise RefusedWrite(f"{clean(folder)} links to {clean(real)}, outside {clean(root)}. Nothing was changed.")
 
 
 def refuse_unwritable(session: Session, *, refused_too: bool = False) -> None:
@@ -73,7 +73,7 @@ def refuse_unwritable(session: Session, *, refused_too: bool = False) -> None:
     if session.is_transcript or session.path.endswith(".ndjson"):
         raise RefusedWrite(f"{name} is a transcript of the newer indusagi, which sessionbrowse only reads.")
     if session.path.endswith(".gz"):
-        raise RefusedWrite(f"{name} is packed away; unarchive it first.")
+        raise RefusedWrite(f"{name} is compressed in the archive; unarchive it first.")
     if session.refusal is not None and not refused_too:
         raise RefusedWrite(f"{name}: {session.agent} {session.refusal}. Nothing was changed.")
 
@@ -86,8 +86,8 @@ def refuse_old_version(session: Session) -> None:
         return  # The agents treat a version that is not a number as the newest version.
     if is_old:
         raise RefusedWrite(
-            f"{shown_name(session.path)} is of format version {session.version}, to which nothing can be added. "
-            f"Open it once with {session.agent}, which converts it, and try again."
+            f"{shown_name(session.path)} has the old format version {session.version} and cannot be changed. "
+            f"Open it once with {session.agent}, which converts it, then try again."
         )
 
 

@@ -1,7 +1,7 @@
 """Write new files and copies completely, flushed to the disk, with no wider permissions than the original.
 
-Owner, mode, access list and modification time are kept. A copy that cannot keep the owner is refused; a copy that
-cannot keep the group or access list gets a narrower mode.
+Owner, mode, access list and modification time are kept. A copy is refused if it cannot have the same owner; fewer users
+may read it if it cannot have the same group or access list.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def write_new(
     """Write a new file, flush it to the disk, and return its size in bytes.
 
     `like` is the descriptor of a file whose owner, mode and access list the new file gets; without it, the file gets
-    `mode`, limited by the umask. If the owner cannot be kept, `may_be_ours` permits the current user as owner, who
-    alone may read the file then.
+    `mode`, limited by the umask. If the owner cannot be kept, `may_be_ours` permits a file that the current user owns;
+    no other user may read it then.
 
     Raises:
         RefusedWrite: the owner cannot be kept. OSError: an I/O error occurred. The unfinished file is not removed.
@@ -66,7 +66,9 @@ def append_bytes(path: str, late: bytes) -> None:
 
 
 def keep_access(made: int, source: int, path: str, *, may_be_ours: bool = False) -> None:
-    """Give a new file or folder the owner, group, access list and mode of another; narrow the mode if one is lost.
+    """Give a new file or folder the owner, group, access list and mode of another.
+
+    If the group or the access list cannot be kept, the mode is narrowed.
 
     Raises:
         RefusedWrite: the owner cannot be kept, and `may_be_ours` is False.
@@ -130,7 +132,7 @@ def make_folder(folder: str, like: str) -> None:
 
 
 def copy(source: str, target: str, leave_out: Callable[[str], bool] = lambda name: False) -> int:
-    """Copy a file, a symbolic link or a folder, flushed to the disk; return a file's size in bytes, 0 for the others.
+    """Copy a file, a symbolic link or a folder, flushed to the disk; return a file's size in bytes, else 0.
 
     Files in a folder for whose names `leave_out` returns True are not copied.
 
@@ -145,7 +147,7 @@ def copy(source: str, target: str, leave_out: Callable[[str], bool] = lambda nam
         os.symlink(os.readlink(source), target)
         return 0
     if not stat.S_ISDIR(status.st_mode):
-        raise OSError(errno.EINVAL, "it is neither a file nor a folder", source)
+        raise OSError(errno.EINVAL, "the path is neither a file nor a folder", source)
     folders = []
     for here, below, names in os.walk(source):
         there = os.path.normpath(os.path.join(target, os.path.relpath(here, source)))

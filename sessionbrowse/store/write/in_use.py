@@ -34,8 +34,8 @@ _LAST_BYTES = 16 * 1024
 class FileUsage(Struct, frozen=True):
     """The signs that a program may be writing a file, as sentences; the strongest sign determines the state.
 
-    held: a program has the file open for writing; may-be-in-use: the session's agent runs in the session's directory;
-    recent: the file changed in the last ten minutes; free: there is no sign.
+    held: a program has the file open for writing; may-be-in-use: the session's agent seems to use the
+    session, such as by running in its directory; recent: the file changed in the last ten minutes; free: no sign.
     """
 
     state: State
@@ -122,7 +122,7 @@ def running(proc: str = PROC) -> Iterator[Process]:
 
 
 def is_program(process: Process, agent: Agent) -> bool:
-    """Return True if a process is this agent, judged by its title, its command, or the script that node or so runs."""
+    """Return True if a process is this agent, judged by its title, its command, or the script that its runtime runs."""
     if process.name in agent.process_names or not process.argv:
         return process.name in agent.process_names
     command = os.path.basename(process.argv[0])
@@ -137,7 +137,7 @@ def is_program(process: Process, agent: Agent) -> bool:
 
 
 def holders(path: str, pids: Iterable[int], proc: str = PROC) -> Iterator[int]:
-    """Yield the ids of those of the processes `pids` that have a file open for writing, whatever path they used.
+    """Yield the ids of the processes in `pids` that have a file open for writing.
 
     Without `/proc`, as on macOS, `lsof` is used, which checks all processes.
     """
@@ -270,7 +270,7 @@ def _modified_ms(path: str) -> float:
 
 def _ago(age_ms: float) -> str:
     if age_ms < 0:
-        return "in the future, by this clock"
+        return "in the future, by this computer's clock"
     seconds = int(age_ms // 1000)
     if seconds < 60:
         return f"{seconds} second{'' if seconds == 1 else 's'} ago"

@@ -27,7 +27,7 @@ Json = Any
 
 
 class Fingerprint(Struct, frozen=True):
-    """A file's identity and state: device, inode, size in bytes, time of change in nanoseconds."""
+    """A file's identity and state: device, inode, size in bytes, modification time in nanoseconds."""
 
     device: int
     inode: int
@@ -195,7 +195,7 @@ class Journal:
         try:
             with open(self.path, "rb", opener=_open_at_once) as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise OSError(errno.EINVAL, "it is not a file; move it away")
+                    raise OSError(errno.EINVAL, "the path is not a file; move it away")
                 if file.seek(0, os.SEEK_END) < self._read_to:
                     self._changes, self._kept, self._read_to = {}, {}, 0
                 file.seek(self._read_to)
@@ -213,7 +213,7 @@ class Journal:
             try:
                 records.append(loads(line))
             except BadJson:
-                continue  # This is a record that a crash cut off, or the empty text after the last newline.
+                continue  # The line is a record that a crash cut off, or the empty text after the last newline.
         return records
 
     def _take(self, record: Json, found: dict[str, Change]) -> None:
@@ -223,7 +223,7 @@ class Journal:
         try:
             if kind == "begin":
                 begun = msgspec.convert(record, Change)
-                # If this record is in the journal twice, the second must not make the change pending again.
+                # A second copy of this record in the journal must not make the change pending again.
                 found.setdefault(begun.id, msgspec.structs.replace(begun, state="pending"))
             elif kind == "done" and change is not None:
                 left = msgspec.convert(record.get("left"), Fingerprint | None)
@@ -246,5 +246,5 @@ class Journal:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    # Without this flag, opening a named pipe with the journal's name would block all changes.
+    # Without `O_NONBLOCK`, opening a named pipe at the journal's path would block all changes.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -34,8 +34,8 @@ _HIDDEN_NAME = re.compile(r"\..*\.(?:[0-9a-f]{8}|[0-9a-f]{16})\.(?:old|new|tmp|(
 class OldVersion(Struct, frozen=True):
     """A replaced or moved file or folder under a hidden name, and its heir: the path that has its content now.
 
-    The first `heir_size` bytes of the heir replace the first `size` bytes of the old version, so only later bytes are
-    compared for late lines; 0 compares both files completely.
+    The two files are compared to find lines that a program added late: the bytes of the old version from `size` on, and
+    the bytes of the heir from `heir_size` on. 0 compares the whole files.
     """
 
     hidden: str
@@ -59,7 +59,7 @@ def is_hidden_name(path: str) -> bool:
 def let_go(old: OldVersion, wait_s: float | None = None, *, descriptor: int | None = None) -> bool:
     """Remove an old version; return False if it must stay, because a program has it open or an I/O error occurred.
 
-    Before that, lines that programs wrote to the old version late are copied to the file that replaced it.
+    Lines that programs wrote to the old version late are first copied to the file that replaced it.
     `descriptor` is the caller's open descriptor of the old version, if it is a file.
     """
     wait_s = WAIT_S if wait_s is None else wait_s
@@ -80,7 +80,7 @@ def let_go(old: OldVersion, wait_s: float | None = None, *, descriptor: int | No
 
 
 def follow(descriptor: int, heir: str, size: int = 0) -> None:
-    """Wait for other programs to close an unlinked file; append what they wrote beyond `size` bytes to `heir`."""
+    """Wait until programs have closed an unlinked file; append its bytes after `size` to the new file `heir`."""
     nobody_has_open(descriptor, WAIT_S)
     late = b"".join(file_blocks(descriptor, size))
     if late:
@@ -212,7 +212,7 @@ def _line_start(descriptor: int, offset: int) -> int:
 
 
 def _missing(late: bytes, since: bytes) -> bytes:
-    """Return the lines of `late` that are not in `since`; a line that occurs more often in `late` counts as missing."""
+    """Return the lines of `late` that are not in `since`; a line that occurs twice must be in `since` twice too."""
     have = Counter(since.split(b"\n"))
     missing = []
     for line in _lines(late):

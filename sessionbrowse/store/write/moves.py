@@ -63,8 +63,8 @@ class Moves:
         if not os.path.samestat(os.lstat(self.aside(source)), was):
             rename(self.aside(source), source)
             if os.lstat(target).st_size == size:
-                remove(target)  # The target is a copy of a file that another program has replaced.
-            raise OSError(errno.ESTALE, "another program replaced it meanwhile", source)
+                remove(target)  # The copy is outdated, because another program has replaced the original.
+            raise OSError(errno.ESTALE, "another program replaced the file meanwhile", source)
         self.old_versions.append(OldVersion(self.aside(source), target, size, size))
 
     def move_back(self, source: str, target: str) -> None:
@@ -131,14 +131,14 @@ class Moves:
             self._note(hidden, source)
 
     def drop_unfinished(self, source: str, target: str) -> None:
-        """Remove an unfinished copy, and second names that an interrupted rename by hard links left."""
+        """Remove an unfinished copy, and the hard links that an interrupted rename left."""
         remove(self._unfinished(target))
         for name, second in ((source, self.aside(source)), (target, self._withdrawn(target))):
             if is_same_file(name, second):
                 os.unlink(second)
 
     def note_hidden(self, source: str, target: str, heir: str) -> None:
-        """Add hidden files that a move or its undo left to `old_versions`; the file `heir` has their content now."""
+        """Note in `old_versions` the hidden files that a move or its undo left; `heir` has their content now."""
         for hidden in (self.aside(source), *self._begun(source), self._withdrawn(target), self.aside(target)):
             self._note(hidden, heir)
 
@@ -212,6 +212,7 @@ def is_copy(first: str, second: str) -> bool:
     """Return True if one file seems to be a copy of the other, judged by their first lines; added lines do not count.
 
     A new file that an agent creates at the old path of a moved session has no header, so it is not seen as a copy.
+    Two folders always count as copies.
     """
     try:
         modes = [stat.S_IFMT(os.lstat(path).st_mode) for path in (first, second)]
@@ -234,7 +235,7 @@ def is_copy(first: str, second: str) -> bool:
 
 
 def _is_begun_by_name(path: str, session: str) -> bool:
-    """Return True if `path` is a file without a header, created by an agent that still has `session` open."""
+    """Return True if `path` has no header but `session` has: an agent that has `session` open created `path`."""
     try:
         with open(session, "rb") as file:
             if _HEADER not in file.read(_COMPARED_BYTES):
@@ -287,7 +288,7 @@ def _rename(source: str, target: str) -> None:
 
 
 def _link_and_unlink(source: str, target: str) -> None:
-    """Rename a file by linking the new name and unlinking the old one; without hard links, reserve the name first."""
+    """Rename a file by a hard link with the new name; on a disk without hard links, reserve the new name first."""
     _give_up_reserved(target, source)
     try:
         os.link(source, target, follow_symlinks=False)
@@ -317,7 +318,7 @@ def _link_and_unlink(source: str, target: str) -> None:
 
 
 def _give_up_reserved(target: str, heir: str) -> None:
-    """Remove a file by which an interrupted `_link_and_unlink` reserved a name; copy lines in it to `heir`."""
+    """Remove the file with which an interrupted `_link_and_unlink` reserved a name; move its lines to `heir`."""
     with suppress(OSError):
         status = os.lstat(target)
         if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) == _RESERVED_MODE:
@@ -329,4 +330,4 @@ def _give_up_reserved(target: str, heir: str) -> None:
 
 def in_the_way(path: str) -> RefusedWrite:
     """Return the error for a target path at which a file or folder exists already."""
-    return RefusedWrite(f"There is a {clean(path)} already, which is never overwritten. Nothing was changed.")
+    return RefusedWrite(f"The path {clean(path)} exists already. Nothing was changed or overwritten.")

@@ -84,8 +84,7 @@ def _remove_stale(lock: str, now: Callable[[], float]) -> bool:
         return True
     found = _RECORD.fullmatch(content)
     if found is not None:
-        # This process makes one change at a time (`only_one`), so a lock file of its own is one that it failed to
-        # remove.
+        # This process makes one change at a time, so a lock file with its process id is left from an earlier change.
         if int(found[1]) != os.getpid() and is_alive(int(found[1])):
             return False
     elif not _is_orphan(lock, now):

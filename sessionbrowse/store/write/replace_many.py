@@ -1,7 +1,7 @@
 """Replace the header lines and the paths of many session files: of all files or of none.
 
 Four steps: write every new version under a hidden name; rename the new versions to their final names and move folders;
-rename old versions at other paths to hidden names; remove all old versions (see `let_go`). So each session has a name
+give old versions of moved sessions hidden names; remove all old versions (see `let_go`). So each session has a name
 at every moment. Until every new version has its name, an interrupted change is rolled back; afterwards it is completed.
 """
 
@@ -38,7 +38,7 @@ class Replacement(Struct, frozen=True):
     new_line: bytes
 
     def inverse(self, folders: Iterable[Move]) -> Replacement:
-        """Return the replacement that undoes this replacement; it is made before `folders` are moved back."""
+        """Return the replacement that undoes this one; it must be carried out before `folders` are moved back."""
         if self.source == self.target:
             here = _through(self.target, folders)
             return Replacement(here, here, self.offset, self.new_line, self.line)
@@ -62,8 +62,9 @@ def carry_out(replacements: list[Replacement], folders: list[Move], moves: Moves
     """Replace all files and move all folders, or change nothing; the old versions are added to `moves`.
 
     Raises:
-        RefusedWrite: a file changed meanwhile, a new path is taken, or an owner cannot be kept; nothing was changed.
-        WriteFailed: an I/O error occurred; nothing was changed, or the message names the files not put back.
+        RefusedWrite: a file changed meanwhile, a new path is taken, or a new file would get another owner (user);
+            nothing was changed.
+        WriteFailed: an I/O error occurred; nothing was changed, or the message names the files that were not put back.
     """
     made: dict[Replacement, tuple[os.stat_result, int]] = {}
     try:
@@ -82,11 +83,11 @@ def carry_out(replacements: list[Replacement], folders: list[Move], moves: Moves
     except BaseException as error:
         left = put_back(replacements, folders, moves)
         if left:
-            raise WriteFailed(f"Not everything could be put back: {' '.join(left)}") from error
+            raise WriteFailed(f"Some files could not be put back: {' '.join(left)}") from error
         if isinstance(error, FileExistsError):
-            raise RefusedWrite("A session's new path is taken. Move that file away; nothing was changed.") from error
+            raise RefusedWrite("Another file has a session's new path; nothing was changed. Move it away.") from error
         if isinstance(error, OSError):
-            raise WriteFailed(f"The disk refused ({error.strerror or error}). Every session is as it was.") from error
+            raise WriteFailed(f"The move failed ({error.strerror or error}); no session was changed.") from error
         raise
     _note_old_versions(replacements, folders, moves, {one: (was.st_size, size) for one, (was, size) in made.items()})
     _remove_folders(replacements)
@@ -126,7 +127,7 @@ def finish(replacements: list[Replacement], folders: list[Move], moves: Moves) -
 
 
 def adopt(replacements: list[Replacement], moves: Moves) -> None:
-    """Rename old versions that an older sessionbrowse moved to a hidden folder to the hidden names of this version."""
+    """Find the old versions that an older sessionbrowse put into a hidden folder; rename them as it is done now."""
     for one in replacements:
         folder, name = os.path.split(one.source)
         former = os.path.join(folder, f".{moves.change_id}", f"{name}.old")
@@ -198,8 +199,8 @@ def _take_back(one: Replacement, moves: Moves) -> None:
             remove(new)
         return
     for hidden in (new, aside, withdrawn):
-        # Each of these is a new version, to which a program may have added lines while it had the session's name, or is
-        # a hard link to the session file.
+        # This hidden file is a hard link to the session file, or a new version. A program may have added lines to the
+        # new version while it had the session's name.
         if os.path.lexists(hidden) and not _is_second_name(hidden, one.source):
             moves.old_versions.append(OldVersion(hidden, one.source, after_new, after_old))
 
@@ -210,7 +211,10 @@ def _note_old_versions(
     moves: Moves,
     sizes: dict[Replacement, tuple[int, int]],
 ) -> None:
-    """Add the old versions to `moves`; after a folder's move to another disk they are in the folder's original."""
+    """Add the old versions of all files to `moves`, to be removed later.
+
+    If a folder was moved to another disk, old versions are also in the original folder, which has a hidden name.
+    """
     behind = [(source, moves.aside(source)) for source, _ in folders]
     found = []
     for one in replacements:
@@ -262,7 +266,7 @@ def _holds(path: str, offset: int, line: bytes) -> bool:
 
 
 def _changed(one: Replacement) -> ChangedMeanwhile:
-    return ChangedMeanwhile(f"{clean(one.source)} changed meanwhile; nothing was changed. Try again.")
+    return ChangedMeanwhile(f"{clean(one.source)} was changed by another program; nothing was moved. Try again.")
 
 
 def _tried(step: Any, path: str, sentences: list[str]) -> None:

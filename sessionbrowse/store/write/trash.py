@@ -37,8 +37,8 @@ _DIGESTED_BYTES = 64 * 1024
 class Trashed(Struct, frozen=True, kw_only=True):
     """A deleted file or folder: its original path, its path in the trash (None if unknown), its `.trashinfo` if any.
 
-    `digest` and `size` (0 for a folder) identify the item, even as a copy to which lines were added; without a digest,
-    `inode` and `size` identify it.
+    A file in a trash is this item if its first `size` bytes have the `digest`, so lines added later do not matter. The
+    digest of a folder covers its files' names and sizes. Without a digest, inode and size are compared.
     """
 
     original: str
@@ -80,8 +80,8 @@ def put(path: str, homes: tuple[str, ...], moves: Moves, to_trash: Callable[[str
         before = {directory: listed(directory) for directory in directories}
     except PermissionError as error:
         raise NoTrash(
-            f"{clean(path)} cannot go to the system's trash: this terminal may not read it, so it could not be brought "
-            "back. In System Settings, under Privacy, give the terminal Full Disk Access, or use our own trash."
+            f"{clean(path)} cannot go to the system's trash: this terminal may not read the trash, so a restore would "
+            "fail. In System Settings, under Privacy, give the terminal Full Disk Access, or use our own trash."
         ) from error
     second = _second_name(path, status, moves)
     try:
@@ -98,7 +98,7 @@ def put(path: str, homes: tuple[str, ...], moves: Moves, to_trash: Callable[[str
     clear_stray_infos(path, before)
     if is_where_it_was(path, status.st_ino):
         _is_back(path, status, second)
-        raise NoTrash(f"{clean(path)} is still there after the system's trash took it; nothing was changed.")
+        raise NoTrash(f"{clean(path)} is still there, though the system's trash accepted it; nothing was changed.")
     trashed = _found(wanted, before) or wanted
     if second is None:
         return trashed
@@ -116,7 +116,7 @@ def put(path: str, homes: tuple[str, ...], moves: Moves, to_trash: Callable[[str
 
 
 def keep_access_of(original: str, item: str) -> None:
-    """Give a copy in a trash the owner and the access rights of its original; raise the errors of `keep_access`."""
+    """Give a copy in a trash the owner and access rights of its original; see `keep_access` for the errors."""
     with closing(open_regular(original)) as source, closing(open_regular(item)) as made:
         keep_access(made, source, original)
 
@@ -147,7 +147,7 @@ def _second_name(path: str, status: os.stat_result, moves: Moves) -> str | None:
 
 
 def _is_back(path: str, status: os.stat_result, second: str | None) -> bool:
-    """Restore the path of an item that the trash did not take, and drop the second name; return False if it is gone."""
+    """Restore the path of an item that the trash did not take, and remove its hard link; return False if it is gone."""
     if second is not None:
         with suppress(OSError):
             if is_same_file(path, second) or os.lstat(second).st_nlink > 1:
@@ -199,7 +199,7 @@ def find(wanted: Trashed, homes: tuple[str, ...]) -> Trashed | None:
 
 
 def find_in_own(wanted: Trashed, directory: str, name: str) -> Trashed | None:
-    """Return an item with its path in the trash `directory`; if it is not there, remove `.trashinfo`, return None."""
+    """Return an item with its path in the trash `directory`; if it is missing there, remove its `.trashinfo`."""
     item = os.path.join(directory, "files", name)
     info = os.path.join(directory, "info", name + INFO_SUFFIX)
     if os.path.lexists(item):
@@ -302,11 +302,11 @@ def missing(trashed: Trashed) -> str | None:
     """Return the reason why an item in the trash cannot be restored, as a sentence; None if it can be restored."""
     name = clean(os.path.basename(trashed.original))
     if trashed.item is None:
-        return f"The system did not say where {name} went; look for it in your system's trash."
+        return f"The system's trash did not report where it put {name}; look for the session there."
     if not os.path.lexists(trashed.item):
-        return f"{name} is not in the trash any more; it was restored or emptied by another program."
+        return f"{name} is no longer in the trash; another program restored or deleted it."
     if not is_item(trashed, trashed.item):
-        return f"The trash now has another file in the place of {name}; look for {name} elsewhere in your trash."
+        return f"The trash has another file under the name of {name}; look for {name} elsewhere in your trash."
     if os.path.lexists(trashed.original):
         return f"{clean(trashed.original)} exists again and is never overwritten. Move it away first."
     return None
@@ -349,7 +349,7 @@ def forget(trashed: Trashed) -> None:
 
 
 def remove_for_good(path: str) -> None:
-    """Delete a file or a whole folder for good, as the user asked.
+    """Delete a file or a whole folder permanently, without a trash, as the user asked.
 
     Raises:
         WriteFailed: an I/O error occurred; a part of a folder may already be deleted.

@@ -1,4 +1,4 @@
-"""Keep a copy of a session file in a trash before the file is replaced, so that its first version can come back."""
+"""Keep a copy of a session file in a trash before the file is replaced, so that the replacement can be undone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def put_copy(path: str, descriptor: int, item: str, info: str, deleted_at: str) 
         remove(item)
         remove(info)
         place = clean(os.path.dirname(os.path.dirname(item)))
-        raise NoTrash(f"{clean(path)} cannot be kept in {place} ({reason_of(error)}); nothing was changed.") from error
+        raise NoTrash(f"{clean(path)} was not copied to {place} ({reason_of(error)}); nothing was changed.") from error
     return found_copy(path, item, info)
 
 

@@ -1,4 +1,4 @@
-"""Follow moved files through the changes of the journal, from an old path to the current one."""
+"""Find the current path of a moved file from an old path, by the moves that the journal records."""
 
 from __future__ import annotations
 

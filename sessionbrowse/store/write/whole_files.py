@@ -52,7 +52,7 @@ def rewrite_file(
     """
     source = os.fstat(file.descriptor)
     if source.st_nlink > 1:
-        raise RefusedWrite(f"{file.name} has a second name (a hard link), which would still be the old version.")
+        raise RefusedWrite(f"{file.name} has a second name (a hard link), which would keep the old version.")
     old: OldVersion | None = None
     try:
         size = write_new(temporary, pieces, mtime_ns=source.st_mtime_ns + tick_ns, like=file.descriptor)
@@ -151,12 +151,12 @@ def create_file(
         raise
     except FileExistsError:
         remove(temporary)
-        raise RefusedWrite(f"{clean(path)} is there already; nothing was changed.") from None
+        raise RefusedWrite(f"{clean(path)} already exists; nothing was changed.") from None
     except OSError as error:
         if made is not None and _has_grown(path, temporary, made):
             return Fingerprint.of(os.stat(path))
         remove(temporary)
-        raise WriteFailed(f"{clean(path)} could not be made ({error.strerror}); nothing is there.") from error
+        raise WriteFailed(f"{clean(path)} could not be made ({error.strerror}); there is no new file.") from error
     return Fingerprint.of(os.stat(path))
 
 

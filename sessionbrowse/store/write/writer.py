@@ -32,7 +32,7 @@ from sessionbrowse.text import size as shown_size
 MAX_ATTEMPTS = 50
 """Maximum number of times a line is appended because another program wrote first; each attempt adds a line."""
 LINE_LOOKS, LINE_LOOK_S = 5, 0.01
-"""Number of times, and pause in seconds, for reading an unfinished last line again before it counts as cut off."""
+"""An unfinished last line is read again `LINE_LOOKS` times, every `LINE_LOOK_S` s, before it counts as cut off."""
 OMP_TICK_NS = 1_000_000
 """Nanoseconds added to a file's time when its title slot changes: omp 18's caches compare only size and time."""
 
@@ -131,7 +131,7 @@ def append_line(
 
     Raises:
         RefusedWrite: the file was replaced or shortened since it was read, or its last entry has no id.
-        WriteFailed: the whole line could not be written; everything before it is unchanged.
+        WriteFailed: an I/O error occurred; the message says whether the line is in the file.
     """
     with locked(file.path, under_lock), _open_same(file, os.O_WRONLY | os.O_APPEND) as writing:
         alone = True
@@ -157,7 +157,7 @@ def append_line(
 
 
 def _let_line_end(file: OpenedFile) -> None:
-    """Wait a moment for another program to finish the last line; if both ended it, a blank line would be left."""
+    """Wait a moment for another program to finish the last line; ending the line for it could leave a blank line."""
     for _ in range(LINE_LOOKS):
         if not file.tail.torn:
             return
@@ -171,7 +171,7 @@ def _parent(file: OpenedFile, plan: AppendLine) -> str | None:
     if file.tail.last_is_nameless:
         # An entry without a parent would begin a new, empty conversation.
         raise RefusedWrite(
-            f"The last record of {file.name} has no id, so {file.session.agent} resumes it with an empty conversation. "
+            f"The last entry of {file.name} has no id, so {file.session.agent} resumes it with an empty conversation. "
             "Check out the entry at which to continue, and try again."
         )
     return file.tail.last_id
@@ -197,7 +197,7 @@ def _write_line(file: OpenedFile, writing: int, line: bytes) -> os.stat_result:
         ) from error
     if not is_at(file.path, status):
         raise WriteFailed(
-            f"{file.name} was moved or replaced while it was written; the file that is there now is without the change."
+            f"{file.name} was moved or replaced while it was written; the file at its path now lacks the change."
         )
     return status
 
@@ -209,12 +209,12 @@ def _close_short_line(file: OpenedFile, writing: int, written: int, size: int) -
         is_closed = os.write(writing, b"\n") == 1
     if written < size - 1:
         raise WriteFailed(
-            f"The disk took only {written} of {size} bytes of the new line of {file.name}. Everything before it is as "
-            "it was; readers skip the incomplete line, and the next change begins a new one."
+            f"The disk took only {written} of {size} bytes of the new line of {file.name}. Everything before it is "
+            "unchanged; readers skip the incomplete line, and the next change begins a new one."
         )
     if not is_closed:
         raise WriteFailed(
-            f"The change is in {file.name}, but the disk did not take the end of its line; the next change adds it."
+            f"The change is in {file.name}, but its line end could not be written; the next change adds the line end."
         )
 
 
@@ -229,7 +229,7 @@ def _refuse_full_disk(file: OpenedFile, writing: int, size: int) -> None:
     free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
     room = -os.fstat(writing).st_size % disk.f_frsize + free * disk.f_frsize
     if size > room:
-        raise WriteFailed(f"The disk is full ({shown_size(room)} left); {file.name} is as it was.")
+        raise WriteFailed(f"The disk is full ({shown_size(room)} left); {file.name} was not changed.")
 
 
 def _overtaken(file: OpenedFile, plan: AppendLine) -> str:
@@ -241,7 +241,7 @@ def _overtaken(file: OpenedFile, plan: AppendLine) -> str:
 def _settled(
     file: OpenedFile, plan: AppendLine, entry_id: str, before: os.stat_result, written: os.stat_result, alone: bool
 ) -> Appended:
-    """Return the result of an append; before, restore the file's modification time if the entry requires that.
+    """Return the result of an append; restore the file's modification time first if `plan.keep_mtime` is set.
 
     The time is not restored if another program wrote to the file.
     """
@@ -268,7 +268,7 @@ def restore_mtime(
             os.utime(descriptor)
             return None, ()
     except OSError as error:
-        return Fingerprint.of(now), (f"The file's time of change could not be put back ({error.strerror}).",)
+        return Fingerprint.of(now), (f"The file's modification time could not be restored ({error.strerror}).",)
     return Fingerprint.of(os.fstat(descriptor)), ()
 
 
@@ -301,7 +301,7 @@ def overwrite_slot(file: OpenedFile, old: bytes, new: bytes) -> tuple[Fingerprin
                 f"{file.name} has the new title, but the disk did not confirm it ({error.strerror})."
             ) from error
         if not is_at(file.path, status):
-            raise WriteFailed(f"{file.name} was replaced while it was written; the file there now has its own title.")
+            raise WriteFailed(f"{file.name} was replaced while it was written; the new file has its own title.")
         return restore_mtime(writing, before.st_mtime_ns + OMP_TICK_NS, status)
 
 
@@ -329,10 +329,10 @@ def _after_failed_slot(file: OpenedFile, writing: int, old: bytes, error: OSErro
         if pread(writing, SLOT_BYTES, 0) == old:
             return f"{file.name} could not be written ({error.strerror}); it was not changed."
         _write_at_start(writing, old)
-        return f"{file.name} could not be written ({error.strerror}); its title is the old one again."
+        return f"{file.name} could not be written ({error.strerror}); its old title was restored."
     return (
-        f"{file.name} could not be written ({error.strerror}) and its first line may be damaged; everything else is as "
-        "it was. The next change repairs that line with its old bytes from the journal."
+        f"{file.name} could not be written ({error.strerror}) and its first line may be damaged; everything else is "
+        "unchanged. The next change repairs that line with its old bytes from the journal."
     )
 
 
@@ -361,7 +361,7 @@ def locked(path: str, is_wanted: bool) -> Iterator[None]:
                 stack.enter_context(publish_lock(path))
         except OSError as error:
             raise WriteFailed(
-                f"{shown_name(path)} cannot be locked for omp ({error.strerror}); it was not changed."
+                f"{shown_name(path)} cannot be locked with omp's lock file ({error.strerror}); it was not changed."
             ) from error
         yield
 

@@ -80,7 +80,7 @@ class ChangeQueue:
 
 
 class _Turn:
-    """The result of finished work, for the user interface's thread, which sets `goes_on` if more work waits."""
+    """The result of finished work, passed to the user interface's thread, which sets `goes_on` if more work waits."""
 
     def __init__(self, take: Take, value: Any, error: Exception | None) -> None:
         self.take, self.value, self.error = take, value, error

@@ -257,7 +257,9 @@ class ChangeRunner:
             self._ask_own_trash(plan, no_trash, result.group)
         self._tell_failures(plan, rest)
         if bulk.left:
-            self._browser.say(f"Stopped: {len(bulk.left):,} of {len(plan.items):,} were not changed.", "warning")
+            self._browser.say(
+                f"Stopped: {len(bulk.left):,} of {len(plan.items):,} sessions were not changed.", "warning"
+            )
         if bulk.done and plan.on_success is not None:
             plan.on_success(bulk.done)
 
@@ -280,7 +282,7 @@ class ChangeRunner:
         elif failed:
             reasons = list(dict.fromkeys([failure.error.sentence for failure in failed]))[:MOST_REASONS]
             self._browser.say(
-                f"{len(failed):,} of {len(plan.items):,} were left as they are. {' '.join(reasons)}", "error"
+                f"{len(failed):,} of {len(plan.items):,} sessions were not changed. {' '.join(reasons)}", "error"
             )
 
     def _say_error(self, error: Exception) -> None:

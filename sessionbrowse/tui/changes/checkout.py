@@ -33,7 +33,7 @@ def do_checkout(screen: CommandScreen[None]) -> None:
 
 
 def _place(screen: CommandScreen[None], entry_id: str | None) -> str:
-    """Return the text of an entry, for a toast; the start of the entry's id if its session is not open."""
+    """Return the text of an entry in quotes, for a toast; the start of the entry's id if its session is not open."""
     viewed = screen.viewed_entry
     session = viewed.session if viewed is not None else None
     if not entry_id:
@@ -57,8 +57,8 @@ def check_out(
 ) -> None:
     """Check out an entry, copy its text to the clipboard if it is a user message, then call `then`.
 
-    If the path to the entry separates a tool call from its result, a dialog offers the nearest safe entry. `verb` is
-    the verb of the dialog's answer; `follow` also moves the cursor to the safe entry.
+    If the path to the entry separates a tool call from its result, a dialog offers the nearest safe entry. The
+    label of the answer begins with `verb`. With `follow`, the cursor also moves to the safe entry.
     """
     browser = screen.browser
     target = browser.changes.target(summary)
@@ -86,7 +86,7 @@ def check_out(
 
         choices = [Choice("yes", f"{verb} {clean(nearest)[:8]} instead"), Choice("no", "Cancel")]
         parts: list[Part] = [LinePart([(clean(error.sentence), "")]), LinePart([])]
-        browser.push_screen(AskScreen("Between a tool call and its result", parts, choices), answered)
+        browser.push_screen(AskScreen("Unsafe checkout", parts, choices), answered)
 
     browser.changes.carry_out(
         ChangePlan(

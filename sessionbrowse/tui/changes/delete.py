@@ -74,7 +74,7 @@ def _ask_for_good(screen: CommandScreen[None], chosen: Sequence[Summary], units:
     def hint(typed: str) -> Line:
         if typed.strip() == WORD:
             return [("Deleting for good cannot be undone.", "error")]
-        return [(f"Type the word {WORD} to go on.", "dim")]
+        return [(f"Type the word {WORD} to delete for good.", "dim")]
 
     def answered(typed: str | None) -> None:
         if typed is None:
@@ -82,7 +82,7 @@ def _ask_for_good(screen: CommandScreen[None], chosen: Sequence[Summary], units:
         if typed.strip() == WORD:
             _delete(screen, chosen, units, "nowhere")
         else:
-            screen.browser.say(f"Nothing was deleted: the word was not {WORD}.")
+            screen.browser.say(f"Nothing was deleted: the typed word was not {WORD}.")
 
     parts = session_parts(chosen, screen.browser.home)
     prompt = PromptScreen("Delete for good", parts, placeholder=WORD, hint=hint, accepting="delete for good")
@@ -153,12 +153,18 @@ def unit_parts(units: Sequence[DeletePlan]) -> list[Part]:
     children = sum([len(unit.children) for unit in units])
     if children:
         source = "it" if len(units) == 1 else "them"
-        stay = f"was forked from {source}; it stays." if children == 1 else f"were forked from {source}; they stay."
+        stay = (
+            f"was forked from {source}; the fork stays."
+            if children == 1
+            else f"were forked from {source}; the forks stay."
+        )
         lines.append([(f"{plural(children, 'session')} {stay}", "")])
     in_use = [unit for unit in units if unit.is_taken]
     for unit in in_use[:_MOST_NAMED]:
         reasons = clean("; ".join(unit.used.reasons))
-        lines.append([(f"May be in use: {reasons}. {unit.agent} would keep writing to a deleted file.", "warning")])
+        lines.append(
+            [(f"Session may be in use: {reasons}. {unit.agent} would keep writing to a deleted file.", "warning")]
+        )
     if len(in_use) > _MOST_NAMED:
-        lines.append([(f"{len(in_use) - _MOST_NAMED} more of these sessions may be in use.", "warning")])
+        lines.append([(f"{len(in_use) - _MOST_NAMED} more chosen sessions may be in use.", "warning")])
     return [LinePart(line) for line in lines]

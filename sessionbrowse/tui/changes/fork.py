@@ -59,9 +59,9 @@ def ask_directory(
 
     def hint(text: str) -> Line:
         if not text.strip():
-            return [("Empty: the fork keeps the directory of its source.", "dim")]
+            return [("An empty path keeps the directory of the source session.", "dim")]
         what = "the path to this entry" if at is not None else "all branches"
-        return [(f"Copies {what}; the original is untouched.", "dim")]
+        return [(f"Copies {what}; the original session is unchanged.", "dim")]
 
     def answered(text: str | None) -> None:
         if text is None:

@@ -77,6 +77,6 @@ def hint_of_label(mark: LabelMark | None, text: str) -> Line:
     if len(text) > MAX_NAME:
         return [(f"A label has at most {MAX_NAME:,} characters.", "error")]
     if not text.strip():
-        return [("Empty: clears the label.", "warning")] if mark is not None else []
+        return [("An empty text clears the label.", "warning")] if mark is not None else []
     written = label_text(text)
     return [] if written == text.strip() else [(f"Becomes {quoted(one_line(written, 80))}.", "dim")]

@@ -41,8 +41,8 @@ def _ask_directory(screen: CommandScreen[None], old: str, found: Sequence[str]) 
 
     def hint(text: str) -> Line:
         if not text.strip() or text.strip() == clean(shown):
-            return [(f"Type the new directory{', or choose one with ↑ ↓' if offers else ''}.", "dim")]
-        return [("Preview before anything changes.", "dim")]
+            return [(f"Type the project's new directory{', or choose one with ↑ ↓' if offers else ''}.", "dim")]
+        return [("A preview is shown before anything changes.", "dim")]
 
     def answered(text: str | None) -> None:
         if text is not None and text.strip():
@@ -124,7 +124,7 @@ def _scope(screen: CommandScreen[None]) -> Scope:
 
 
 def relocation_parts(moved: Relocated, home: str) -> list[Part]:
-    """Return the lines that describe a relocation: numbers of sessions by directory, and of updated forks."""
+    """Return the lines that describe a relocation: changed sessions by directory, and the number of changed forks."""
     parts: list[Part] = []
     by_directory: dict[tuple[str, str], int] = {}
     for session in moved.sessions:

@@ -90,6 +90,6 @@ def _hint_of_clearing(chosen: Sequence[Summary], agents: Sequence[str]) -> Line:
     if not any(summary.name for summary in chosen):
         return [("" if len(chosen) == 1 else "No selected session has a name.", "dim")]
     if "indusagi" in agents:
-        return [("indusagi cannot clear a name; give it another one.", "warning")]
-    note = f" {MAY_BE_TITLED_AGAIN}" if "omp" in agents else " Lists then show its first message."
-    return [(f"Empty: clears the name.{note}", "warning")]
+        return [("indusagi cannot clear a name; type another name.", "warning")]
+    note = f" {MAY_BE_TITLED_AGAIN}" if "omp" in agents else " Lists show an unnamed session's first message."
+    return [(f"An empty text clears the name.{note}", "warning")]

@@ -124,7 +124,7 @@ class UndoRow(Struct, frozen=True):
 
 
 class LastChange(Struct, frozen=True):
-    """The last change that can be undone. `remark` is the reason to ask the user before the undo, or ""."""
+    """The last change that can be undone. `remark` is the reason to ask before the undo; "" if there is none."""
 
     row: UndoRow
     remark: str
@@ -159,7 +159,7 @@ def read_changes(run: ChangeRun, known: Known, most: int = MOST_CHANGES) -> list
 
 
 def describe(undone: Undone, other: str, everything: Sequence[Summary], title: str = "") -> str:
-    """Return the text of the toast after an undo; `title` is for a session that has no summary in `everything`."""
+    """Return the toast after an undo. `title` names the session if `everything` (all listed sessions) lacks it."""
     of = plural(len(undone.paths), "session")
     if len(undone.paths) == 1:
         # The undo may have moved the file, so the session is looked up by its file name, which stays the same.
@@ -168,7 +168,7 @@ def describe(undone: Undone, other: str, everything: Sequence[Summary], title: s
         of = quoted(named(found) if found is not None else title) if found is not None or title else one_line(name, 80)
     sentence = f"{_DONE.get(undone.verb, f'Undid {undone.verb} of')} {of}."
     if undone.left:
-        sentence += f" Stopped with {plural(len(undone.left), 'session')} left; undo again to continue."
+        sentence += f" Stopped; {plural(len(undone.left), 'session')} left to undo. Undo again to continue."
     if not undone.failed:
         return sentence
     return f"{sentence} Not undone: {' '.join(undone.failed[:3])} {other} lists what is left."

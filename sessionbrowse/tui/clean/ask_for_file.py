@@ -17,7 +17,7 @@ def ask_for_file(
     summary: Summary,
     title: str,
     write: Callable[[str], object],
-    hint: str = "A new file, or a folder, in which the copy keeps the session's file name.",
+    hint: str = "Type a new file, or a folder; in a folder, the copy keeps the session's file name.",
 ) -> None:
     """Ask for the path of a session's copy, and pass the absolute path to `write`."""
     home = screen.browser.home

@@ -57,7 +57,10 @@ def do_shrink(screen: SessionScreen) -> None:
         "images": (shrink_plan(images=True), "Drop images"),
         "results": (shrink_plan(results_over=LARGE_RESULT), f"Drop tool output over {size(LARGE_RESULT)}"),
         "thinking": (shrink_plan(thinking=True), "Drop reasoning before the last turn"),
-        "all": (shrink_plan(images=True, results_over=LARGE_RESULT, thinking=True), "Drop all of these"),
+        "all": (
+            shrink_plan(images=True, results_over=LARGE_RESULT, thinking=True),
+            "Drop images, large output and reasoning",
+        ),
     }
 
     def answered(key: str | None) -> None:
@@ -84,7 +87,7 @@ def _preview(screen: SessionScreen, verb: str, plan: MakePlan) -> None:
         choices = [
             Choice("beside", "Copy as a new session", "the original stays"),
             Choice("file", "Write a copy to a file …", "the original stays"),
-            Choice("place", "Replace this session", "original to the trash"),
+            Choice("place", "Replace this session", "original moves to trash"),
             Choice("no", "Cancel"),
         ]
 

@@ -22,14 +22,14 @@ from sessionbrowse.tui.paint.words import agent_span, one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 
 Look = Callable[[Callable[[list[CleanupRow]], None]], None]
-"""A function that finds the sessions to clean up in the background, and passes them to its argument, a callback."""
+"""A function that searches in the background for sessions to clean up, and calls its argument with the list."""
 _WHY = {
     "empty": "The session has no answer from a model.",
     "duplicate": "Nothing is lost: another file has the same bytes.",
     "copy": "Nothing is lost: another session has every entry, the name and the labels.",
     "large": "Shrinking the session keeps the text and drops the images.",
     "archived": "The agent no longer lists this session.",
-    "old": "Nobody has written to it for a year.",
+    "old": "Nobody has written to this session for a year.",
 }
 """For each kind of clean-up reason, a sentence that helps the user decide whether to trash the session."""
 _KIND_CELLS = max(map(len, KINDS))
@@ -112,7 +112,7 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
             return f"Moved {what} to trash."
 
         self.browser.changes.carry_out(
-            # `force` suppresses the dialog about sessions in use; they are not moved, and a toast names the reason.
+            # With `force`, no dialog asks about sessions in use: they stay, and a toast names the reason.
             ChangePlan(title="Cleaning up", items=[self._item(row) for row in rows], describe=describe, force=True)
         )
 

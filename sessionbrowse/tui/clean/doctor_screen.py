@@ -52,7 +52,7 @@ class Finding(Struct, frozen=True):
 
 
 def findings_of(summary: Summary, examined: Examined) -> list[Finding]:
-    """Return one finding for each damage of a session."""
+    """Return one finding for each damage of a session; a single finding if its file cannot be read."""
     if examined.unreadable is not None:
         return [Finding(summary, 0, None, examined.unreadable)]
     return [Finding(summary, number, damage, damage.reason) for number, damage in enumerate(examined.damage)]
@@ -76,7 +76,7 @@ class DoctorScreen(FindingsScreen[Finding]):
 
     CONTEXTS = (DOCTOR,)
     HEADING = "Doctor"
-    NOTHING = "No damage is left here."
+    NOTHING = "The listed sessions have no damage left."
 
     def __init__(self, findings: Sequence[Finding], *, is_one: bool) -> None:
         super().__init__(findings, name="doctor")
@@ -111,7 +111,7 @@ class DoctorScreen(FindingsScreen[Finding]):
             mends = " or ".join(_MENDS[one] for one in finding.can_do)
             parts.append(LinePart([(f"{self.browser.keys.key_of('mend')}: {mends}", "accent")]))
         else:
-            parts.append(LinePart([("This damage needs no repair, or has none.", "dim")]))
+            parts.append(LinePart([("This damage needs no repair, or cannot be repaired.", "dim")]))
         if damage is not None:
             place = f"line {damage.line:,}, byte {damage.offset:,}"
             parts.append(LinePart([(f"{place}; {clean(damage.agent_does)}.", "dim")]))
@@ -163,7 +163,7 @@ class DoctorScreen(FindingsScreen[Finding]):
         by_path = {path: [one for one in self.findings if one.summary.path == path] for path in known} | again
         self.show_findings([one for findings in by_path.values() for one in findings])
 
-    # -- mends --------------------------------------------------------------------------------------------------
+    # -- remedies -----------------------------------------------------------------------------------------------
 
     def do_mend(self) -> None:
         """Ask for a remedy of the chosen damage (repair, check out, relocate or delete), and run it."""
@@ -172,7 +172,7 @@ class DoctorScreen(FindingsScreen[Finding]):
         at_cursor = self.finding.can_do if self.finding is not None else ()
         choices = []
         if broken:
-            choices.append(Choice("repair", "Repair in place", "original to the trash"))
+            choices.append(Choice("repair", "Repair in place", "original moves to trash"))
         if len(broken) == 1:
             choices.append(Choice("copy", "Write a repaired copy …"))
         if "checkout" in at_cursor:

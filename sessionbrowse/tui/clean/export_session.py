@@ -18,9 +18,9 @@ from sessionbrowse.tui.shell.change_plan import ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 _TITLES = {
-    "html": ("HTML page", "one file, every branch"),
+    "html": ("HTML page", "one file with every branch"),
     "markdown": ("Markdown", "the active branch"),
-    "jsonl": ("JSONL", "the active branch, as pi exports"),
+    "jsonl": ("JSONL", "the active branch, as pi exports it"),
     "json": ("JSON", "every branch"),
 }
 _CLIPBOARD = "clipboard"
@@ -48,8 +48,8 @@ def _ask_how(screen: CommandScreen[None], summary: Summary, key: str) -> None:
     choices = [Choice("plain", "As it is"), Choice("masked", "With secrets masked, after a review …")]
     if entry_id is not None:
         choices += [
-            Choice("plain at", "Only the path to this entry, as it is"),
-            Choice("masked at", "Only the path to this entry, secrets masked …"),
+            Choice("plain at", "Only the path to this entry, unmasked"),
+            Choice("masked at", "Only the path to this entry, with secrets masked …"),
         ]
 
     def answered(how: str | None) -> None:
@@ -94,7 +94,9 @@ def _to_file(screen: CommandScreen[None], summary: Summary, pieces: Pieces) -> N
 
         browser.changes.run(work, lambda path: browser.say(f"Wrote {clean(shorten_home(path, browser.home))}."))
 
-    ask_for_file(screen, summary, "Export to file", write, hint="A new file; nothing is overwritten.")
+    ask_for_file(
+        screen, summary, "Export to file", write, hint="Type a new file; an existing file is never overwritten."
+    )
 
 
 def _stoppable(pieces: Iterator[bytes], run: ChangeRun) -> Iterator[bytes]:

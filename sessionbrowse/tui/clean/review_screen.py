@@ -34,7 +34,7 @@ class ReviewScreen(FindingsScreen[Suspect]):
         super().on_mount()
 
     def key_of(self, finding: Suspect) -> tuple[bool, str]:
-        """Return the key of a secret: whether it is masked only as a separate word, and the secret text."""
+        """Return what identifies a secret's row: True if it is masked only as a whole word, and the secret's text."""
         return finding.mask.is_word, finding.mask.secret
 
     def session_of(self, finding: Suspect) -> Summary:
@@ -53,7 +53,7 @@ class ReviewScreen(FindingsScreen[Suspect]):
         return [*line, (f", {kept:,} kept", "warning")] if kept else line
 
     def row_of(self, finding: Suspect, width: int) -> Line:
-        """Return the screen row of a secret: mask, number of occurrences, first line number, surrounding text."""
+        """Return the screen row of a secret: its replacement, number of occurrences, first line, surrounding text."""
         line: Line = [*pad([(one_line(finding.mask.text), "accent")], _MASK_CELLS), (" ", "")]
         line += [right_aligned(f"{finding.count:,}×", "dim", 5), ("  ", "")]
         if width >= 70:
@@ -61,8 +61,8 @@ class ReviewScreen(FindingsScreen[Suspect]):
         return fit([*line, (context_of(finding), "")], width)
 
     def parts_of(self, finding: Suspect) -> Sequence[Part]:
-        """Return the details of a secret: surrounding text, number of occurrences, and the mask if it is masked."""
-        becomes = f"masked as {clean(finding.mask.text)}" if self._is_masked(finding) else "kept as it is"
+        """Return the details of a secret: surrounding text, number of occurrences, and its replacement if masked."""
+        becomes = f"masked as {clean(finding.mask.text)}" if self._is_masked(finding) else "kept unmasked"
         places = f"{plural(finding.count, 'place')}, the first on line {finding.line:,}; {becomes}"
         roles = "dim" if self._is_masked(finding) else "warning"
         return [LinePart([(context_of(finding), "")]), LinePart([(places, roles)])]

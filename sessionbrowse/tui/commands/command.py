@@ -81,5 +81,5 @@ def row(id: str, keys: str, title: str, help: str, contexts: tuple[str, ...], re
 
 
 def in_group(group: str, *rows: Command) -> tuple[Command, ...]:
-    """Return copies of rows of the command table, with `group` set."""
+    """Return copies of rows of the command table, assigned to the command group `group`."""
     return tuple([replace(command, group=group) for command in rows])

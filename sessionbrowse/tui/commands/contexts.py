@@ -4,29 +4,29 @@ from __future__ import annotations
 
 # Several contexts apply at a time; a screen lists them with the narrowest first (pane, screen, everywhere).
 EVERYWHERE = "everywhere"
-LIST = "list"  # The screen with the lists of folders and sessions, in any pane.
+LIST = "list"  # Active on the screen that lists folders and sessions, in any pane.
 PROJECTS = "projects"
 SESSIONS = "sessions"
 PREVIEW = "preview"
-SESSION = "session"  # The screen of one session, in any pane.
+SESSION = "session"  # Active on the screen of one session, in any pane.
 TREE = "tree"
 VIEW = "view"
 HELP = "help"
-OVERLAY = "overlay"  # The help screen and the command palette.
-WELCOME = "welcome"  # The screen for a user without sessions.
-TYPING = "typing"  # A filter line, while it is focused.
-SEARCHING = "searching"  # The text line of the search screen, while it is focused.
+OVERLAY = "overlay"  # Active on the help screen and in the command palette.
+WELCOME = "welcome"  # Active on the welcome screen.
+TYPING = "typing"  # Active while a filter line is focused.
+SEARCHING = "searching"  # Active while the search screen's text line is focused.
 RESULTS = "results"
 RESULTS_VIEW = "results view"
-FOUND = "found"  # The screens of search and checkpoints, in any pane.
+FOUND = "found"  # Active on the search and checkpoints screens, in any pane.
 CHECKPOINTS = "checkpoints"
-STATS = "stats"  # The screen of costs.
-DOCTOR = "doctor"  # The screen that lists damage in session files.
-CLEANUP = "cleanup"  # The screen that lists sessions to clean up.
-REVIEW = "review"  # The screen that lists secrets to mask.
-DIALOG = "dialog"  # A dialog that asks a question.
-PROMPT = "prompt"  # The text line of a dialog, while it is focused.
-WORKING = "working"  # The progress window of running changes.
+STATS = "stats"  # Active on the statistics screen, which shows costs.
+DOCTOR = "doctor"  # Active on the doctor screen, which lists damage in session files.
+CLEANUP = "cleanup"  # Active on the screen that lists sessions to clean up.
+REVIEW = "review"  # Active on the screen that lists secrets to mask.
+DIALOG = "dialog"  # Active in a dialog that offers answers.
+PROMPT = "prompt"  # Active while the text line of a dialog is focused.
+WORKING = "working"  # Active while the progress window is open.
 
 CONTEXT_NAMES = {
     EVERYWHERE: "everywhere",

@@ -1,6 +1,6 @@
 """Functions that return the reason why a command is unavailable, as a sentence; None if it is available.
 
-The last functions are for commands that are off while an agent lends its terminal to the browser.
+The last functions are for commands that are off while the browser runs in an agent's terminal.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ def needs_session(context: CommandContext) -> str | None:
 
 
 def needs_rows(context: CommandContext) -> str | None:
-    return None if context.has_rows else "There is nothing to open here."
+    return None if context.has_rows else "This list has no rows."
 
 
 def needs_filter(context: CommandContext) -> str | None:
@@ -21,15 +21,15 @@ def needs_filter(context: CommandContext) -> str | None:
 
 
 def needs_fold(context: CommandContext) -> str | None:
-    return None if context.foldable else "Nothing to fold here: only branch points and roots can be folded."
+    return None if context.foldable else "Nothing to fold here: only branch points and root entries can be folded."
 
 
 def needs_folder(context: CommandContext) -> str | None:
-    return None if context.has_folder else "There is no folder to switch to."
+    return None if context.has_folder else "All folders are shown, and no folder is chosen."
 
 
 def needs_block(context: CommandContext) -> str | None:
-    return None if context.blocks else "There is no fold on this page."
+    return None if context.blocks else "No fold, image or link is on this page."
 
 
 def needs_image(context: CommandContext) -> str | None:
@@ -37,7 +37,7 @@ def needs_image(context: CommandContext) -> str | None:
 
 
 def needs_families(context: CommandContext) -> str | None:
-    return None if context.folds_families else "Threads and filtered lists have no folds."
+    return None if context.folds_families else "A threaded or filtered list has no folds."
 
 
 def needs_family(context: CommandContext) -> str | None:
@@ -46,7 +46,7 @@ def needs_family(context: CommandContext) -> str | None:
     # The browser does not read hidden sessions of subagents, so it cannot tell whether there are any.
     if context.shows_hidden:
         return "This session has no forks or subagents."
-    return "No forks here; subagents are not shown."
+    return "This session has no forks; subagents are hidden."
 
 
 def needs_branches(context: CommandContext) -> str | None:
@@ -70,11 +70,11 @@ def needs_entry(context: CommandContext) -> str | None:
 
 
 def needs_entry_id(context: CommandContext) -> str | None:
-    return None if context.has_entry_id else "The entry has no id, so no program can resume there."
+    return None if context.has_entry_id else "The entry has no id, so no agent can resume at it."
 
 
 def needs_search(context: CommandContext) -> str | None:
-    return None if context.is_searching else "No search is under way."
+    return None if context.is_searching else "No search is running."
 
 
 def changes_are_off(context: CommandContext) -> str:
@@ -95,7 +95,7 @@ def agent_forks_it(context: CommandContext) -> str:
 
 
 def agent_goes_there(context: CommandContext) -> str:
-    return f"{context.caller} is running: open the session or entry to make {context.caller} switch to it."
+    return f"{context.caller} is running: open the session or entry, and {context.caller} switches to it."
 
 
 _NAMING = {"omp": "/rename"}

@@ -1,6 +1,6 @@
 """Run background work in threads that never keep the program from quitting.
 
-Each kind of work has a `Lane`, which runs one request at a time; a new request cancels the previous one. The threads
+Each kind of work has a `Lane`, in which a new request cancels the previous one and waits for its end. The threads
 are daemon threads because Python waits for the threads of a pool at exit, and one may hang on a dead network mount.
 """
 
@@ -16,7 +16,7 @@ from msgspec import Struct
 from sessionbrowse.errors import SessionBrowseError, shortage_sentence
 
 PATIENCE_SECONDS = 2.0
-"""Maximum seconds that a new job waits for the cancelled previous job to end."""
+"""A cancelled job that has run for more than this many seconds is not waited for: the next job starts beside it."""
 
 
 class Outcome(Struct, frozen=True):
@@ -46,7 +46,7 @@ class Job:
         self._stale = threading.Event()
 
     def cancelled(self) -> bool:
-        """True if a newer request of the same kind replaced this job, or all requests of this kind were cancelled."""
+        """True if a newer request for this kind of work replaced this job, or all its requests were cancelled."""
         return self._lane.stamp != self.stamp
 
     def pause(self, seconds: float) -> None:
@@ -54,7 +54,7 @@ class Job:
         self._stale.wait(seconds)
 
     def cancel(self) -> None:
-        """Wake the job if it sleeps in `pause`; its lane calls this after cancelling the job."""
+        """Wake the job if it sleeps in `pause`; the `Lane` that runs the job calls this after cancelling it."""
         self._stale.set()
 
     def emit(self, value: Any) -> None:
@@ -66,7 +66,7 @@ Work = Callable[[Job], Any]
 
 
 class Lane:
-    """Runs one kind of background work, one job at a time; a new request cancels the previous one."""
+    """Runs one kind of background work; a new request cancels the previous one, and starts when its job has ended."""
 
     def __init__(self, name: str, receive: Callable[[Outcome], object] | None = None) -> None:
         self.name = name
@@ -87,7 +87,7 @@ class Lane:
             receive(outcome)
 
     def ask(self, work: Work) -> int:
-        """Cancel the previous request and run `work` in a thread; return the number (stamp) of the new request."""
+        """Cancel the previous request for work, and run `work` in a thread; return the new request's number (stamp)."""
         with self._lock:
             self.stamp += 1
             self._after = None
@@ -126,7 +126,7 @@ class Lane:
         return (running is not None and not running.cancelled()) or self._next is not None or self._after is not None
 
     def is_current(self, outcome: Outcome) -> bool:
-        """True if a job's outcome belongs to the newest request."""
+        """True unless the job that sent an outcome was cancelled, or replaced by a newer request for such work."""
         return outcome.stamp == self.stamp
 
     def deliver(self, outcome: Outcome) -> None:
@@ -157,8 +157,8 @@ class Lane:
                 overtaken = self._running is not job
                 waiting = None if overtaken else self._next
                 if not overtaken and waiting is None and self._after is not None:
-                    # The new job reuses the stamp (request number) of the last job. With a new stamp, the last job's
-                    # result would count as outdated before the new result arrives.
+                    # The new job gets the last job's stamp (request number), so that the last job's result still
+                    # counts as current until the new result arrives.
                     waiting, self._after = (self._after, Job(self, self.stamp)), None
                 if not overtaken:
                     self._next = None

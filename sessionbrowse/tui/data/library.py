@@ -1,4 +1,4 @@
-"""The summaries of all sessions in memory, grouped, filtered and sorted into the rows of the two lists.
+"""The summaries of all sessions in memory, and the rows of the folder list and session list made from them.
 
 This module does not use Textual. After each change all rows are computed again, which takes some milliseconds for ten
 thousand sessions.
@@ -161,7 +161,7 @@ class Library:
         return self._opening is not None
 
     def first_rows(self, order: str) -> FirstRows | None:
-        """Return the first rows to save for the next start.
+        """Return the first rows of the lists, to save them for the next start.
 
         If not all sessions were added yet, return the saved rows that this start used, or None if it used none.
         """

@@ -35,7 +35,7 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
 
     `roots` and `agents` come from the command line. `environ`, `home`, `here` (the current directory at the start) and
     `now_ms` are options so that tests can set them. `source` replaces the functions that read sessions from disk.
-    `context` replaces the environment of changes (state directory, journal, clock) that the browser derives from
+    `context` replaces the change context (state directory, journal, clock) that the browser makes from
     `environ`. `demo` is the directory of the demo's generated sessions, or None. `pick` is set if `sessionbrowse pick`
     started the browser.
     """

@@ -27,7 +27,7 @@ Exists = Callable[[Iterable[str]], dict[str, bool | None]]
 
 
 class Source(Struct, frozen=True, kw_only=True):
-    """The functions that access the disk; the browser calls them only in background threads. `places` is plain data."""
+    """The functions that access the disk, called only in background threads; only `places` is data, not a function."""
 
     scan: Callable[[Cancelled, bool], Iterator[Batch]]
     """Reads all sessions, newest first.

@@ -38,7 +38,7 @@ LEAST_REMARK = 12
 
 
 class Choice(Struct, frozen=True):
-    """An answer in a dialog: result (`key`), text, remark at the right edge (`right`) and style (`roles`)."""
+    """An answer in a dialog: the dialog's result (`key`), the shown text, a remark at the right edge, and the style."""
 
     key: str
     text: str
@@ -252,7 +252,7 @@ class PromptScreen(Dialog[str | None]):
         self.rows.set_rows(offers, cursor=self._text)
 
     def focus_changed(self) -> None:
-        """Draw the cursor of the suggestions as focused only while the text field contains the suggestion."""
+        """Highlight the suggestion under the cursor only while the text field contains that suggestion."""
         super().focus_changed()
         self._tell_rows()
 

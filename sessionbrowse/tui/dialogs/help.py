@@ -62,7 +62,7 @@ class HelpScreen(TextWindow):
 
     def do_find_key(self) -> None:
         """Open the filter line, where the user types words that a command contains."""
-        self.query_one(FilterLine).open("/", self._words, "words of a command", replacing=True)
+        self.query_one(FilterLine).open("/", self._words, "type words of a command", replacing=True)
 
     def do_accept_filter(self) -> None:
         """Keep the filter, and focus the list of keys, so that the movement keys scroll it."""
@@ -83,7 +83,8 @@ def do_help(screen: CommandScreen[Any]) -> None:
 def help_parts(keys: Keys, contexts: tuple[str, ...], context: CommandContext, words: str = "") -> list[Part]:
     """Return the lines of the help screen: the commands that work in the given contexts and have all `words`.
 
-    The group with the most commands of the narrowest context comes first, the group that moves the cursor last.
+    The lines are grouped. The group with the most commands of the focused pane (`contexts[0]`) comes first, the group
+    of the commands that move the cursor last.
     """
     commands = [command for command in keys.at(contexts) if has_words(command, words)]
 

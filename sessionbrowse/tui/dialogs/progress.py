@@ -57,7 +57,7 @@ class ProgressScreen(CommandScreen[None]):
         self._go_if_finished()
 
     def _go_if_finished(self) -> None:
-        # Textual can dismiss only the top screen, after mounting it; otherwise `on_screen_resume` dismisses it later.
+        # Textual can dismiss only a mounted screen on top; if another screen is on top, `on_screen_resume` tries again.
         if self._finished and self.is_mounted and self.is_top:
             self._finished = False
             self.dismiss(None)
@@ -69,9 +69,9 @@ class ProgressScreen(CommandScreen[None]):
             count = f"  {self._done_items:,} of {self._all_items:,}"
             return fit([("▰" * full, "accent"), ("▱" * (cells - full), "faint"), (count, "dim")], width)
 
-        now = "Stopping after this one …" if self._stopping else clean(self._at_work)
+        now = "Stopping after the current item …" if self._stopping else clean(self._at_work)
         parts: list[Part] = [FittedPart(bar), LinePart([]), FittedPart(lambda width: fit([(now, "")], width))]
-        for view in self.query(TextView):  # The query finds nothing before the screen is mounted.
+        for view in self.query(TextView):  # Before the screen is mounted, `query` finds no widget.
             view.show(parts)
 
     def do_stop(self) -> None:

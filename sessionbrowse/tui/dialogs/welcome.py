@@ -20,7 +20,7 @@ from sessionbrowse.tui.widgets.text_view import TextView
 WINDOW_CELLS = 72
 """Width in cells of the welcome window; the style sheet sets the same width."""
 FRAME_CELLS, FRAME_ROWS = 7, 4
-"""Cells of the width and rows of the height that border, padding and scroll bar of the welcome window take."""
+"""The width in cells and the height in rows of the welcome window's border, padding and scroll bar together."""
 
 
 class WelcomeScreen(CommandScreen[None]):

@@ -20,7 +20,7 @@ MEASURED_AT_ONCE = 200
 """A document of at most this many estimated rows is measured completely at first, so that its scroll bar is exact."""
 
 Path = tuple[int, ...]
-"""Position of a fold or lazy part in the nested document: its index at each level, from the top level down."""
+"""Position of a fold or lazy part (placeholder) in the nested document: its index at each level, from the top."""
 
 
 class DocumentLayout:
@@ -35,13 +35,13 @@ class DocumentLayout:
         opened: Mapping[Path, bool] | None = None,
     ) -> None:
         self.open_all = open_all
-        """True after the user opened all folds, False after the user closed all, else None; used for later folds."""
+        """The state of folds built later: True after the user opened all folds, False after closing all, else None."""
         self.opened: dict[Path, bool] = dict(opened or {})
         """The folds that the user toggled one by one: True if opened, False if closed."""
         self.width = max(1, width)
         self.parts: list[Part] = []
         self._given: list[int] = []
-        """For each part, the index of its top-level part: the part itself, or the fold or lazy part that built it."""
+        """For each part, the index of its top-level part: the outermost fold or lazy part around it, or itself."""
         self._depths: list[int] = []
         self._paths: dict[Part, Path] = {}
         """The position of each fold, and of each lazy part (placeholder), in the nested document."""
@@ -106,14 +106,14 @@ class DocumentLayout:
             self._rows.move_to_end(part)
         return rows
 
-    # -- places -------------------------------------------------------------------------------------------------
+    # -- positions in the document ------------------------------------------------------------------------------
 
     def index_at(self, row: int) -> int:
         """Return the index of the document part that contains a row of the document."""
         return max(0, bisect_right(self.tops, row) - 1)
 
     def place_of(self, row: int) -> tuple[int, int]:
-        """Return a row's place: the index of its top-level part, and its distance from that part's first row.
+        """Return a row's place: the index of its top-level part, and how many rows it is below that part's first row.
 
         A place stays valid when the width changes or folds are opened, while row numbers change.
         """
@@ -133,7 +133,7 @@ class DocumentLayout:
         return min(self.tops[first] + below, max(self.tops[first], self.tops[index] - 1))
 
     def number_of(self, part: Part) -> tuple[int, int] | None:
-        """Return a part's position: index of its top-level part, and its number in that; None if the part is gone."""
+        """Return where a part is: index of its top-level part, and index inside that part; None if the part is gone."""
         index = next((index for index, other in enumerate(self.parts) if other is part), None)
         return (self._given[index], index - bisect_left(self._given, self._given[index])) if index is not None else None
 
@@ -205,7 +205,7 @@ class DocumentLayout:
 
 
 class _Flat(NamedTuple):
-    """Document parts as a flat list, with each part's top-level index (`given`) and number of enclosing folds."""
+    """A flat list of parts, with each part's index of its top-level part (`given`) and number of folds around it."""
 
     parts: list[Part]
     given: list[int]

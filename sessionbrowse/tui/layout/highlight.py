@@ -1,6 +1,6 @@
 """Syntax colours of code: Pygments splits the code into tokens, from its first line down to the visible lines.
 
-After a jump far down, it begins at the visible lines, to be fast; a string that began further up may then have the
+After a jump far down, Pygments begins at the visible lines, to be fast; a string that began above may then have the
 wrong colour. Long texts and texts with very long lines have no colours.
 """
 
@@ -26,7 +26,7 @@ LONGEST_LINE = 1_000
 """A code block with a line of more characters than this has no syntax colours."""
 
 FARTHEST_JUMP = 300
-"""Maximum number of lines not yet processed above the visible lines; if there are more, Pygments skips them."""
+"""If more lines than this above the visible lines are not yet coloured, Pygments skips these lines to be fast."""
 
 LINES_OF_A_PART = 24
 LONGEST_LANGUAGE = 40
@@ -93,7 +93,7 @@ def _made(kind: type[Lexer]) -> Lexer | None:
 
 
 class Code:
-    """The lines of a code block, with the coloured spans of those lines that were split into tokens so far."""
+    """The lines of a code block, with the colours of those lines that Pygments has split into tokens so far."""
 
     def __init__(self, lines: list[str], lexer: Lexer) -> None:
         self.lines = lines
@@ -102,7 +102,7 @@ class Code:
         self._stream = self._lex(0, len(lines))
 
     def spans(self, first: int, end: int) -> list[Line]:
-        """Return the coloured spans of the lines from `first` up to, but not including, `end`."""
+        """Return the lines from `first` up to, but not including, `end`, each as coloured pieces of text (spans)."""
         if first - len(self._ready) > FARTHEST_JUMP:
             return list(self._lex(first, end))
         while len(self._ready) < end:
@@ -110,7 +110,7 @@ class Code:
         return self._ready[first:end]
 
     def _lex(self, first: int, end: int) -> Iterator[Line]:
-        """Yield the coloured spans of each line; if the lexer fails, the other lines follow without colours."""
+        """Yield each line as coloured pieces of text (spans); after an error of the lexer, without colours."""
         made = 0
         try:
             for line in self._token_lines("\n".join(self.lines[first:end])):

@@ -12,7 +12,7 @@ _JSON_NUMBER = re.compile(r"\s*-?\d[\d.eE+-]*,?\s*")
 
 
 def style_json(line: str) -> Line:
-    """Return one line of indented JSON as coloured spans."""
+    """Return one line of indented JSON as coloured pieces of text (spans)."""
     match = _JSON_LINE.fullmatch(line)
     if match is None:
         return _json_value(line)

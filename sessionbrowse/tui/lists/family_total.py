@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from sessionbrowse.services.usage.usage_listing import UsageRow
 
 QUIET_SECONDS = 5.0
-"""Seconds without a change on the disk before the shown total is computed again, from the costs of all sessions."""
+"""Seconds to wait after sessions changed before computing the shown total cost again, in case more changes follow.
+
+The computation is slow, because it reads the costs of all sessions.
+"""
 
 
 class FamilyTotals:
-    """Computes in the background the total cost of the family of the session in the preview.
+    """Computes in the background the cost of the previewed session's family (with its forks, copies and subagents).
 
-    `has_family(path)` returns True if the session list contains forks or copies of the session at `path`.
+    `has_family(path)` returns True if sessions related to the session at `path` are known.
     `is_scanning` returns True during a scan of the disk; totals are computed after the scan, because computing them
     would delay the scan. `changed` is called when a computation has ended.
     """
@@ -44,24 +47,27 @@ class FamilyTotals:
         self._timer: Timer | None = None
 
     def line(self, path: str) -> Line | None:
-        """Return the line with the total cost of a session's family ("…" during counting); None without a total."""
+        """Return the line with the total cost of a session and its related sessions; None if there is no total.
+
+        While the total is being computed, the line shows "…".
+        """
         is_awaited = path == self._path and (self._awaits_scan or self._is_counting)
         return self._lines.get(path) or (_line("…") if is_awaited and self._has_family(path) else None)
 
     def ask(self, path: str) -> None:
-        """Compute the total cost of a session's family unless the total is cached; a running scan must end before."""
+        """Compute the cost of a session and its related sessions, unless cached; if a scan runs, wait for its end."""
         self._path = path
         self._awaits_scan = self._is_scanning()
         if path not in self._lines and not self._awaits_scan:
             self._count()
 
     def scanned(self) -> None:
-        """If the scan is complete, compute the total that was requested during the scan."""
+        """Compute the total cost that was requested during a scan of the disk, if the scan has ended."""
         if self._awaits_scan and not self._is_scanning() and self._path is not None:
             self.ask(self._path)
 
     def forget(self) -> None:
-        """Drop the cached totals, because sessions changed; the shown total stays until it is computed again."""
+        """Drop the cached total costs, because sessions changed; keep the shown total until it is computed again."""
         self._lines = {path: line for path, line in self._lines.items() if path == self._path}
         if self._timer is not None:
             self._timer.stop()
@@ -86,7 +92,7 @@ class FamilyTotals:
 
     def _take(self, outcome: Outcome) -> None:
         self._is_counting = False
-        # If a total cannot be computed, the preview shows none; the statistics screen reports the error.
+        # If a total cannot be computed, the preview shows no total; the statistics screen reports the error.
         if outcome.error is None:
             path, line = outcome.value
             self._lines.pop(path, None)

@@ -24,17 +24,17 @@ def do_filter(screen: BrowseScreen) -> None:
 
 
 def do_accept_filter(screen: BrowseScreen) -> None:
-    """Keep the filter, and focus the filtered list."""
+    """Keep the typed filter, and focus the filtered list (folders or sessions)."""
     state = screen.state
     screen.set_focus(screen.filtered_list)
     if state.filters[state.filtered].is_empty:
         screen.query_one(FilterLine).close()
     elif state.filtered == "projects" and screen.projects_list.cursor == 0:
-        # The first row is always "All folders"; the next row is the first folder that matches the filter.
+        # The first row is always "All folders", so move the cursor to the first folder that matches the filter.
         screen.projects_list.go_down()
 
 
 def do_clear_filter(screen: BrowseScreen) -> None:
-    """Clear the filter, so that the list shows all rows again."""
+    """Clear the filter of the folder or session list, so that the list shows all rows again."""
     screen.set_focus(screen.filtered_list)
     screen.set_filter(screen.state.filtered, "")

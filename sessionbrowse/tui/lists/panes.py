@@ -8,7 +8,7 @@ from sessionbrowse.tui.shell.paned_screen import ROOM_FOR
 
 
 def do_open(screen: BrowseScreen) -> None:
-    """Open the row under the cursor: focus the sessions of a folder; show, resume or pick a session."""
+    """Open the row under the cursor: on a folder, focus the session list; on a session, show, resume or pick it."""
     if screen.pane == "projects":
         screen.set_focus(screen.sessions_list)
     elif opens_by_resuming(screen):
@@ -20,7 +20,7 @@ def do_open(screen: BrowseScreen) -> None:
 
 
 def do_browse(screen: BrowseScreen) -> None:
-    """Open the tree of the session under the cursor, even if the open key would resume or pick the session.
+    """Open the tree of the session under the cursor, even where the key of "open" would resume or pick the session.
 
     If the session is listed because one of its entries matches the filter, the tree opens at that entry.
     """
@@ -33,7 +33,10 @@ def do_browse(screen: BrowseScreen) -> None:
 
 
 def do_back(screen: BrowseScreen) -> None:
-    """Go one step back: clear the selection, else the filter, else focus the session list."""
+    """Go one step back: focus the session list, clear the selection, or clear the filter.
+
+    After the last step, end the browser, but only with pi's keys or in `sessionbrowse pick`.
+    """
     pane = screen.pane
     if pane == "preview":
         screen.set_focus(screen.sessions_list)

@@ -1,4 +1,4 @@
-"""Pin a session to the top of its list."""
+"""The command that pins a session to the top of the session list."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class Preview:
 
     @property
     def due(self) -> bool:
-        """True if the preview does not show the session under the cursor yet."""
+        """True while the preview of the session under the cursor is delayed, because the cursor has just moved."""
         return self._is_due or self._resting.due
 
     @property
@@ -71,21 +71,21 @@ class Preview:
         self._shown = None
         rested = self._resting.moved()
         if rested or not self._painted:
-            # Paint the list rows first: painting the preview takes as long, and longer the first time, when it must
-            # import modules.
+            # Paint the list first, because the preview takes as long as the list to paint, and longer the first time,
+            # when modules must be imported.
             self._screen.after_frame(self._show_facts)
         if rested and self._screen.has_class("-preview-shown"):
             self._is_due = True
             self._timer = self._screen.set_timer(PREVIEW_DELAY, self.load)
 
     def rows_changed(self) -> None:
-        """Update the preview after a change of the list: another entry of the session may match the filter now."""
+        """Update the preview if the list's filter now finds a different entry of the previewed session."""
         self._family.scanned()
         if self._asked is not None and self._asked_said != self._said_in(self._asked):
             self.show()
 
     def _said_in(self, path: str) -> tuple[Hit, str] | None:
-        """Return the entry of a session that matches the filter, and the query; None if the session's name matches."""
+        """Return the entry by which the filter found a session, and the searched query; None if no entry matched."""
         hit = self._said.hit(path)
         return (hit, self._said.searched_in(path)) if hit is not None else None
 
@@ -101,13 +101,16 @@ class Preview:
             screen.set_focus(screen.query_one("#sessions"))
 
     def _rests(self) -> None:
-        """Show the session under the cursor, once quick cursor moves have ended."""
+        """Show the session under the cursor in the preview, after quick cursor moves have ended."""
         self._show_facts()
         if self._screen.has_class("-preview-shown"):
             self.load()
 
     def load(self, *, follows: bool = False) -> None:
-        """Read the file of the session under the cursor in the background; `take` then shows the conversation."""
+        """Read the session under the cursor in the background; `take` then shows its conversation.
+
+        With `follows`, a read that is still running ends first instead of being cancelled.
+        """
         self._is_due = False
         summary, browser = self._screen.subject, self._screen.browser
         if summary is None:

@@ -44,7 +44,7 @@ class ListStyle(Struct, frozen=True, kw_only=True):
 
 
 def directory_state(directories: Sequence[str], exists: Mapping[str, bool | None], moved: Mapping[str, str]) -> str:
-    """Return "moved" or "missing" if none of a folder row's directories exists any more, else ""."""
+    """Return "" if one of a folder's directories exists; else "moved" if one of them was moved, else "missing"."""
     if not directories or any(exists.get(directory) is not False for directory in directories):
         return ""
     return "moved" if any(directory in moved for directory in directories) else "missing"
@@ -86,7 +86,7 @@ def session_title(summary: Summary) -> Line:
 
 
 def session_badges(summary: Summary) -> Line:
-    """Return the symbols after a title: fork, branches, labels, damaged lines, newest message on another branch."""
+    """Return the symbols after a session's title: fork, branches, labels, damage, newest message on another branch."""
     badges: Line = []
     if summary.parent_session is not None:
         badges.append((" ↳", "branch"))
@@ -128,7 +128,10 @@ def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
 
 
 def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
-    """Return one cell: ● if a program has the session open, ○ if the session changed just now, else a status symbol."""
+    """Return a session's symbol: ● if open in a program, ○ if changed in the last minutes, else that of its status.
+
+    The status says how the session ended, such as "interrupted" or "error".
+    """
     if summary.path in style.in_use:
         return ("●", "good")
     if 0 <= style.now_ms - summary.mtime_ns / 1_000_000 < RECENT_MS:
@@ -152,11 +155,11 @@ _LEAST_WIDTH: dict[RowField, int] = {
 _BESIDE_PATH: tuple[RowField, ...] = ("agent", "modified", "messages")
 
 _SORTED_BY: dict[str, RowField] = {"size": "size", "cost": "cost"}
-"""The column that shows the sorted value of a sort order; narrow rows show it in place of the number of messages."""
+"""Maps a sort order to the column with the sorted value, which a narrow row shows in place of the message count."""
 
 
 def session_facts(summary: Summary, width: int, style: ListStyle) -> Line:
-    """Return the columns at the right of a session's row, as many as fit its width."""
+    """Return the columns at the right of a session's row (agent, age, cost, …), as many as fit the row's width."""
     room = width - (_DATE_CELLS[style.dates] - _DATE_CELLS["age"] if "modified" in style.fields else 0)
     sorted_by = _SORTED_BY.get(style.sort)
     shown = [

@@ -21,11 +21,11 @@ MAX_SESSIONS = 60
 SHOWN_BEFORE = 12
 """Number of characters of an entry's text that a row shows before the first match."""
 MAX_ABOVE = 500
-"""If more sessions than this match by name, sessions with matching entries, which come below, are not listed."""
+"""If the filter finds more sessions than this by name, the list omits the sessions found by their entries."""
 
 
 class SaidSessions:
-    """Requests from the background search process the sessions whose entries contain the filter's words."""
+    """Asks the background search process which sessions have entries that contain the filter's words."""
 
     def __init__(self, screen: CommandScreen[None], state: ListState, changed: Callable[[], object]) -> None:
         self._screen = screen
@@ -56,7 +56,7 @@ class SaidSessions:
         """Search all entries for the words of a filter; drop the sessions that were found for the previous filter."""
         if text == self._text:
             return
-        # Imported here, because the first frame needs no search and must not wait for the import.
+        # Import the search messages here, because the browser's first frame must not wait for the import.
         from sessionbrowse.services.background.search_messages import Find
 
         client = self._screen.browser.search_client
@@ -95,11 +95,11 @@ class SaidSessions:
         return [hit for hit in self._all_hits.get(path, known) if hit.entry_index is not None]
 
     def hit(self, path: str) -> Hit | None:
-        """Return the best matching entry of a session that is listed for its entries; None for any other session."""
+        """Return the best matching entry of a session that the list shows because of its entries; else None."""
         return next(iter(self.hits(path)), None) if path in self._listed else None
 
     def hit_to_open(self, path: str) -> Hit | None:
-        """Return the session's best matching entry, as `hit` does, and request all hits of the session."""
+        """Return the best matching entry of a session, as `hit` does, and request all its matching entries."""
         from sessionbrowse.services.background.search_messages import FindInSession
 
         if any(found.more and found.summary.path == path for found in self._found):
@@ -107,7 +107,7 @@ class SaidSessions:
         return self.hit(path)
 
     def rows(self, above: Sequence[SessionRow]) -> list[SessionRow]:
-        """Return the rows of sessions whose entries contain the words, without the sessions in the rows `above`."""
+        """Return rows of sessions whose entries contain the filter's words, except sessions in the rows `above`."""
         self._listed = frozenset()
         if not self._found or len(above) > MAX_ABOVE or self._state.filter.text != self._text:
             return []
@@ -122,7 +122,7 @@ class SaidSessions:
 
 
 def _part_of(hit: Hit) -> str:
-    """Return a hit's snippet, cut at the left so that it begins shortly before the first match."""
+    """Return a piece of a found entry's text for a row; it begins shortly before the first match."""
     begin = max(0, hit.marks[0][0] - SHOWN_BEFORE) if hit.marks else 0
     return ("…" if begin else "") + hit.snippet[begin:]
 

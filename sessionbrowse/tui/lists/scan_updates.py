@@ -28,7 +28,7 @@ from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.widgets.row_list import RowList
 
 REFRESH_DELAY = 0.08
-"""Seconds to wait before computing the lists' rows again, so that sessions arriving meanwhile are included."""
+"""Seconds to wait after a session is found before computing the lists' rows again, in case more sessions follow."""
 
 
 class ShownLists(Protocol):
@@ -109,8 +109,8 @@ class ScanUpdates:
                 self._advance("reading", done, total)
                 self._take_found(summaries)
                 if total and screen.state.library.is_opening:
-                    # The monitor reports progress in reading files before it has sent any session of the index, so
-                    # there is no usable index, and waiting for the rows of the index would be useless.
+                    # The monitor already reads session files, so there is no usable index: do not wait for the
+                    # sessions of the index.
                     screen.state.library.opened()
                     self._refresh_soon()
             case IndexRead():
@@ -140,7 +140,7 @@ class ScanUpdates:
     def _take_found(self, summaries: Sequence[Summary]) -> None:
         screen, library = self._screen, self._screen.state.library
         before = len(library)
-        # Publish changed sessions at once, but do not publish new ones during a scan: there may be thousands.
+        # Update all screens for changed sessions, but during a scan not for new ones: there may be thousands.
         same = (None,) if self.scanning else ()
         changed = [each for each in summaries if library.get(each.path) not in (*same, each)]
         library.add(summaries)

@@ -27,9 +27,9 @@ def do_hidden(screen: BrowseScreen) -> None:
     state.hidden = not state.hidden
     screen.refresh_rows()
     if state.hidden:
-        # Sessions of subagents can be many and large, so they are scanned only while the list shows them.
+        # Scan the sessions of subagents only now, when the list shows them, because they can be many and large.
         do_reload(screen)
-        screen.browser.say("Sessions of subagents and workflows are shown too.")
+        screen.browser.say("The list now includes sessions of subagents and workflows.")
 
 
 def do_archived(screen: BrowseScreen) -> None:
@@ -39,7 +39,7 @@ def do_archived(screen: BrowseScreen) -> None:
     state.folder = None
     screen.refresh_rows(top=True)
     if state.archived:
-        # Archived sessions are scanned only while the list shows them.
+        # Scan the archived sessions now, because a scan omits them unless the list shows them.
         do_reload(screen)
 
 
@@ -51,5 +51,5 @@ def do_repositories(screen: BrowseScreen) -> None:
         # The chosen folder may have no row in the new grouping: use the folder of the session under the cursor.
         state.folder = library.project_of(current.cwd if current is not None else state.folder)
     screen.refresh_rows()
-    said = "repository (a repository includes all its worktrees)" if library.by_repository else "directory"
-    screen.browser.say(f"Projects by {said}.")
+    said = "repository (all worktrees)" if library.by_repository else "directory"
+    screen.browser.say(f"One folder row per {said}.")

@@ -163,7 +163,7 @@ class BrowseScreen(PanedScreen):
 
     @property
     def chosen(self) -> Sequence[Summary]:
-        """The sessions that a change acts on: the selected ones in the list, else the one under the cursor."""
+        """The sessions that a change acts on: the selected sessions in the list, else the session under the cursor."""
         marks = self.sessions_list.marks
         selected = [row.summary for row in self._sessions if row.summary.path in marks] if marks else []
         return selected or ([self.subject] if self.subject is not None else [])
@@ -174,11 +174,11 @@ class BrowseScreen(PanedScreen):
         self.preview.sessions_changed(updates.paths)
 
     def reveal(self, key: Hashable) -> bool:
-        """Move the cursor to a folder (`key` is a tuple) or a session (its path); return False if it has no row."""
+        """Move the cursor to the row with this key (folder: a tuple, session: its path); return False without a row."""
         return (self.projects_list if isinstance(key, tuple) else self.sessions_list).go_to_key(key)
 
     def moving(self) -> RowList | TextView | None:
-        """Return the pane that movement keys act on: the focused pane, or during typing the filtered list."""
+        """Return the pane that movement keys act on: the focused pane, or the filtered list while the user types."""
         return self.filtered_list if self.typing else super().moving()
 
     def begin_scan(self) -> None:
@@ -206,19 +206,19 @@ class BrowseScreen(PanedScreen):
         self._folder_cells = min(WIDEST_FOLDER, max([width(name) for name in names], default=WIDEST_FOLDER))
         self._ambiguous = same_names([row.cwd for row in self.state.projects if row.cwd])
         folders = self.projects_list
-        # If a key has just moved the cursor, keep its new row: `state.folder` is updated only after this refresh.
+        # If a key has just moved the cursor, keep the cursor's new row: `state.folder` still names the old folder.
         is_moving = folders.was_moved and folders.key != self._followed_key
         folders.set_rows(keys, cursor=folders.key if is_moving else ("folder", self.state.folder))
         self.projects_list.border_subtitle = f"{max(0, len(self.state.projects) - 1):,}"
         self.say_found()
 
     def refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
-        """Compute the session rows again. The cursor stays on its session, goes to `cursor`, or with `top` to row 1."""
+        """Compute the session rows again; move the cursor to the session `cursor`, or with `top` to the first row."""
         rows = self._session_filter.rows(self.state.session_rows)
         top = top or self._top_is_due
         self._top_is_due = top and rows is None
         if rows is None:
-            # The search for the pattern still runs; the old rows stay until the matches are found.
+            # The background search for the filter's pattern still runs: keep the old rows until it has ended.
             self.say_found()
             return
         said = [] if self.state.filter.is_empty else self.said.rows(rows)
@@ -242,13 +242,13 @@ class BrowseScreen(PanedScreen):
         state = self.state
         state.filters[pane] = parse_filter(text)
         if pane == "projects":
-            # The session list changes only if the filter hides the chosen folder: the cursor then moves to another.
+            # A filter of the folders does not filter the sessions: compute only the rows of the folder list again.
             self.refresh_projects()
             self.say_found()
             self.update_footer()
         else:
             self.said.ask(text)
-            # A new filter puts the cursor on the best hit; clearing the filter keeps the cursor on its session.
+            # A new filter moves the cursor to the first row; clearing the filter keeps the cursor on its session.
             found = self.sessions_list.key if state.filter.is_empty else None
             self.refresh_sessions(top=found is None, cursor=found)
             if found is not None and self.sessions_list.key != found:
@@ -299,7 +299,7 @@ class BrowseScreen(PanedScreen):
         self.sessions_list.border_subtitle = f"{count:,}" + (f" + {folded:,} folded" if folded else "")
 
     def _count_selected(self) -> tuple[int, int]:
-        """Return the numbers of selected sessions with a row in the list and of selected sessions without a row."""
+        """Return two numbers of selected sessions: those that have a row in the list, and those that have none."""
         marks = self.sessions_list.marks
         shown = sum([row.summary.path in marks for row in self._sessions]) if marks else 0
         return shown, len(marks) - shown
@@ -339,7 +339,7 @@ class BrowseScreen(PanedScreen):
         return session_row(self._sessions[index], width, style)
 
     def fold(self, folding: Folding) -> None:
-        """Change which families (related sessions, folded under one row) are unfolded, and update the session list."""
+        """Fold or unfold families (related sessions under one row) as `folding` says, and update the session list."""
         self.state.folding = folding
         self.refresh_sessions()
 
@@ -349,7 +349,7 @@ class BrowseScreen(PanedScreen):
     def _folder_highlighted(self, event: RowList.Highlighted) -> None:
         event.stop()
         if not isinstance(event.key, tuple) or event.key != self.projects_list.key:
-            return  # the cursor has moved to another row since this event was sent
+            return  # Ignore the event, because the cursor has moved to another row since.
         self._followed_key = event.key
         folder = event.key[1]
         if folder != self.state.folder:

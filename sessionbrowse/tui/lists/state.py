@@ -17,7 +17,7 @@ Row = TypeVar("Row")
 
 
 class ListState:
-    """The state of the folder and session lists. `filtered` names the list that the filter line currently filters."""
+    """The state of the folder and session lists; `filtered` names the list to which the filter line applies."""
 
     def __init__(self, library: Library) -> None:
         self.library = library
@@ -34,7 +34,7 @@ class ListState:
         self.projects: Sequence[ProjectRow] = ()
         self.exists: dict[str, bool | None] = {}
         self.moved: dict[str, str] = {}
-        # The folder and session under the cursors when the last run ended; None once shown, or if a cursor was moved.
+        # The folder and session at which the last run ended; None after the cursor was put there or the user moved it.
         self.wanted_folder: str | None = None
         self.wanted_session: str | None = None
         self.awaits_folder = True
@@ -81,7 +81,7 @@ class ListState:
 
     @property
     def is_flat(self) -> bool:
-        """True if no session is folded under another: the list is sorted by thread or has a filter."""
+        """True if no session is folded under another: with a filter, or in the sort order "threaded"."""
         return self.effective_sort == "threaded" or not self.filter.is_empty
 
     def choose_folder(self, folder: str | None) -> None:
@@ -92,7 +92,8 @@ class ListState:
     def other_folder(self, current: Summary | None) -> str | None:
         """Return the folder to which the scope command switches from "All folders".
 
-        It is the last chosen folder, the current directory, or the folder of `current`; None if none of them is listed.
+        It is the last chosen folder, else the current directory, else the folder of the session `current`. None if none
+        of them is listed.
         """
         known = {row.cwd for row in self.projects}
         for folder in (self.last_folder, self.library.here, current.cwd if current is not None else None):
@@ -138,7 +139,7 @@ class ListState:
             self.wanted_folder = None
 
     def wanted_row(self, paths: Sequence[Hashable], *, was_moved: bool) -> str | None:
-        """Return the path of the row on which the last run ended; None once restored, or if the cursor was moved."""
+        """Return the path of the row on which to restore the last run's cursor; None if there is nothing to restore."""
         if was_moved:
             self.wanted_session = None
         if self.wanted_session is None or self.wanted_folder is not None:

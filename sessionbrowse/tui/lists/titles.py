@@ -32,7 +32,7 @@ SORT_TITLES = {
 
 
 class ScanProgress(Struct, frozen=True):
-    """The progress of a scan; the speed is measured from time `began_ms`, when `began_done` items were finished."""
+    """The progress of a scan. Speed is measured since the time `began_ms`, when `began_done` sessions were finished."""
 
     verb: str
     done: int
@@ -63,7 +63,7 @@ def folder_title(folder: str, home: str) -> str:
 
 
 def sessions_title(state: ListState, home: str, selected: tuple[int, int]) -> Content:
-    """Return the session list's title; `selected` are the numbers of selected sessions with and without a row."""
+    """Return the session list's title; `selected` counts the selected sessions that have a row, and those without."""
     shown, hidden = selected
     title: list[tuple[str, str]] = []
     if shown or hidden:
@@ -92,7 +92,7 @@ def path_line(folder: str | None, home: str) -> Line:
 
 
 def scope_note(options: BrowseOptions, keys: Keys, home: str) -> Line:
-    """Return the top bar's note: the key that chooses (in `pick`), the agents and roots of the command line."""
+    """Return the top bar's note: in `sessionbrowse pick` the key that chooses; agents and roots of the command line."""
     note: Line = []
     if options.pick is not None:
         wanted = "an entry" if options.pick.needs_entry else "a session"
@@ -135,9 +135,9 @@ def no_sessions_sentence(state: ListState, scanning: bool, key_of: Callable[[str
             f"{key_of('back')} clears the filter."
         )
     if state.named:
-        return f"No session here has a name. {key_of('named')} shows all."
+        return f"No session here has a name. {key_of('named')} shows all sessions."
     if state.archived:
-        return f"No session is archived. {key_of('archived')} shows those that are not."
+        return f"No session is archived. {key_of('archived')} shows unarchived sessions."
     if state.folder is not None:
         return f"No sessions in this folder. {key_of('scope')} shows all folders."
-    return f"No sessions yet. {key_of('reload')} looks again."
+    return f"No sessions yet. {key_of('reload')} scans the disk again."

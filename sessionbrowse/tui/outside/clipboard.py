@@ -78,7 +78,9 @@ def copy_text(
         return done
     if not fits_terminal:
         limit = text.size(LARGEST_FOR_TERMINAL)
-        raise TooLargeToCopy(f"{size} is more than a terminal's clipboard takes ({limit}). Open it with e instead.")
+        raise TooLargeToCopy(
+            f"{size} is more than a terminal's clipboard takes ({limit}). Open the text with e instead."
+        )
     return done
 
 

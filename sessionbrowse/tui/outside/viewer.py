@@ -36,7 +36,7 @@ def show_image(
         Unreadable: the blob cannot be read.
     """
     if data is None:
-        raise NoViewer("The image is not in this view. If the file contains it, the Entry view can open it.")
+        raise NoViewer("This view does not contain the image. If the file contains it, the Entry view can open it.")
     content = read_blob(session_path, data) if data.startswith("blob:") else image_bytes(data)
     if content is None and data.startswith("blob:"):
         raise NoViewer("The image is missing: omp kept it in a file of its own, and that file is gone.")

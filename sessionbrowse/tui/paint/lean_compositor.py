@@ -48,7 +48,7 @@ class LeanCompositor(CompatCompositor):
 
 
 class PiecesUpdate(PartialUpdate):
-    """An update of some cells, stored as ranges of cells in Textual strips, because cropping strips is slow."""
+    """An update of some cells, as ranges of cells in Textual strips; cropping the strips would be slow."""
 
     def __init__(self, pieces: list[Piece], cells: TerminalCells) -> None:
         super().__init__()

@@ -35,7 +35,7 @@ def fit(line: Line, width: int) -> Line:
     room = width
     for text, roles in line:
         cells = cell_width(text)
-        # A span is added uncut only if at least one cell remains after it for the ellipsis.
+        # A span (piece of text) is added uncut only if at least one cell remains after it for the ellipsis.
         if cells < room:
             kept.append((text, roles))
             room -= cells

@@ -17,7 +17,7 @@ from textual.strip import Strip
 Pen = tuple[str | None, str | None, str]
 """The style of a cell: attributes, foreground, background, as parameters of the escape sequence SGR (`ESC[…m`).
 
-None means that any value gives the same look: the foreground of a blank is not visible.
+None means that the value does not matter, because it is not visible: for example the foreground of a blank.
 """
 Cell = tuple[str, Pen]
 """A character with its combining marks, and its pen (style); the right half of a wide character is an empty string."""

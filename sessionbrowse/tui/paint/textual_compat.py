@@ -118,7 +118,7 @@ class CompatScreen(LateTimers, Screen[Result], inherit_bindings=False):
     def before_first_frame(self, app: App[Any]) -> None:
         """Set CSS classes and styles that the first painting needs; Textual sends its first event only afterwards.
 
-        Subclasses override this method, which does nothing.
+        This method does nothing; subclasses override it.
         """
 
     def paint_now(self) -> None:

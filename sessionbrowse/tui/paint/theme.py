@@ -19,7 +19,7 @@ HIGH_CONTRAST = "sessionbrowse-high-contrast"
 TERMINAL = "sessionbrowse-terminal"
 
 NAMES = {"dark": DARK, "light": LIGHT, "high-contrast": HIGH_CONTRAST, "ansi": TERMINAL}
-"""The names with which Textual identifies sessionbrowse's themes, by their names in the user's settings file."""
+"""Maps the names of sessionbrowse's themes in the settings file to the names that Textual has for them."""
 
 
 def _scroll_bar(thumb: str, hovered: str, dragged: str, background: str) -> dict[str, str]:

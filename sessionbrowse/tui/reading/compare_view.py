@@ -76,7 +76,8 @@ def compare_parts(
                 LinePart(
                     [
                         (
-                            f"Press {keys[0]} here, then {keys[0]} on another entry. {keys[1]} compares with the leaf.",
+                            f"To compare, press {keys[0]} here, then {keys[0]} on another entry. "
+                            f"{keys[1]} compares with the leaf.",
                             "dim italic",
                         )
                     ]
@@ -132,7 +133,7 @@ def _first_prompt(session: Session, side: ComparedBranch, home: str) -> str:
 
 
 def _side_head(session: Session, side: ComparedBranch, sign: str, home: str) -> list[Part]:
-    """Return the facts about a branch, one per line: first prompt, message count, cost, tools, changed files, end."""
+    """Return the facts about a branch, one per line: first prompt, message count, cost, tools, files, last answer."""
     facts = [plural(side.messages, "message"), plural(len(side.entries), "entry", "entries")]
     facts += [text.duration(side.span_ms / 1000)] if side.span_ms else []
     errors: Line = [(f"  {plural(side.failed, 'error')}", "error")] if side.failed else []
@@ -161,7 +162,7 @@ def _side_head(session: Session, side: ComparedBranch, sign: str, home: str) -> 
 
 
 def _outcome(session: Session, side: ComparedBranch, home: str) -> Line:
-    """Return the beginning of the model's last answer on a branch, after the reason if the model did not finish it."""
+    """Return the start of the model's last answer on a branch; if it is unfinished, the reason comes before it."""
     if side.answer is None:
         return [("without an answer", "warning")]
     reason = session.envelopes[side.answer].stop_reason

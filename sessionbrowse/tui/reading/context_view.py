@@ -37,7 +37,7 @@ SHADES = "█▓▒▚▌▞▐▄▀"
 """Characters that fill the sections of the context bar; a different one for each, for terminals without colours."""
 FREE = "░"
 LEAST_ITEMS, FIRST_ITEMS, MOST_ITEMS = 3, 5, 30
-"""Limits for the list of a context's largest items: minimum number to show it, number outside its fold, maximum."""
+"""Numbers for the list of a context's largest items: minimum to show a list, shown above the fold, maximum."""
 _UNBROKEN = "\N{NO-BREAK SPACE}"
 
 
@@ -98,7 +98,7 @@ def largest_parts(context: Context, items: Sequence[ContextItem]) -> list[Part]:
         return []
     first, rest = links[:FIRST_ITEMS], links[FIRST_ITEMS:]
     more: list[Part] = [Fold([(f"{plural(len(rest), 'smaller item')}", "dim")], lambda: rest)] if rest else []
-    return [LinePart([("largest, estimated by text", "dim")]), *first, *more]
+    return [LinePart([("largest items (sizes are estimates)", "dim")]), *first, *more]
 
 
 def _item_link(item: ContextItem, index: int, message: ContextMessage, results: Mapping[str | None, int]) -> Part:

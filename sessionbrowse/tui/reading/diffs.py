@@ -45,7 +45,7 @@ def written_diff_parts(diff: str, *, prefix: Line | None = None) -> list[Part]:
 
 
 def style_diff(line: str) -> Line:
-    """Return one line of a diff as coloured spans."""
+    """Return one line of a diff as coloured pieces of text (spans)."""
     roles = _ROLES.get(line[:1], "dim")
     numbered = _NUMBERED.match(line)
     if numbered is not None:

@@ -358,7 +358,7 @@ def summary_parts(
         parts.append(LinePart([("↳ forked from ", "branch"), (parent, "dim"), (found, "warning")]))
     if summary.left_behind:
         sentence = (
-            f"Its newest message is not on the branch where {summary.agent} resumes; resuming offers to check it out."
+            f"The newest message is not on the branch where {summary.agent} resumes. Resuming lets you check it out."
         )
         parts.append(LinePart([("↯ ", "warning"), (sentence, "")], indent=2))
     if summary.problem is not None:

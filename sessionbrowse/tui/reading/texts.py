@@ -36,9 +36,9 @@ Without this, the text could end in the middle of a paragraph or table.
 class Detail(Struct, frozen=True, kw_only=True):
     """Maximum numbers of lines of a message that are shown without a fold; None means all lines.
 
-    `lines` limits text, `output_lines` arguments and results of tools, `thinking_lines` thinking if `foldable` is
-    False. Further lines are in a fold if `foldable`, else only their number is shown. `results` finds the result of a
-    tool call, to show it with the call.
+    `lines` limits text, `output_lines` arguments and results of tools. Further lines are in a fold if `foldable`, else
+    only their number is shown. Thinking is in a fold if `foldable`, else `thinking_lines` limits it. `results` finds
+    the result of a tool call, to show it with the call.
     """
 
     lines: int | None = None

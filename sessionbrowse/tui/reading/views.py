@@ -32,7 +32,7 @@ class ViewRequest(Struct, frozen=True, kw_only=True):
 
 
 class ViewedEntry(Struct, frozen=True, kw_only=True):
-    """The current selection: the session, and on the session screen also its entry and the view of the entry."""
+    """What the user looks at: a session; on the session screen also an entry of it, and the view of that entry."""
 
     summary: Summary
     session: Session | None = None

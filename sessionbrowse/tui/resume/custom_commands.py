@@ -77,7 +77,7 @@ def _reason(command: CustomCommand) -> Reason:
 
 
 def run_custom_command(screen: CommandScreen[None], command_id: str) -> None:
-    """Run the custom command with this id: in this terminal, or in the background with its output in a toast."""
+    """Run a custom command of the user in this terminal, or in the background with the command's output in a toast."""
     browser = screen.browser
     command = browser.options.settings.commands[int(command_id.removeprefix(CUSTOM_ID))]
     values = values_of(screen.subject, screen.entry_id)
@@ -109,12 +109,12 @@ def _run_quietly(screen: CommandScreen[None], command: CustomCommand, values: di
             said = outcome.value or f"{clean(command.name)}: done."
             browser.call_later(partial(browser.say, said, keep_lines=True))
 
-    # Each run gets its own background queue (lane), because a queue drops the output of earlier jobs.
+    # Use a new background queue (lane) for each run of a command, because a queue drops the output of earlier jobs.
     Lane("custom", receive).ask(work)
 
 
 def values_of(summary: Summary | None, entry_id: str | None) -> dict[str, str]:
-    """Return by name the values of a custom command's placeholders, such as `path`; empty without a session."""
+    """Return the values of a custom command's placeholders, such as `path`, by name; all are "" without a session."""
     if summary is None:
         return {"path": "", "id": "", "cwd": "", "entry": "", "agent": "", "name": ""}
     return {

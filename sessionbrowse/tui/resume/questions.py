@@ -20,9 +20,9 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[[], None]) -> None:
-    """Call `go`, which starts the agent that resumes a session.
+    """Call `go`, which starts the agent that resumes a session; if there is a risk, show a dialog first.
 
-    If the session is in use, or the newest message is not on the active branch, show a dialog before.
+    The risks: the session is in use, or its newest message is not on the active branch.
     """
     browser = screen.browser
 
@@ -48,7 +48,7 @@ def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[
 
     def on_error(error: Exception) -> None:
         if isinstance(error, SessionBrowseError):
-            start()  # The check failed; `go` will fail for the same reason, with a better message.
+            start()  # The check of the session failed; `go` will fail for the same reason, with a better message.
         else:
             browser.say(repr(error), "error")
 
@@ -66,7 +66,7 @@ def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go
         choices.append(Choice("no", "Do not resume"))
     if left is not None and left.entry_id is not None:
         choices.append(Choice("checkout", "Check out the newest message, then resume"))
-    choices.append(Choice("go", "Resume all the same" if before.warning is not None else "Resume without it"))
+    choices.append(Choice("go", "Resume anyway" if before.warning is not None else "Resume without it"))
 
     def answered(key: str | None) -> None:
         if key == "go":
@@ -83,8 +83,8 @@ def _check_out(
     changes = screen.browser.changes
     target = changes.target(summary)
     entry_id = left.entry_id or ""
-    # The user has already confirmed to resume a session in use, so the checkout asks no second question. For omp it
-    # does ask: a running omp stops saving its session when the checkout appends a line to the file.
+    # The user has already confirmed to resume a session in use, so do not ask again before the checkout. With omp, ask
+    # again, because a running omp stops saving its session when the checkout appends a line to the file.
     force = force and AGENTS[summary.agent].bears_appends
 
     def make(run: ChangeRun) -> CheckedOut:

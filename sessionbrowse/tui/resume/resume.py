@@ -27,21 +27,21 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 WAYS: dict[ResumeIn, str] = {
     "here": "Here, then return",
-    "tmux-window": "In a new tmux window",
-    "tmux-split": "In a tmux split beside the browser",
+    "tmux-window": "New tmux window",
+    "tmux-split": "New tmux split",
     "command": "Custom command",
 }
 
 
 def do_resume(screen: CommandScreen[None]) -> None:
-    """Resume the session under the cursor where the settings say: in this terminal, in tmux or by a custom command."""
+    """Resume the session under the cursor as the settings say: in this terminal, in tmux or by a custom command."""
     summary = screen.subject
     if summary is not None:
         _begin(screen, summary, _usual(screen))
 
 
 def do_resume_as(screen: CommandScreen[None]) -> None:
-    """Ask where to resume the session (this terminal, tmux, custom command) or, in a tree, from which entry."""
+    """Ask how to resume the session: in this terminal, in tmux, by a custom command or, in a tree, from the entry."""
     summary = screen.subject
     if summary is None:
         return
@@ -49,7 +49,7 @@ def do_resume_as(screen: CommandScreen[None]) -> None:
     choices: list[Choice] = []
     if entry_id is not None:
         choices.append(Choice("checkout", "From this entry", "checks it out"))
-        choices.append(Choice("fork", "From this entry, in a fork", "forks it"))
+        choices.append(Choice("fork", "Fork from this entry", "forks it"))
     for way, text in WAYS.items():
         reason = _why_not(screen, way)
         usual = "default" if way == _usual(screen) else ""
@@ -113,7 +113,7 @@ def _plan(screen: CommandScreen[None], summary: Summary, way: ResumeIn, director
 def _ask_directory(screen: CommandScreen[None], summary: Summary, way: ResumeIn, error: DirectoryMissing) -> None:
     choices = [Choice("elsewhere", "Resume in another directory …")]
     if screen.find_handler("relocate") is not None:
-        choices.append(Choice("relocate", "Relocate all its sessions …"))
+        choices.append(Choice("relocate", "Relocate all sessions of the directory …"))
     choices.append(Choice("fork", "Fork to another directory and resume …"))
     parts: list[Part] = [LinePart([(clean(screen.browser.in_short(error.short)), "warning")]), LinePart([])]
 
@@ -132,7 +132,7 @@ def _ask_elsewhere(screen: CommandScreen[None], summary: Summary, way: ResumeIn)
     browser = screen.browser
 
     def hint(text: str) -> Line:
-        return [(f"{summary.agent} runs there; the session keeps its directory.", "dim")]
+        return [(f"{summary.agent} runs in this directory; the session file keeps its old directory.", "dim")]
 
     def answered(text: str | None) -> None:
         if text is not None and text.strip():
@@ -175,7 +175,7 @@ def ask_to_resume_from(screen: CommandScreen[None]) -> None:
             resume_from(screen, summary, entry_id)
 
     choices = [Choice("go", f"Go there in {summary.agent}", "without a summary"), Choice("stay", "Cancel")]
-    screen.browser.push_screen(AskScreen("Go to this entry", _parts(screen, summary), choices), answered)
+    screen.browser.push_screen(AskScreen("Go to entry", _parts(screen, summary), choices), answered)
 
 
 def _fork(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:

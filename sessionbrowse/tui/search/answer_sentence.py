@@ -1,4 +1,4 @@
-"""The sentences below the search results: how the search interpreted the query, and which text it left out."""
+"""The sentences below the search results: how the search interpreted the query, and what it did not search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sessionbrowse.tui.paint.words import one_line
 _MEANINGS = {
     "exact": "",
     "forms": "Found only other forms of the searched words.",
-    "session": "No entry has all searched words; in these sessions, several entries together do.",
+    "session": "No entry has all searched words; several entries of a session together do.",
     "some": "No session has all searched words.",
 }
 MAX_WORDS = 3
@@ -26,7 +26,10 @@ def answer_sentence(
     unread: int,
     tools_key: str | None,
 ) -> Line:
-    """Return the sentences about search results; `tools_key` is the key that includes tool output, None if included."""
+    """Return the sentences about search results.
+
+    `tools_key` is the key that adds tool output to the search, None if the search includes tool output already.
+    """
     parts: list[tuple[str, str]] = []
     for wrong, right in instead.items():
         words = ", ".join(right[:MAX_WORDS]) + (" …" if len(right) > MAX_WORDS else "")
@@ -34,9 +37,9 @@ def answer_sentence(
     if sessions and not instead and ranked and _MEANINGS.get(sessions[0].match):
         parts.append((_MEANINGS[sessions[0].match], "warning"))
     if unread:
-        parts.append((f"{plural(unread, 'session')} more not searched: add a word.", "dim"))
+        parts.append((f"Too many matches: {plural(unread, 'more session')} not searched. Add a search word.", "dim"))
     if sessions and tools_key is not None:
-        parts.append((f"Without tool output: {tools_key} adds it.", "dim"))
+        parts.append((f"Press {tools_key} to search tool output too.", "dim"))
     line: Line = []
     for part in parts:
         line += [(" ", ""), part] if line else [part]

@@ -40,7 +40,7 @@ class CheckpointsScreen(ResultsScreen):
         self._coming: list[Checkpoint] = []
         self._behind: tuple[int, int] | None = None
         self._finished = False
-        # True until the labels are listed after the end of a scan: labels listed earlier may be outdated.
+        # True if the labels must be listed again when the running scan ends, because they may be outdated until then.
         self._list_again = True
 
     def on_mount(self) -> None:
@@ -80,7 +80,7 @@ class CheckpointsScreen(ResultsScreen):
 
     @property
     def busy(self) -> bool:
-        """True while labels are being read."""
+        """True while the search process reads labels, or other background work of the screen is running."""
         return super().busy or self._is_reading
 
     @property
@@ -122,11 +122,11 @@ class CheckpointsScreen(ResultsScreen):
                 self._sessions.update({summary.path: summary for summary in answer.sessions})
                 self._behind = (answer.searched, answer.total)
                 self._finished = answer.finished
-                # Keep the old list until the new list is complete, or at least as long as the old list.
+                # Keep the old list of labels until the new list is complete or at least as long, to avoid flicker.
                 if answer.finished or len(self._coming) >= len(self._all):
                     self._all = sorted(self._coming, key=lambda mark: -(mark.time_ms or 0))
             case SearchStatus(reading=is_reading) if self._list_again and (self._finished or not is_reading):
-                # Without an index the search process reads the sessions slowly, so show the labels found so far.
+                # Without an index a scan is slow, so list the labels that are known so far, and again after the scan.
                 self._list_again = is_reading
                 self._ask()
                 return
@@ -142,7 +142,7 @@ class CheckpointsScreen(ResultsScreen):
             self._problem = answers.problem
         pattern_is_in = answers.is_in if answers is not None else is_in
         rows = [mark for mark in self._all if fits(self._query, mark, pattern_is_in)] if self._problem is None else []
-        # Keep the current rows until the pattern's matches are found, so that the list does not flicker.
+        # Keep the current rows until the search for the filter's pattern has ended, so that the list does not flicker.
         self._rows = self._rows if answers is not None and answers.is_waiting else rows
         keys = [(mark.path, mark.entry_index) for mark in self._rows]
         self.rows_list.set_rows(keys, empty=self._empty_sentence())
@@ -154,7 +154,7 @@ class CheckpointsScreen(ResultsScreen):
         right: Line = []
         if self._ended:
             right.append(
-                (f"Reading ended unexpectedly. {self.browser.keys.key_of('search_again')} reads again.", "error")
+                (f"Reading labels ended unexpectedly. {self.browser.keys.key_of('search_again')} tries again.", "error")
             )
         elif self._is_reading:
             done, of = self._behind or (0, 0)
@@ -169,9 +169,9 @@ class CheckpointsScreen(ResultsScreen):
         if self._problem is not None:
             return self._problem
         if self._all:
-            return f'No label matches "{one_line(self.query_text, 60)}". {keys("clear_filter")} shows all.'
+            return f'No label matches "{one_line(self.query_text, 60)}". {keys("clear_filter")} shows all labels.'
         if not self.browser.search_client.is_running:
-            return "There are no sessions to read labels from."
+            return "The labels of these sessions cannot be read."
         if self._is_reading:
             return "Reading the labels of all sessions …"
         return "No entry of any session has a label. Add labels in a session's tree."
@@ -184,7 +184,7 @@ class CheckpointsScreen(ResultsScreen):
 
     def do_found_line(self) -> None:
         """Open the filter line, in which the user types a filter for the labels."""
-        self.line.open("/", self.query_text, "words of label, session, entry; project: branch: after: …")
+        self.line.open("/", self.query_text, "words of label, session or entry; project: branch: after: …")
 
     def do_filter(self) -> None:
         """Open the filter line, in which the user types a filter for the labels."""
@@ -240,7 +240,7 @@ class CheckpointsScreen(ResultsScreen):
 
 
 def fits(query: SearchQuery, mark: Checkpoint, pattern_is_in: PatternIsIn = is_in) -> bool:
-    """Return True if a checkpoint (label, time, session name, directory, text of the entry) matches a query."""
+    """Return True if a checkpoint matches a query by its label, time, session, agent, entry text and entry state."""
     if query.agents and mark.agent not in query.agents:
         return False
     if query.states and mark.state not in query.states:

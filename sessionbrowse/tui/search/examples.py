@@ -15,16 +15,16 @@ class Example(Struct, frozen=True):
 
 
 EXAMPLES = (
-    Example("auth token", "both words (prefix match), in any order"),
+    Example("auth token", "both words in any order, also as word prefixes"),
     Example('"next to each other"', "an exact phrase"),
     Example("re:Error: .*timeout", "a regular expression, up to the end of the query"),
-    Example("role:user", "your messages; also assistant, tool, summary …"),
+    Example("role:user", "your messages; also role:assistant, role:tool …"),
     Example("project:webshop", "in one project; also agent:pi, name:refactor"),
-    Example("label:works", "entries with that label"),
+    Example("label:works", "entries whose label contains the word"),
     Example("tool:bash", "a tool's calls and results"),
     Example("model:opus", "answers of a model"),
     Example("after:7d", "the last seven days; also before:2026-08, after:2026-08-13"),
-    Example("branch:abandoned", "on abandoned branches; also active, compacted"),
+    Example("branch:abandoned", "entries on abandoned branches; also active, compacted"),
 )
 
 

@@ -22,14 +22,14 @@ ROLES = {
     "branch_summary": "summary",
     "compaction": "summary",
 }
-"""Short display names for roles of entries with long names."""
+"""Short names for display of those roles (kinds of entries) whose own names are long."""
 ROLE_LOOKS = {"user": "user", "assistant": "assistant", "toolResult": "tool", "bashExecution": "tool", "label": "label"}
 STATE_SIGNS = {"abandoned": "⌥", "compacted": "▒"}
-"""Symbols of entries that the model does not receive: on an abandoned branch, or before a compaction."""
+"""Symbols for the state of entries that the model does not receive: on an abandoned branch, or compacted."""
 
 _ROLE_CELLS, _NARROW_ROLE_CELLS, _STATE_CELLS, _AGE_CELLS = 10, 5, 10, 5
 MOST_KNOWN = READ_OF_ONE
-"""The search reads at most this many hits of one session, so a session with this number may have more."""
+"""Maximum number of hits that a search first reads of one session; a session that reaches it may have more hits."""
 
 
 def result_row(row: ResultRow, summary: Summary, width: int, style: ListStyle, more_key: str) -> Line:
@@ -62,7 +62,7 @@ def head_row(session: RankedSession, summary: Summary, width: int, style: ListSt
 
 
 def hit_row(hit: Hit, width: int) -> Line:
-    """Return the row of a hit: role, snippet, number of other files with the same entry, state of the entry."""
+    """Return the row of a found entry: role, text around the matches, number of copies in other files, state."""
     looks = ROLE_LOOKS.get(hit.role, "title" if hit.role == "name" else "note")
     role = clean(ROLES.get(hit.role, hit.role))
     cells = _ROLE_CELLS if width >= 66 else _NARROW_ROLE_CELLS
@@ -77,8 +77,8 @@ def hit_row(hit: Hit, width: int) -> Line:
 
 
 def snippet_spans(hit: Hit, room: int) -> Line:
-    """Return a hit's snippet with highlighted matches, cut to `room` cells around the most matches."""
-    # If `clean` removed characters, the positions of the matches are wrong, so highlight no match.
+    """Return the text around the matches of a hit, highlighted and cut to the `room` cells with the most matches."""
+    # If `clean` removed characters, the matches' positions in the text are wrong, so highlight no match.
     shown = clean(hit.snippet)
     marks = hit.marks if len(shown) == len(hit.snippet) else ()
     line = overlay([(shown, "title" if hit.role == "name" else "")], apart(marks), "match")
@@ -92,7 +92,7 @@ def snippet_spans(hit: Hit, room: int) -> Line:
     begin = first - max(0, (room - (last - first)) // 2)
     if begin <= 0:
         return line
-    # Do not cut more than necessary: near its end, the snippet must fill all `room` cells.
+    # If the matches are near the end of the text, cut less at the left, so that the rest fills all `room` cells.
     begin = min(begin, max(0, len(shown) - room + 1))
     return [("…", "faint"), *slice_line(line, min(begin + 1, first), len(shown))]
 
@@ -123,7 +123,7 @@ def checkpoint_row(mark: Checkpoint, summary: Summary, width: int, style: ListSt
 
 
 def place_line(summary: Summary, role: str, state: str, style: ListStyle) -> Line:
-    """Return the line below the list with an entry's agent, session, folder and role, which narrow rows omit."""
+    """Return the line below a list of entries: agent, session, folder, role and state, which narrow rows omit."""
     line: Line = [agent_span(summary.agent), (f" {one_line(summary.title, 120)}", "title")]
     if summary.cwd:
         line.append((f" · {folder_name(summary.cwd, style.home)[0]}", "dim"))

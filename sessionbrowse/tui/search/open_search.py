@@ -7,7 +7,7 @@ from sessionbrowse.tui.widgets.filter_line import FilterLine
 
 
 def do_search_all(screen: CommandScreen[None]) -> None:
-    """Open the search over all sessions; a filter that the user is typing becomes the query."""
+    """Open the search over all sessions; a filter that the user is typing becomes the search query."""
     typed = screen.query_one(FilterLine).input.value if screen.typing else ""
     screen.browser.show_search(typed.strip())
 

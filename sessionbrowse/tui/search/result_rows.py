@@ -28,19 +28,19 @@ class ResultRow(Struct, frozen=True):
 
     @property
     def best(self) -> Hit | None:
-        """The row's hit; for a title row the session's best hit; None for the row that offers more hits."""
+        """The hit of the row; for a title row the session's best hit; None for a row that offers more hits."""
         if self.is_more:
             return None
         return self.hit or next(iter(entry_hits(self.session)), self.session.hits[0])
 
     @property
     def is_result(self) -> bool:
-        """True for the row of a hit, and for the title row of a session that matches only by its name."""
+        """True if the row stands for a hit: a hit's row, or the title row of a session that matches only by name."""
         return self.hit is not None or not (self.is_more or entry_hits(self.session))
 
 
 def entry_hits(session: RankedSession) -> list[Hit]:
-    """Return the hits in entries, which have their own rows; a hit in the session's name has none."""
+    """Return a session's hits in entries, without the hit in its name, which has no row of its own."""
     return [hit for hit in session.hits if hit.role != "name"]
 
 
@@ -66,7 +66,10 @@ def rows_of(sessions: Sequence[RankedSession]) -> list[ResultRow]:
 
 
 def with_hits_kept(before: RankedSession, after: RankedSession | None, *, grows: bool = True) -> RankedSession:
-    """Return the session `after` with the hits of `before` in unchanged order; new hits follow only if `grows`."""
+    """Return the new result for a session (`after`), with the hits of its shown result (`before`) first.
+
+    Hits that are not in `before` follow only if `grows`. If the new results lack the session, return `before`.
+    """
     if after is None:
         return before
     newer = {hit_key(hit): hit for hit in after.hits}
@@ -83,8 +86,8 @@ def merged(
 ) -> list[RankedSession]:
     """Merge new results (`after`) into the shown ones (`before`), so that rows above the cursor do not move.
 
-    The first `kept` sessions keep their places; the cursor is in the last of these sessions. For sessions whose paths
-    are in `opened`, all shown hits stay.
+    The first `kept` sessions, up to the session with the cursor, keep their places. `opened` contains the paths of the
+    sessions of which the user requested more hits; all their shown hits stay.
     """
     newer = {each.summary.path: each for each in after}
     top = [

@@ -40,7 +40,7 @@ PREVIEW_DELAY = 0.12
 """Seconds after the last cursor move or typed letter before the preview reads the session under the cursor."""
 
 ANSWER_FRAME_SECONDS = 0.002
-"""Seconds to wait before painting an answer, so that the next answers are painted in the same frame."""
+"""Seconds to wait before painting an answer of the search, so that the next answers are painted in the same frame."""
 
 REFRESH_SECONDS = 0.5
 """Seconds to wait after a change of a session file before repeating the search, in case more changes follow."""
@@ -117,11 +117,11 @@ class ResultsScreen(CommandScreen[None]):
     @property
     @abstractmethod
     def found_entry(self) -> FoundEntry | None:
-        """The found entry under the cursor; None if the list is empty."""
+        """The found entry under the cursor; None if the row has no entry, or the list is empty."""
 
     @property
     def subject(self) -> Summary | None:
-        """The session that contains the entry under the cursor; None if the list is empty."""
+        """The session that contains the entry under the cursor; None if there is no such entry."""
         return self.found_entry.summary if self.found_entry is not None else None
 
     @abstractmethod
@@ -129,7 +129,7 @@ class ResultsScreen(CommandScreen[None]):
         """Make the background search process scan the disk again, and show the changed results."""
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
-        """Refresh the results after a short delay if this is the topmost screen."""
+        """Refresh the results after a short delay, because sessions changed on disk, if this is the topmost screen."""
         if self.is_top and not self._refresh_due:
             self._refresh_due = True
             self.set_timer(REFRESH_SECONDS, self._refresh_if_on_top)
@@ -147,7 +147,7 @@ class ResultsScreen(CommandScreen[None]):
 
     @abstractmethod
     def _render_row(self, index: int, width: int, state: RowState) -> Line:
-        """Return one row of the list of results as spans (pieces of styled text)."""
+        """Return the row at `index` in the list of results as spans (pieces of styled text)."""
 
     @abstractmethod
     def take_answer(self, answer: SearchAnswer | None) -> None:
@@ -174,7 +174,7 @@ class ResultsScreen(CommandScreen[None]):
         self.browser.search_client.listen(lambda answer: self.post_message(self.Answered(answer)))
 
     def on_resize(self) -> None:
-        """Fill the preview, because the new screen size may have made it visible."""
+        """Show the entry under the cursor in the preview, because the new screen size may have made it visible."""
         self.call_after_refresh(self.show_preview)
 
     @on(Answered)
@@ -206,7 +206,7 @@ class ResultsScreen(CommandScreen[None]):
     def show_preview(self, rested: float = 0.0) -> None:
         """Show the entry under the cursor in the preview after `PREVIEW_DELAY` seconds without another cursor move.
 
-        `rested` is the number of these seconds that have passed already.
+        `rested` is the part of the delay, in seconds, that has already passed.
         """
         found = self.found_entry
         self.query_one("#found-place", Bar).show(self.bottom_line())
@@ -255,7 +255,7 @@ class ResultsScreen(CommandScreen[None]):
         self.lane("preview", self._take_preview).ask(load)
 
     def _take_preview(self, outcome: Outcome) -> None:
-        """Show the entry in the preview, scrolled to its first match."""
+        """Show in the preview the entry that a background job has read, scrolled to the first match of the query."""
         if outcome.error is not None:
             self.text_view.show([], empty=one_line(outcome.sentence))
             return
@@ -323,7 +323,7 @@ class ResultsScreen(CommandScreen[None]):
     def do_copy(self) -> None:
         """Copy the text of the entry in the preview to the clipboard."""
         if self.text_view.has_parts:
-            self.browser.copy(self.text_view.plain(), "the entry at the cursor")
+            self.browser.copy(self.text_view.plain(), "the previewed entry")
 
     def focus_changed(self) -> None:
         """Set a CSS class if the preview is focused, because a narrow screen shows only one pane."""
@@ -331,7 +331,7 @@ class ResultsScreen(CommandScreen[None]):
         changed = self.has_class("-at-view") != at_view
         self.set_class(at_view, "-at-view")
         if at_view and changed:
-            # On a narrow screen the preview is visible only while it is focused, so it may not be filled yet.
+            # On a narrow screen the preview is visible only while it is focused, so it may not show the entry yet.
             self.call_after_refresh(self.show_preview)
         super().focus_changed()
 

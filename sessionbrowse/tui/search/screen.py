@@ -70,13 +70,13 @@ class SearchScreen(ResultsScreen):
         self._show_state()
 
     def on_screen_resume(self) -> None:
-        """Start the background search process, or make it scan the disk again if it is running."""
+        """Start the search process, or make it scan the disk; if another screen used it, repeat this screen's query."""
         client = self.browser.search_client
         self.was_shown = True
         if client.is_running and (client.wanted == self._stamp or not self.query_text.strip()):
             client.send(Refresh())
         elif client.is_running:
-            # The session list has used the search process for its filter meanwhile, so send this screen's query again.
+            # The session list has used the search process for its filter meanwhile: send this screen's query again.
             self._send_find()
         elif client.start():
             self._ended = False
@@ -98,7 +98,7 @@ class SearchScreen(ResultsScreen):
 
     @property
     def found_entry(self) -> FoundEntry | None:
-        """The hit under the cursor as an entry; None if the row has no hit."""
+        """The found entry of the hit under the cursor; None if the row has no hit."""
         cursor = self.rows_list.cursor
         hit = self._rows[cursor].best if cursor < len(self._rows) else None
         if hit is None:
@@ -120,7 +120,7 @@ class SearchScreen(ResultsScreen):
 
     @property
     def busy(self) -> bool:
-        """True during background work, a search, or a scan of the search process."""
+        """True while background work or a search is running, or while the search process scans the disk."""
         status = self.browser.search_client.status
         is_reading = self.browser.search_client.is_running and (status is None or status.reading)
         return super().busy or self._is_searching or is_reading
@@ -211,7 +211,7 @@ class SearchScreen(ResultsScreen):
         is_new = self._answered_stamp != page.stamp
         self._answered_stamp, self._page, self._is_first = page.stamp, page, page.ranking_follows
         self.searched = corrected(self.query_text, page.instead)
-        # Only now replace the hits of the previous query: emptying the list earlier would make it flicker.
+        # Replace the hits of the previous query only now, because emptying the list earlier would make it flicker.
         found = [*self._found[: page.at], *page.sessions]
         kept = 0
         if not is_new and self.rows_list.was_moved and self._rows:
@@ -224,7 +224,7 @@ class SearchScreen(ResultsScreen):
             super().do_open_found()
 
     def _take_session(self, session: RankedSession) -> None:
-        """Show further hits of a session below its hits that are shown already."""
+        """Show all hits of a session: further hits follow the session's hits that are shown already."""
         path = session.summary.path
         self._opened |= {path}
         self._found = [with_hits_kept(each, session) if each.summary.path == path else each for each in self._found]
@@ -264,7 +264,7 @@ class SearchScreen(ResultsScreen):
         asked = one_line(self.query_text, 60)
         status = self.browser.search_client.status
         more = (
-            f" {self.browser.keys.key_of('search_tools')} looks into tool calls and results too."
+            f" {self.browser.keys.key_of('search_tools')} also searches tool calls and results."
             if not self.tools
             else ""
         )
@@ -305,7 +305,7 @@ class SearchScreen(ResultsScreen):
         self.rows_list.border_subtitle = f"{len(self._found):,}" if self._found else ""
 
     def bottom_line(self) -> Line:
-        """Return the line below the results: the error in the query, or how the search interpreted the query."""
+        """Return the line below the results: the error in the query, or the sentences of `answer_sentence`."""
         if self._problem is not None:
             return [(clean(self._problem), "error")]
         page = self._page
@@ -324,7 +324,7 @@ class SearchScreen(ResultsScreen):
                 (f"The search ended unexpectedly. {browser.keys.key_of('search_again')} starts it again.", "error")
             ]
         elif not browser.search_client.is_running:
-            right = [("There is nothing to search here.", "warning")]
+            right = [("These sessions cannot be searched.", "warning")]
         elif status is None:
             right = [("getting ready …", "dim")]
         else:
@@ -333,7 +333,7 @@ class SearchScreen(ResultsScreen):
             elif not status.has_index:
                 right.append(("not indexed: reads every file   ", "warning"))
             elif self.tools and not status.has_tools:
-                right.append(("tools are not indexed: reads every file   ", "warning"))
+                right.append(("tool output not indexed: reads every file   ", "warning"))
             right.append((plural(status.sessions, "session"), "dim"))
         self.query_one("#header", Bar).show([("Search", "title"), *browser.scope_note()], right)
 
@@ -365,13 +365,13 @@ class SearchScreen(ResultsScreen):
     def do_open_found(self) -> None:
         """Open the row under the cursor: a hit's session tree, more hits of a session, or the search of an example."""
         if self.typing and self._is_unanswered and not self.rows_list.was_moved:
-            # The hits on the screen belong to the previous query: open the first hit of the new query once it is found.
+            # The hits on the screen belong to the previous query: wait, and open the first hit of the new query.
             self._opens_first = True
             return
         if self._rows:
             row = self._rows[self.rows_list.cursor]
             if row.session.more:
-                # Request all hits of the session, for the row of more hits and for the keys that go to the next hit.
+                # Request all hits of the session: the row may offer more hits, and keys go from hit to hit in the tree.
                 self.browser.search_client.send(FindInSession(self._stamp, row.session.summary.path))
             if not row.is_more:
                 super().do_open_found()
@@ -385,7 +385,7 @@ class SearchScreen(ResultsScreen):
         """Move the cursor to the next (`step` 1) or previous (-1) hit and return that hit; None if there is none."""
         at = self.rows_list.cursor
         if at + 1 < len(self._rows) and not (self._rows[at].is_more or self._rows[at].is_result):
-            at += 1  # a cursor on the title row of a session counts as being on the session's first hit
+            at += 1  # The title row of a session counts as the row of the session's first hit.
         at += step
         while 0 <= at < len(self._rows) and not self._rows[at].is_result:
             at += step
@@ -420,7 +420,7 @@ class SearchScreen(ResultsScreen):
         self.browser.search_client.send(StopSearch(self._stamp))
 
     def do_search_again(self) -> None:
-        """Scan the disk again and repeat the search."""
+        """Scan the disk again and repeat the search; start the search process again if it has ended."""
         client = self.browser.search_client
         if client.is_running:
             client.send(Refresh())

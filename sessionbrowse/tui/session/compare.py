@@ -6,7 +6,7 @@ from sessionbrowse.tui.session.screen import SessionScreen
 
 
 def do_compare(screen: SessionScreen) -> None:
-    """Mark the entry under the cursor, or compare it with the marked entry; on the marked entry remove the mark."""
+    """Mark the entry under the cursor, or compare it with the marked entry; on the marked entry, remove the mark."""
     tree, entry = screen.tree_pane, screen.entry_pane
     if tree.index is None:
         return

@@ -41,7 +41,7 @@ class EntryPane:
 
     @property
     def due(self) -> bool:
-        """True if the pane does not show the entry under the cursor yet."""
+        """True while the text of the entry under the cursor is not requested yet, because the cursor moves."""
         return self._make is not None
 
     @property
@@ -50,13 +50,13 @@ class EntryPane:
         return self._screen.query_one("#view", TextView)
 
     def refresh(self, *, moved: bool = False) -> None:
-        """Show the entry under the cursor; with `moved`, quick cursor moves delay it until the cursor rests."""
+        """Show the entry under the cursor; after quick cursor moves (`moved`), wait until the cursor rests."""
         screen, tree, view = self._screen, self._tree, self.view
         session, index = tree.session, tree.index
         screen.lane("view", self.take).cancel()
         if session is None or index is None:
             self._make = None
-            self.text.show([], empty="Nothing is chosen in the tree.")
+            self.text.show([], empty="There is no entry to show.")
             return
         request = ViewRequest(
             view=view,
@@ -79,7 +79,7 @@ class EntryPane:
             self._screen.lane("view", self.take).ask(make)
 
     def take(self, outcome: Outcome) -> None:
-        """Show the text of the entry under the cursor that a background job has made, or the job's error."""
+        """Show the result of the background job: the text of the entry under the cursor, or an error."""
         self.show_title()
         if outcome.error is not None:
             self.text.show([], empty=one_line(outcome.sentence))
@@ -95,7 +95,7 @@ class EntryPane:
         return MatchMarks(self._screen, self.text)
 
     def _marks(self) -> FindMatches | None:
-        """Return the function that finds the text to highlight, for the tree's search or the query in `opened_at`."""
+        """Return the function that finds the matches to highlight, of the tree's search or the query in `opened_at`."""
         session, query = self._tree.session, self._tree.state.query
         if self.view != "entry" or session is None:
             return None
@@ -128,7 +128,7 @@ class EntryPane:
         self._reveal()
 
     def turn(self, step: int) -> None:
-        """Show the view `step` positions further; if the pane is hidden, only show the pane, in the current view."""
+        """Switch to the view `step` positions further; if the pane is hidden, only show it in the current view."""
         if not self._reveal():
             self.show(VIEWS[(VIEWS.index(self.view) + step) % len(VIEWS)])
 

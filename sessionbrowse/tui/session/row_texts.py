@@ -1,4 +1,4 @@
-"""Read the texts of a tree's rows from the session's file in the background, so that painting never waits for it."""
+"""Read the texts of a tree's rows from the session file in the background, so that painting never waits for a disk."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sessionbrowse.model.tree.row_text import row_text
 from sessionbrowse.tui.data.jobs import Job, Lane
 
 MOST_KEPT = 4000
-"""Number of cached texts above which the cache keeps only the texts near the visible rows."""
+"""Number of cached row texts above which the cache drops all texts that are not near the visible rows."""
 
 
 class RowTexts:
-    """Cache of the texts of one session's rows; the background queue `lane` reads the texts and reports the end."""
+    """Cache of the texts of one session's rows; jobs of the background queue `lane` read the texts from the file."""
 
     def __init__(self, session: Session, home: str, lane: Lane) -> None:
         self._session = session

@@ -30,11 +30,11 @@ from sessionbrowse.tui.widgets.row_list import RowList
 from sessionbrowse.tui.widgets.text_view import TextView
 
 NARROW = 80
-"""Screen width below which the top bar shows only the number of the file's problems, no numbers of entries."""
+"""Screen width below which the top bar shows the number of problems, but no numbers of entries and branches."""
 
 
 class SessionScreen(PanedScreen):
-    """The screen of one session, opened at an entry (`index`, `entry_id`) that the query `searched` found, if any."""
+    """The screen of one session, opened at the entry (`index`, `entry_id`) that the query `searched` found, if any."""
 
     TYPES_INTO = "filter"
     ELSEWHERE: ClassVar = {VIEW: (TREE, "works in the tree", "pane_left")}
@@ -255,7 +255,7 @@ class SessionScreen(PanedScreen):
         self.go_to_entry(event.index)
 
     def text_changed(self, text: str) -> None:
-        """Search the tree for the query, again after each typed letter."""
+        """Search the tree for the typed text, again after each typed letter."""
         self.tree_pane.search(text)
 
     @on(RowList.Highlighted, "#tree")
@@ -284,7 +284,7 @@ class SessionScreen(PanedScreen):
     # -- commands -----------------------------------------------------------------------------------------------
 
     def do_open(self) -> None:
-        """Focus the entry pane, or resume at the entry under the cursor, or (in `sessionbrowse pick`) choose it."""
+        """Focus the entry pane, resume at the entry (setting `enter`), or choose the entry (`sessionbrowse pick`)."""
         if opens_by_resuming(self):
             from sessionbrowse.tui.resume.resume import ask_to_resume_from
 
@@ -305,7 +305,7 @@ class SessionScreen(PanedScreen):
         self.set_focus(self.tree_pane.row_list)
 
     def do_back(self) -> None:
-        """Go one step back: focus the tree, else clear the search, else return to the list of sessions."""
+        """Go one step back: focus the tree, else clear the tree's search, else return to the previous screen."""
         if self.pane == "view":
             self.set_focus(self.tree_pane.row_list)
         elif self.tree_pane.state.query:

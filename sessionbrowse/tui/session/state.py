@@ -11,7 +11,7 @@ from sessionbrowse.model.tree.lazy_rows import Rows
 
 
 class TreeState(Struct, frozen=True):
-    """A request for rows of a tree: the name of the filter, the search query, the indexes of folded entries."""
+    """The state that decides which rows a tree has: name of the filter, search query, indexes of folded entries."""
 
     filter: str = "default"
     query: str = ""
@@ -19,10 +19,11 @@ class TreeState(Struct, frozen=True):
 
 
 class TreeRows(Struct, frozen=True):
-    """The rows computed for a tree's state, and the same rows without folding.
+    """The rows computed for a tree's state; `unfolded` are the same rows as if no branch were folded.
 
-    `found` are the indexes of all matching entries, folded or not. `searched` is the number of entries searched so far,
-    `entries` the number to search; `finished` is True at the end. `earlier` are finished rows for a shorter query.
+    `found` are the indexes of all entries that match the query, even if filter or folds hide them. The search has read
+    `searched` of `entries` entries; `finished` is True when it has read all. `earlier` is the finished result of the
+    search for a shorter query.
     """
 
     state: TreeState
@@ -37,7 +38,10 @@ class TreeRows(Struct, frozen=True):
 
 
 class ShownTree(Struct, frozen=True, eq=False):
-    """The rows on the screen, with positions by entry; `made` is their source, None before the first rows."""
+    """The rows of the tree on the screen, with their positions by entry index.
+
+    `made` is the result of the background job that computed the rows; None before the first rows.
+    """
 
     made: TreeRows | None
     rows: Rows
@@ -46,7 +50,7 @@ class ShownTree(Struct, frozen=True, eq=False):
     hits: list[int]
 
     def nearest(self, parents: Sequence[int], index: int | None) -> int | None:
-        """Return the index of the entry if it has a row, else of its nearest ancestor with a row; None without one."""
+        """Return `index` if that entry has a row, else the index of its nearest ancestor with a row, else None."""
         if not self.position_of:
             return None
         while index is not None and index != ROOT and index not in self.position_of:
@@ -59,7 +63,7 @@ class ShownTree(Struct, frozen=True, eq=False):
         return None if above is None else self.position_of[above]
 
     def starts_segment(self, parents: Sequence[int], position: int) -> bool:
-        """Return True if a row is a root or the first row of a branch."""
+        """Return True if the row at `position` is a root of the tree or the first row of a branch."""
         row = self.rows[position]
         return row.connector is not None or self.parent_position(parents, row.index) is None
 

@@ -16,7 +16,7 @@ from sessionbrowse.tui.session.state import ShownTree, TreeState
 
 
 def path_line(summary: Summary, session: Session | None, index: int | None, home: str) -> Line:
-    """Return folder, session, agent and the label of the entry under the cursor, for the left of the top bar."""
+    """Return the left of the top bar: folder, session, label of the entry under the cursor (if any), and agent."""
     name = (session.name if session is not None else summary.name) or summary.first_message or "(no messages)"
     folder = folder_name(summary.cwd, home)[0] if summary.cwd else "(no directory)"
     line: Line = [(folder, "dim"), *CRUMB, (one_line(name, 60), "title")]
@@ -69,7 +69,7 @@ def no_rows_sentence(session: Session | None, state: TreeState, shown: ShownTree
 
 
 def found_status(state: TreeState, shown: ShownTree) -> Line:
-    """Return the status of a search: number of matches and, during the search, number of searched entries."""
+    """Return the status of the tree's search: number of matches and, while it runs, number of searched entries."""
     found = len(shown.hits) if state.query else len(shown.rows)
     status: Line = [(plural(found, "match", "matches"), "dim")]
     made = shown.made

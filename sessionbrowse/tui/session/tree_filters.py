@@ -10,27 +10,27 @@ FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
 
 
 def do_filter_default(screen: SessionScreen) -> None:
-    """Switch the tree to the filter "default", with the rows that pi's own tree shows when it opens."""
+    """Switch the tree to the filter "default", which shows the rows that pi's own tree shows when it opens."""
     _toggle(screen.tree_pane, "default")
 
 
 def do_filter_no_tools(screen: SessionScreen) -> None:
-    """Hide tool results in the tree; if this filter is active, return to the default filter."""
+    """Hide tool results in the tree (filter "no-tools"); if they are hidden, return to the default filter."""
     _toggle(screen.tree_pane, "no-tools")
 
 
 def do_filter_user_only(screen: SessionScreen) -> None:
-    """Show only user messages in the tree; if this filter is active, return to the default filter."""
+    """Show only user messages in the tree (filter "user-only"); if that filter is active, return to the default."""
     _toggle(screen.tree_pane, "user-only")
 
 
 def do_filter_labeled_only(screen: SessionScreen) -> None:
-    """Show only labelled entries in the tree; if this filter is active, return to the default filter."""
+    """Show only labelled entries in the tree; if that filter is active, return to the default filter."""
     _toggle(screen.tree_pane, "labeled-only")
 
 
 def do_filter_all(screen: SessionScreen) -> None:
-    """Show all entries in the tree; if this filter is active, return to the default filter."""
+    """Show all entries in the tree (filter "all"); if that filter is active, return to the default filter."""
     _toggle(screen.tree_pane, "all")
 
 

@@ -31,7 +31,10 @@ def do_clear_filter(screen: SessionScreen) -> None:
 
 
 def do_next_hit(screen: SessionScreen) -> None:
-    """Jump to the next hit of the tree's search (cyclic); without a search, to the search screen's next result."""
+    """Jump to the next hit of the tree's search (cyclic).
+
+    Without a search in the tree, go to the next result of the screen from which the user opened the session.
+    """
     tree = screen.tree_pane
     if not tree.state.query:
         _go_to_result(screen, 1)
@@ -40,7 +43,10 @@ def do_next_hit(screen: SessionScreen) -> None:
 
 
 def do_previous_hit(screen: SessionScreen) -> None:
-    """Jump to the previous hit of the tree's search (cyclic); without one, to the search screen's previous result."""
+    """Jump to the previous hit of the tree's search (cyclic).
+
+    Without a search in the tree, go to the previous result of the screen from which the user opened the session.
+    """
     tree = screen.tree_pane
     if not tree.state.query:
         _go_to_result(screen, -1)
@@ -49,9 +55,10 @@ def do_previous_hit(screen: SessionScreen) -> None:
 
 
 def _go_to_result(screen: SessionScreen, step: int) -> None:
-    """Open the next result (`step` 1) or the previous result (-1) of the list or search that opened this session.
+    """Open the next (`step` 1) or previous (-1) result of the screen below, from which the user opened this session.
 
-    A result of the search screen may be in another session; the cursor of the search screen moves to the result.
+    Below a search screen, the result may be in another session, and the search screen's cursor moves to it. Below the
+    session list, the results are the entries of this session that match the list's filter.
     """
     search = screen.app.screen_stack[-2]
     if isinstance(search, BrowseScreen):
@@ -69,7 +76,7 @@ def _go_to_result(screen: SessionScreen, step: int) -> None:
 
 
 def _go_to_said(screen: SessionScreen, lists: BrowseScreen, step: int) -> None:
-    """Move to the next (`step` 1) or previous (-1) entry that contains words of the session list's filter."""
+    """Move to the next (`step` 1) or previous (-1) entry that matches the filter of the session list (cyclic)."""
     hits = {hit.entry_index: hit for hit in lists.said.hits(screen.summary.path) if hit.entry_index is not None}
     if not hits:
         screen.browser.say("No entry of this session matches the filter of the session list.")

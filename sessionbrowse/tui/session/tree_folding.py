@@ -1,4 +1,4 @@
-"""Commands that fold or unfold a tree's branches, or move along a branch that cannot be folded or unfolded."""
+"""Commands that fold or unfold a tree's branches, or move the cursor where there is nothing to fold or unfold."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def do_fold_all(screen: SessionScreen) -> None:
 
 
 def do_fold(screen: SessionScreen) -> None:
-    """Fold the branch at the cursor's row; if the row cannot be folded, move up to the start of a branch."""
+    """Fold the branch under the cursor; if the row cannot be folded, move up to the row where its branch starts."""
     tree = screen.tree_pane
     row, session = tree.row, tree.session
     if row is None or session is None:
@@ -46,7 +46,7 @@ def do_fold(screen: SessionScreen) -> None:
 
 
 def do_unfold(screen: SessionScreen) -> None:
-    """Unfold the branch under the cursor; if it is not folded, move down to the next branch or to the branch's end."""
+    """Unfold the branch under the cursor; if it is not folded, move down to the next branch or this branch's end."""
     tree = screen.tree_pane
     row, session = tree.row, tree.session
     if row is None or session is None:

@@ -1,4 +1,4 @@
-"""Commands that move a tree's cursor by more than one row: to a page, branch, message or the leaf."""
+"""Commands that move a tree's cursor by more than one row: by a page, or to a branch, a message or the leaf."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def do_previous_branch(screen: SessionScreen) -> None:
 
 
 def do_branch_right(screen: SessionScreen) -> None:
-    """Jump to the next branch that starts from the same branch point as the cursor's branch."""
+    """Jump to the next branch that starts at the same branch point as the cursor's branch (cyclic)."""
     _go_beside(screen, 1)
 
 
 def do_branch_left(screen: SessionScreen) -> None:
-    """Jump to the previous branch that starts from the same branch point as the cursor's branch."""
+    """Jump to the previous branch that starts at the same branch point as the cursor's branch (cyclic)."""
     _go_beside(screen, -1)
 
 

@@ -34,7 +34,7 @@ class TreePane:
         self.state = TreeState()
         self.shown = NOTHING_SHOWN
         self.marked: int | None = None
-        """Index of the entry that the user marked to compare another entry with."""
+        """Index of the entry that the user marked for comparison with other entries; None if no entry is marked."""
         self.wanted: tuple[int | None, str | None] = (None, None)
         """Index and id of the entry to which the cursor moves when the next rows are shown."""
         self._stood: int | None = None
@@ -60,7 +60,7 @@ class TreePane:
 
     @property
     def rows(self) -> Rows:
-        """The rows that the tree shows."""
+        """The rows of the tree that are shown, without hidden and folded entries."""
         return self.shown.rows
 
     @property
@@ -95,7 +95,7 @@ class TreePane:
             self.wanted = (None, view.entry)
 
     def view(self) -> SessionView | None:
-        """Return the cursor, filter and folds, to save for the next opening; None before the session is read."""
+        """Return the tree's cursor, filter and folds, to save for the next opening; None before the session is read."""
         session = self.session
         if session is None:
             return None
@@ -104,16 +104,17 @@ class TreePane:
         return SessionView(entry=self.entry_to_resume, filter=self.state.filter, folded=tuple(filter(None, ids)))
 
     def open(self, session: Session, folded: tuple[str, ...], *, follows_leaf: bool) -> None:
-        """Show a session after each read of its file; `follows_leaf` moves a cursor at the old leaf to the new leaf."""
+        """Show the session that was read from its file; with `follows_leaf`, a cursor at the leaf stays at the leaf."""
         before, index = self.session, self.index
         if before is not None and index is not None and self.wanted == (None, None):
             at_end = follows_leaf and index == self.shown.nearest(before.parents, before.leaf)
             self.wanted = (None, session.leaf_id if at_end else before.ids[index])
         if before is not None and len(session.ids) < len(before.ids):
-            # The file was rewritten with fewer entries, so the current rows may refer to entries that no longer exist.
+            # The file now has fewer entries: drop the rows, because their entries may no longer exist.
             self.shown, self._stood = NOTHING_SHOWN, None
             self.row_list.set_rows([])
-        # A program may have rewritten the file: the costs and marks of changed entry indexes would be wrong.
+        # A program may have rewritten the file, so that an index now belongs to another entry: drop the costs, and the
+        # marks (for pruning) of such entries.
         ids = before.ids if before is not None else ()
         if session.ids[: len(ids)] != ids:
             self._costs = self._row_costs = None
@@ -187,11 +188,11 @@ class TreePane:
 
     @property
     def _standing(self) -> int | None:
-        """The entry under the cursor; if there are no rows now, the entry that was under the cursor before."""
+        """Index of the entry under the cursor or, while the tree has no rows, of the last entry under the cursor."""
         return self._stood if self.index is None else self.index
 
     def _cursor_for(self, before: int | None) -> int | None:
-        """Return the entry for the cursor: the `wanted` entry, else the entry `before`, else the leaf."""
+        """Return the index of the entry for the cursor: the `wanted` entry, else `before`, else the leaf."""
         session = self.session
         assert session is not None
         wanted = find_again(session, *self.wanted)
@@ -215,12 +216,12 @@ class TreePane:
     # -- painting -----------------------------------------------------------------------------------------------
 
     def prepare_texts(self, visible: range) -> None:
-        """Start reading the texts of the visible rows; the next frame waits a short time for the texts."""
+        """Start reading the texts of the visible rows, and let the current frame wait for them, at most briefly."""
         if self._texts is not None and self._texts.prepare(self.rows.indexes, visible) is not None:
             self._screen.expect(self._screen.lane("texts", self.take_texts))
 
     def take_texts(self, outcome: Outcome) -> None:
-        """Paint the rows again, because the background queue has read texts of rows."""
+        """Paint the tree's rows again, because a background job has read the texts of the visible rows."""
         if outcome.error is not None:
             raise outcome.error
         if not outcome.last:
@@ -237,7 +238,7 @@ class TreePane:
         return tree_row(self.session, row, shown, width, self._style, self._painted_shift)
 
     def follow_cursor(self) -> None:
-        """Scroll the tree sideways, so that the text of the row under the cursor has room."""
+        """Scroll the tree sideways, so that the text of the row under the cursor has enough room."""
         if self._shift() != self._painted_shift:
             self.row_list.refresh()
 
@@ -312,6 +313,6 @@ class TreePane:
 
 
 def _cursor_entry(session: Session, shown: ShownTree, wanted: int | None) -> int | None:
-    """Return the `wanted` entry (None: the leaf), else the nearest ancestor with a row, else the last row's entry."""
+    """Return `wanted` (None: the leaf) or its nearest ancestor with a row, else the entry of the last row."""
     nearest = shown.nearest(session.parents, session.leaf if wanted is None else wanted)
     return nearest if nearest is not None or not shown.rows else shown.rows[-1].index

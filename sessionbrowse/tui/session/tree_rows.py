@@ -29,8 +29,8 @@ class TreeStyle(Struct, frozen=True, kw_only=True):
     """Settings for painting all rows of a tree. Entries are given by index, costs in dollars.
 
     `words` are the lower-case words of the search, `marked` is the entry to compare with. `leaf` is the leaf, or its
-    nearest ancestor that has a row. `branch_costs` contains the cost of the branch of each entry. `row_costs` are the
-    costs for the column of answer costs; None if the column is hidden.
+    nearest ancestor that has a row. `branch_costs` are the costs of the branches to which the entries belong.
+    `row_costs` are the costs for the column of answer costs; None if the column is hidden.
     """
 
     now_ms: float
@@ -65,11 +65,11 @@ def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle
 
 
 def cost_spans(row: Row, width: int, style: TreeStyle) -> Line:
-    """Return the cost of the branch that begins at a row or, with the column of answer costs, the row's own cost."""
+    """Return the row's own cost if the column of answer costs is shown, else the cost of a branch that begins here."""
     if style.row_costs is not None:
         spent = style.row_costs.get(row.index)
         return [(f" {cost(spent) if spent else '':>{_COST_CELLS}}", "good")]
-    # The costs of entries that were just added to the file are not computed yet.
+    # An entry that was just added to the file has no cost yet, so its index may exceed `branch_costs`.
     if row.connector is None or width < _LEAST_WIDTH_FOR_COSTS or row.index >= len(style.branch_costs):
         return []
     spent = style.branch_costs[row.index]
@@ -94,7 +94,7 @@ def lines_before(row: Row, shift: int = 0) -> Line:
 
 
 def shift_for(row: Row, width: int) -> int:
-    """Return the cells to scroll the tree sideways, so that a row's text gets half of the width or 34 cells."""
+    """Return by how many cells to scroll the tree sideways: a row's text gets half of the width, at least 34 cells."""
     return max(0, row.level * COLUMNS - max(COLUMNS, min(width // 2, width - _LEAST_TEXT)))
 
 
@@ -119,7 +119,7 @@ def text_spans(session: Session, row: Row, text: str, style: TreeStyle) -> Line:
 
 
 def hits_in(text: str, words: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Return the (start, end) of each occurrence of the words in a text, sorted; occurrences may overlap."""
+    """Return the sorted (start, end) of all occurrences of search words in a text; spans of two words may overlap."""
     lowered = text.lower()
     if len(lowered) != len(text):
         return []

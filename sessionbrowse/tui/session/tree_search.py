@@ -15,14 +15,14 @@ from sessionbrowse.tui.data.jobs import Job
 from sessionbrowse.tui.session.state import TreeRows, TreeState
 
 FIRST_SECONDS = 0.008
-"""Seconds after which the first hits are shown, unless the search is expected to end within `SOON_SECONDS`."""
+"""Seconds after which a search shows its first hits, unless it is expected to end within `SOON_SECONDS`."""
 SOON_SECONDS = 0.05
 MORE_SECONDS = 0.15
 """Seconds until a long search shows further hits; the interval doubles each time."""
 FRAME_SECONDS = 0.03
 """Seconds that the search pauses while its hits are painted: two busy threads would slow each other down."""
 FIRST_ENTRIES, PART_ENTRIES = 25, 100
-"""Numbers of entries in the first and in the largest range of entries that the search reads at a time."""
+"""The search reads a range of entries at a time: numbers of entries in the first range and in the largest."""
 
 
 def make_rows(
@@ -36,9 +36,9 @@ def make_rows(
 ) -> TreeRows | None:
     """Return the rows of a tree's state, or None if the job was cancelled; a search emits rows while it runs.
 
-    `before` are the rows on the screen: if the query only got longer, the search reads only the hits in these rows
-    (except for omp). The search begins at the entry `cursor`; `room` contains the numbers of screen rows above and
-    below the cursor. `ready` is called with rows before the rows are emitted or returned.
+    `before` are the rows on the screen: if the query only got longer, only entries found before are searched (except
+    for omp, whose fuzzy search may find others). The search begins at the entry `cursor`; `room` contains the numbers
+    of screen rows above and below the cursor. `ready` is called with rows before the rows are emitted or returned.
     """
     before = _usable(session, state.query, before)
     made = _rows_without_search(session, state, before)
@@ -50,7 +50,7 @@ def make_rows(
 
 
 def _rows_without_search(session: Session, state: TreeState, before: TreeRows | None) -> TreeRows | None:
-    """Return the rows of a state that has no query, or whose hits are in `before`; None if a search is needed."""
+    """Return the rows if there is no query, or if `before` has the query's results; None if a search is needed."""
     if before is not None and (state.filter, state.query) == (before.state.filter, before.state.query):
         return replace(before, state=state, rows=before.unfolded.with_folded(state.folded))
     if not state.query:
@@ -91,7 +91,7 @@ def _search(
             break
         now = time.monotonic()
         ends_soon = (now - started) * len(among) <= SOON_SECONDS * searched
-        # Emit rows at intervals, because painting slows the search, and at once when the hits fill the screen.
+        # Emit rows only at intervals, because painting slows the search. When the hits fill the screen, emit at once.
         if (now >= due and not (is_first and ends_soon)) or (is_full and not was_full):
             made = _found_rows(session, state, _in_order(found), searched, len(among), before)
             ready(made)
@@ -124,7 +124,7 @@ class _Screen:
 
 
 def _usable(session: Session, query: str, rows: TreeRows | None) -> TreeRows | None:
-    """Return `rows`, or the newest earlier rows, that are finished and whose query is a prefix of `query`."""
+    """Return the newest finished result for `query` or its beginning: `rows`, or one of its `earlier` results."""
     while rows is not None and not (rows.session is session and rows.finished and query.startswith(rows.state.query)):
         rows = rows.earlier
     return rows

@@ -48,13 +48,13 @@ class Changes(Protocol):
         on_result: Callable[[T], None],
         on_error: Callable[[Exception], None] | None = None,
     ) -> None:
-        """Run `work` in the background; pass its result to `on_result`, its error to `on_error` or to a toast."""
+        """Run `work` in the background; pass its result to `on_result`, its error to `on_error` or else to a toast."""
 
     def carry_out(self, plan: ChangePlan) -> None:
         """Make the changes of a plan in the background, show their progress, update the screens and show a toast."""
 
     def target(self, summary: Summary) -> Target:
-        """Return the parameters of a change to a session: the file, the agent and the allowed directories."""
+        """Return the target of a change to a session: the file, the agent, the directory of the agent's sessions."""
 
 
 class Browser(Protocol):
@@ -92,7 +92,7 @@ class Browser(Protocol):
         """Return the time in milliseconds since 1970."""
 
     def say(self, sentence: str, severity: SeverityLevel = "information", *, keep_lines: bool = False) -> None:
-        """Show a sentence as a toast; control characters and markup in it have no effect.
+        """Show a sentence as a toast; control characters and markup in the sentence have no effect.
 
         `keep_lines` keeps the line breaks of a program's output.
         """
@@ -133,7 +133,7 @@ class Browser(Protocol):
         """Scan the disk again in the background; `include_hidden` adds archived sessions and those of subagents."""
 
     def scanned(self, sessions: int, skipped: tuple[tuple[str, str], ...]) -> None:
-        """Handle the end of a scan, which found `sessions` sessions and skipped unreadable paths (path, reason)."""
+        """Handle the end of a scan: `sessions` is the number of sessions found, `skipped` lists (path, reason)."""
 
     def sessions_found(self) -> None:
         """Dismiss the welcome screen, because sessions were found."""
@@ -142,7 +142,7 @@ class Browser(Protocol):
         """Update the library (all summaries) and every open screen for sessions that changed on disk."""
 
     def open_demo(self) -> None:
-        """Create the demo sessions, and show them instead of the user's sessions."""
+        """Create the demo sessions, and show these instead of the user's sessions."""
 
     # -- screens ------------------------------------------------------------------------------------------------
 

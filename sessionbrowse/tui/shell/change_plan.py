@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sessionbrowse.services.transaction.change_context import ChangeContext
 
 Report = Callable[[int, int, str], None]
-"""A function that is called with a change's progress: number of finished items, of all items, current item's name."""
+"""A function that shows a change's progress: number of finished items, number of all items, current item's name."""
 
 
 class ChangeRun(Struct, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class ChangeItem(Struct, frozen=True):
 
 
 class ChangePlan(Struct, frozen=True, kw_only=True):
-    """The plan of the changes that one command makes, with the functions that report the results.
+    """The plan of the changes that one command makes, with functions that are called with the results.
 
     `title` is shown while the changes run. `describe` returns the text of the final toast for the list of results.
     `on_success` is called with the results after the screens are updated, `on_unsafe` if a change would separate a

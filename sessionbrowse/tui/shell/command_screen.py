@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 EDITING = frozenset({"backspace", "ctrl+backspace", "delete"})
-"""Keys that edit the text while a text line is focused, and then run no command."""
+"""Keys that edit the text of a focused text line, even if a command has the key too."""
 
 NOT_WHILE_TYPING = frozenset({"pane_left", "pane_right", "first", "last"})
-"""Commands whose keys (such as the arrows) move the text cursor in a text line instead of running the command."""
+"""Ids of commands whose keys (such as the arrows) only move the text cursor while a text line is focused."""
 
 CHOOSING = frozenset({"open", "open_found"})
 """Ids of the commands that choose a session or an entry in `sessionbrowse pick`."""
 
 HOPS = 6
-"""Number of event loop turns until all messages of a key press are handled (list → screen → bars → screen)."""
+"""Number of turns of the event loop in which all messages after a key press (list → screen → bars) are handled."""
 
 ANSWER_SECONDS = 0.016
 """Maximum seconds that a frame waits for background work that a key press started, to show the result at once."""
@@ -66,10 +66,13 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     """The context whose keys work while a text line is focused."""
 
     ELSEWHERE: ClassVar[dict[str, tuple[str, str, str]]] = {}
-    """Hints for keys of another pane: by focused context, the other context, the hint, the command to go there."""
+    """Hints for keys that work only in another pane, by the context of the focused pane.
+
+    A hint consists of the other pane's context, words for the message, and the command that focuses the other pane.
+    """
 
     TYPES_INTO: ClassVar[str] = ""
-    """Id of the command that focuses the text line, if the `habits` setting makes letters go into it at once."""
+    """Id of the command that focuses the text line; with pi's habits, a typed letter runs this command first."""
 
     IS_FIRST: ClassVar[bool] = False
     """True for the browser's first screen; the styles of other screens are loaded after the first paint."""
@@ -124,7 +127,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     # -- the state of a screen, for commands ---------------------------------------------------------------------
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the screen's contexts whose keys work now, in lookup order: usually focused pane, then screen."""
+        """Return the contexts of this screen whose keys work now, in lookup order: the focused pane's, the screen's."""
         return self.CONTEXTS
 
     def active_contexts(self) -> tuple[str, ...]:
@@ -142,7 +145,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @property
     def viewed_entry(self) -> ViewedEntry | None:
-        """The session, entry and view that copy commands use; None if the screen shows no session."""
+        """The session, entry and view from which commands copy; None if the screen shows no session."""
         return None
 
     def moving(self) -> RowList | TextView | None:
@@ -164,7 +167,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         async with self._in_one_frame():
             self.expect(None)
             is_done = await self._carry_out(event)
-            # Wait for the result that the command expects, but not while further key presses are waiting.
+            # Wait for the background result that the command expects, unless further key presses are waiting.
             if self._awaited is not None and not self.app.message_queue_size:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._answer_came.wait(), ANSWER_SECONDS)
@@ -190,7 +193,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
                 waiting, self._after_frame = self._after_frame, []
                 for callback in waiting:
                     self.call_after_refresh(callback)
-            # After a batch update Textual notifies only the app, so `check_idle` must start the painting of the screen.
+            # After a batch update Textual notifies only the app, so `check_idle` must make the screen paint.
             self.app.screen.check_idle()
 
     def after_frame(self, callback: Callable[[], object]) -> None:
@@ -230,11 +233,11 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         return True
 
     def text_changed(self, text: str) -> None:
-        """Apply the text of the focused text line; may be called again with the same text."""
+        """Apply the text of the focused text line, for example as a filter; may be called again with equal text."""
 
     @on(Input.Changed)
     def _input_changed(self, event: Input.Changed) -> None:
-        # For pasted text only: `press` applies typed letters. Use the input's value, as the event's may be outdated.
+        # Apply pasted text (`press` applies typed letters). Use the input's value, because the event's may be outdated.
         event.stop()
         if event.input is self.focused:
             self.text_changed(event.input.value)
@@ -275,7 +278,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @property
     def entry_to_resume(self) -> str | None:
-        """The id of the entry under the cursor from which to resume; None at the leaf, or without an entry."""
+        """The id of the entry under the cursor, to resume from it; None at the leaf, where agents resume by default."""
         return None
 
     @property
@@ -306,7 +309,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         if self.typing:
             contexts = (*contexts, self.TYPING_CONTEXT) if _types_at_once(self) else (self.TYPING_CONTEXT,)
         resumes = self.browser.options.settings.enter == "resume"
-        # If the open key resumes, the footer needs no resume key, but the key that opens the tree.
+        # The key of "open" opens the tree or resumes (setting `enter`): show also the key of the other action.
         hidden = "resume" if resumes else "browse"
         shown = [command for command in keys.at(contexts) if command.id in FOOTER and command.id != hidden]
         shown = [command for command in shown if keys.shown(command, contexts)]
@@ -332,7 +335,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         self.focus_changed()
 
     def focus_changed(self) -> None:
-        """Update the lists' cursors and the footer after another widget got the focus."""
+        """Update the cursors of the lists, and the footer, after another widget got the focus."""
         for row_list in self.query(RowList):
             row_list.lend_keys(self.typing and self.moving() is row_list)
         self.update_footer()
@@ -381,7 +384,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
 
 def state_for_commands(screen: CommandScreen[Any]) -> CommandContext:
-    """Return a screen's state, with the agent that ran `sessionbrowse pick` in its own terminal, if any."""
+    """Return a screen's state, with the agent from which the user started `sessionbrowse pick`, if any."""
     context, caller = screen.command_context(), screen.browser.options.caller
     if caller is None:
         return context
@@ -390,12 +393,12 @@ def state_for_commands(screen: CommandScreen[Any]) -> CommandContext:
 
 
 def _types_at_once(screen: CommandScreen[Any]) -> bool:
-    """Return True if typed letters go into the screen's text line at once, as the `habits` setting says."""
+    """Return True if any typed letter goes into the screen's text line, as with pi's habits (a setting)."""
     return screen.browser.keys.types and bool(screen.TYPES_INTO)
 
 
 def _verb(screen: CommandScreen[Any], command: Command) -> str:
-    """Return a command's name in the footer: its title, except that the open key may choose or resume a session."""
+    """Return a command's name in the footer: its title, but "choose" or "resume" if the command "open" does that."""
     options = screen.browser.options
     if command.id in CHOOSING and options.pick is not None:
         return "choose"
@@ -403,13 +406,13 @@ def _verb(screen: CommandScreen[Any], command: Command) -> str:
 
 
 def opens_by_resuming(screen: CommandScreen[Any]) -> bool:
-    """Return True if the open key resumes the session or entry under the cursor (setting `enter`)."""
+    """Return True if the command "open" resumes the session or entry under the cursor (setting `enter`)."""
     options = screen.browser.options
     return options.settings.enter == "resume" and options.pick is None and screen.active_contexts()[0] != PROJECTS
 
 
 def _why_dead(screen: CommandScreen[Any], key: str) -> str | None:
-    """Return a message that a key works only in another pane; None if the key has no command there either."""
+    """Return the message that a key works only in another pane; None if the key has no command in that pane."""
     other = screen.ELSEWHERE.get(screen.active_contexts()[0])
     command = screen.browser.keys.find(key, (other[0],)) if other is not None else None
     if command is None or other is None:
@@ -424,7 +427,7 @@ def _typing_command(screen: CommandScreen[Any], key: str) -> Command | None:
     keys, context = screen.browser.keys, screen.TYPING_CONTEXT
     active = screen.active_contexts()
     if _types_at_once(screen):
-        # In these habits all commands work while the user types, except that Escape first clears the text line.
+        # With pi's habits all commands work while the user types, except that Escape first clears the text line.
         command = (keys.find(key, (context,)) if key == "escape" else None) or keys.find(key, active)
         command = command or keys.find(key, (context,))
         return None if command is not None and command.id in NOT_WHILE_TYPING else command

@@ -29,7 +29,7 @@ class Resting:
 
     @property
     def due(self) -> bool:
-        """True after quick cursor moves until `do` is called."""
+        """True from quick cursor moves until `do` is called for them."""
         return self._timer is not None
 
     def moved(self) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class MatchMarks:
-    """Finds the matches of a query to highlight in a text pane; a worker process searches regular expressions."""
+    """Finds the matches of a query that a text pane highlights; a worker process searches regular expressions."""
 
     def __init__(self, screen: CommandScreen[None], view: TextView) -> None:
         self._screen = screen
@@ -26,7 +26,7 @@ class MatchMarks:
         self._answers: PatternAnswers | None = None
 
     def of(self, text: str) -> FindMatches | None:
-        """Return a function that finds the query's matches in a row of text; None for a query without search words."""
+        """Return a function that finds the query's matches in a row of text; None for a query without text to find."""
         try:
             query = parse_search(text)
         except BadSearch:
@@ -60,7 +60,7 @@ def words_in(query: SearchQuery, row: str) -> list[tuple[int, int]]:
 
 
 def apart(places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return spans (start, end) sorted, with overlapping spans merged into one."""
+    """Return the spans (start, end) in sorted order, with overlapping spans merged into one."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(places):
         if found and begin < found[-1][1]:

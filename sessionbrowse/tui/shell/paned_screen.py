@@ -11,7 +11,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 STEP = 4
 LEAST = 16
 ROOM_FOR = {"projects": 80, "tree": 80, "preview": 120}
-"""The minimum screen width, in cells, at which the pane is shown beside others, so that the user can resize it."""
+"""The minimum screen width, in cells, at which each pane is shown beside other panes, so that it can be resized."""
 
 
 class PanedScreen(CommandScreen[None]):

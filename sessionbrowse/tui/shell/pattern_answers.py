@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class PatternAnswers:
     """Cache of the matches of one regular expression, by text; a worker process searches texts that are not cached.
 
-    `name` identifies the pattern, because a screen may have several. `answered` is called after each search of texts.
+    `name` identifies the pattern, because a screen may have several patterns. `answered` is called after each search.
     With `every`, all matches in a text are searched instead of only the first.
     """
 
@@ -31,7 +31,7 @@ class PatternAnswers:
     ) -> None:
         self.pattern = pattern
         self.problem: str | None = None
-        """The reason why the search failed or was stopped, so that the pattern matches nothing; else None."""
+        """Why the search for the pattern failed or was stopped, so that the pattern matches nothing; else None."""
         self._screen = screen
         self._answered = answered
         self._every = every
@@ -61,7 +61,7 @@ class PatternAnswers:
         return spans or []
 
     def forget(self) -> None:
-        """Empty the cache and stop the search, because other texts will be shown; keep `problem`."""
+        """Empty the cache of matches and stop the search, because other texts will be shown; keep `problem`."""
         self.close()
         self._spans.clear()
 

@@ -105,7 +105,7 @@ class TerminalApp(CompatApp, inherit_bindings=False):
     # -- toasts and clipboard ---------------------------------------------------------------------------------
 
     def say(self, sentence: str, severity: SeverityLevel = "information", *, keep_lines: bool = False) -> None:
-        """Show a sentence as a toast, in place of an equal toast; control characters and markup have no effect.
+        """Show a sentence as a toast, as plain text without control characters; remove an older toast that is equal.
 
         `keep_lines` keeps the line breaks of a program's output.
         """

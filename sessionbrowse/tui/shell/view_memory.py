@@ -9,7 +9,7 @@ from sessionbrowse.tui.data.options import BrowseOptions
 
 
 class ViewMemory:
-    """The saved views of the screens; not loaded or saved in the demo, in `sessionbrowse pick`, or if disabled."""
+    """The saved views of the screens; none in the demo, in `sessionbrowse pick`, or if the settings disable them."""
 
     def __init__(self, options: BrowseOptions) -> None:
         self._settings = options.settings
@@ -28,7 +28,7 @@ class ViewMemory:
 
     @property
     def theme(self) -> str | None:
-        """The saved theme; None if the user has changed the theme in the settings file since the save."""
+        """The saved theme; None if no theme is saved, or if the user changed it in the settings after the save."""
         view = self._lists
         return view.theme if view is not None and view.holds("theme", self._settings.theme) else None
 
@@ -39,7 +39,10 @@ class ViewMemory:
 
     @property
     def lists(self) -> ListView:
-        """The view in which the lists open: the saved view, overridden by settings that the user has changed since."""
+        """The view in which the lists open: the saved view, changed where the user has changed the settings since.
+
+        In `sessionbrowse pick`, or without a saved view, a new view.
+        """
         settings, left = self._settings, self._lists
         view = ListView(
             sort=settings.sort,
@@ -63,10 +66,13 @@ class ViewMemory:
         )
 
     def session(self, path: str) -> SessionView:
-        """Return the saved view of a session's tree; a tree filter changed in the settings since then overrides it."""
+        """Return the saved view of a session's tree; with pi's habits, a new view.
+
+        If the user has changed the tree filter in the settings since the save, the view has the new filter.
+        """
         tree_filter = self._settings.tree_filter
         if self._settings.habits == "pi":
-            return SessionView(filter=tree_filter)  # as in pi, the tree opens at the leaf, with nothing folded
+            return SessionView(filter=tree_filter)  # As in pi, the tree opens at the leaf, with nothing folded.
         view = self._seen.get(path) or self._sessions.get(path)
         if view is None:
             return SessionView(filter=tree_filter)

@@ -14,7 +14,7 @@ from sessionbrowse.text import clean, plural, tokens
 from sessionbrowse.tui.paint.spans import Line, cut_left, fit, line_width, pad, right_aligned
 
 BAR_WIDTH = 2
-"""Width in cells of a bar of the chart and the gap after the bar."""
+"""Width in cells of a bar of the chart, including the gap after the bar."""
 CHART_LINES = 6
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _LEFT_EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -22,7 +22,7 @@ _ABANDONED = "░"
 
 
 def total_line(totals: Totals, width: int) -> Line:
-    """Return the line with the total cost and its parts; a narrow line omits the least important parts."""
+    """Return the line with the total cost and its parts (such as "abandoned"); a narrow line omits minor parts."""
     total, copies = totals.total, totals.copies
     pieces = [(cents(total), "title"), (f"  {tokens(tokens_of(total))} tokens", "")]
     for name, part in zip(PARTS, totals.parts, strict=True):
@@ -31,9 +31,10 @@ def total_line(totals: Totals, width: int) -> Line:
     if total[UNPRICED]:
         pieces.append((f"   {plural(total[UNPRICED], 'request')} not priced", "dim"))
     if copies[REQUESTS]:
-        pieces.append((f"   copies of {cents(copies)} not counted again", "dim"))
+        pieces.append((f"   copies ({cents(copies)}) not counted again", "dim"))
     line = list(pieces)
-    # Omit the cost of copies first, because the total excludes it, then the kept part, which is the remainder.
+    # If the line is too long, omit copies first, because the total excludes them, then the part "kept", which is the
+    # total without the other parts.
     for needless in ("copies", PARTS[KEPT], PARTS[COMPACTION], "tokens", PARTS[SUBAGENTS]):
         if line_width(line) > width:
             line = [piece for piece in line if needless not in piece[0]]
@@ -43,8 +44,8 @@ def total_line(totals: Totals, width: int) -> Line:
 def chart(rows: Sequence[UsageRow], period: str, width: int, lines: int = CHART_LINES) -> list[Line]:
     """Return the lines of a bar chart of the newest periods that fit into `width`, with their dates below the bars.
 
-    A bar's height is the cost of a period, or the number of tokens if no request has a price. The lower part of a bar
-    is the cost on abandoned branches, drawn with another character because a colour alone may not be visible.
+    A bar's height is the cost of a period, or the number of tokens if no request to a model has a price. The lower part
+    of a bar is the cost on abandoned branches, drawn with another character because a colour alone may not be visible.
     """
     known = {str(row.key): row for row in rows if row.key is not None}
     label_width = 9
@@ -69,7 +70,7 @@ def chart(rows: Sequence[UsageRow], period: str, width: int, lines: int = CHART_
 
 
 def periods(last: str, period: str, count: int) -> list[str]:
-    """Return the names of the `count` days, weeks or months (`period`) that end with `last`, oldest first, no gaps."""
+    """Return the names of `count` successive days, weeks or months (`period`), oldest first, ending with `last`."""
     if period == "month":
         year, month = map(int, last.split("-"))
         months = range(year * 12 + month - count, year * 12 + month)
@@ -91,7 +92,7 @@ def _values(row: UsageRow | None, is_money: bool) -> tuple[int, int]:
 
 
 def _cell(whole: int, abandoned: int, highest: int, height: int, lines: int) -> tuple[str, str]:
-    """Return the cell of a bar of the chart that is `height` cells above the bar's foot."""
+    """Return one cell of a bar of the chart: the cell `height` cells above the bar's foot."""
     if not highest or not whole:
         return " ", ""
     eighths = max(1, round(whole * lines * 8 / highest)) - height * 8
@@ -103,12 +104,12 @@ def _cell(whole: int, abandoned: int, highest: int, height: int, lines: int) -> 
 
 
 def table_head(width: int, by: str) -> Line:
-    """Return the line with the titles of the table's columns."""
+    """Return the line with the column titles of the statistics table."""
     return _columns(["cost", "tokens", "kept", "abandoned", "subagents"], by, width, ["dim"] * 5, "dim")
 
 
 def table_row(row: UsageRow, name: str, width: int, most: int) -> Line:
-    """Return a row of the table; a high share of cost on abandoned branches is highlighted."""
+    """Return a row of the statistics table; more than a quarter of cost on abandoned branches is highlighted."""
     total, parts = row.totals.total, row.totals.parts
     cells = [cents(total), tokens(tokens_of(total)), *[cents(part) if part[REQUESTS] else "" for part in parts]]
     left = parts[ABANDONED][COST] * 4 > total[COST] > 0
@@ -122,7 +123,7 @@ def table_row(row: UsageRow, name: str, width: int, most: int) -> Line:
 def _columns(
     cells: Sequence[str], name: str, width: int, roles: Sequence[str], name_roles: str, gauge: str = ""
 ) -> Line:
-    """Return right-aligned columns, then a gauge (a bar) and a name; a narrow line has fewer columns."""
+    """Return a line of the statistics table: right-aligned columns, a bar, and a name; narrow lines omit columns."""
     room = 2 if width < 60 else 3 if width < 76 else 4 if width < 90 else 5
     wanted = (0, 3) if room == 2 else (0, 1, 3) if room == 3 else tuple(range(room))
     line: Line = []
@@ -137,5 +138,5 @@ def _columns(
 
 
 def _gauge_cells(width: int) -> int:
-    """Return the width in cells of the gauge (a bar) in each row of the table; 0 on a narrow screen."""
+    """Return the width in cells of the bar in each row of the statistics table; 0 on a narrow screen."""
     return 0 if width < 100 else 8 if width < 150 else 24

@@ -11,11 +11,11 @@ from sessionbrowse.tui.stats.screen import StatsScreen
 
 
 def do_stats(screen: BrowseScreen) -> None:
-    """Open the statistics of the sessions that the session list shows: by folder and filter."""
+    """Open the statistics of the folder that the session list shows, or of all folders, with the list's filter."""
     state, library = screen.state, screen.state.library
     shown = state.shown_folder
     folder = shown if shown is not None else state.other_folder(screen.subject)
-    # A folder row for a repository contains several directories.
+    # Collect all directories of the folder, because a folder row for a repository contains several directories.
     directories = tuple([cwd for cwd in screen.browser.directories() if library.project_of(cwd) == folder])
     cwds = None if folder is None else directories or (folder,)
 

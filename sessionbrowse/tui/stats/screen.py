@@ -1,4 +1,7 @@
-"""The statistics screen: total cost of sessions, a chart over time, and tables; each request is counted once."""
+"""The statistics screen: total cost of sessions, a chart over time, and tables.
+
+Each request to a model is counted once, even if several files contain copies of it.
+"""
 
 from __future__ import annotations
 
@@ -73,10 +76,10 @@ class StatsLine(SpanView, can_focus=False):
 
 
 class StatsScreen(CommandScreen[None]):
-    """The statistics screen: shows the answer to a query about cost, and to narrower queries that the user opens.
+    """The statistics screen: shows the answer to a query about cost, then to narrower queries as the user opens rows.
 
-    `folder` contains the directories to which the scope command limits the statistics (None: no folder). `paths`
-    returns the paths of all sessions that match a filter.
+    `folder` contains the directories to which the scope command limits the statistics; None if there is no such folder.
+    `paths` returns the paths of the sessions, in all folders, that match a filter.
     """
 
     CONTEXTS = (STATS,)
@@ -155,7 +158,7 @@ class StatsScreen(CommandScreen[None]):
     def _count_after(self, seconds: float) -> None:
         if not self._refresh_due:
             self._refresh_due = True
-            # `_find` applies the filter again, because new sessions may match the filter.
+            # Call `_find`, which also applies the filter again, because new sessions may match the filter.
             self.set_timer(seconds, self._find)
 
     # -- the filter ----------------------------------------------------------------------------------------------
@@ -170,7 +173,7 @@ class StatsScreen(CommandScreen[None]):
         if not self._filter.is_empty:
             found = self._matching.rows(self._paths)
             if found is None:
-                # The background search for the filter's pattern still runs; it calls `_find` again at its end.
+                # The background search for the filter's pattern still runs, and calls `_find` again when it ends.
                 return
             paths = tuple(found)
         self._questions = [replace(question, paths=paths) for question in self._questions]
@@ -223,7 +226,7 @@ class StatsScreen(CommandScreen[None]):
     def _empty_sentence(self) -> str:
         if self._problem is not None:
             return f"{self._problem} {self.browser.keys.key_of('stats_again')} tries again."
-        return "Counting …" if self._answer is None else "Nothing here has a record of tokens or cost."
+        return "Counting …" if self._answer is None else "No session here has a record of tokens or cost."
 
     def _show_bars(self) -> None:
         question, found = self.question, self._answer
@@ -238,7 +241,7 @@ class StatsScreen(CommandScreen[None]):
         head.show(lambda _: [("  ", ""), *table_head(max(1, rows.room - 2), question.by)])
 
     def _place(self) -> str:
-        """Return the text in the top bar that names the counted sessions: time, directory, filter, agent, model."""
+        """Return the top bar's text about the counted sessions: time, directory, filter, agent, model or provider."""
         question = self.question
         cwds = question.cwds
         # The time comes first, because a narrow bar cuts the end of the text.
@@ -281,7 +284,7 @@ class StatsScreen(CommandScreen[None]):
             self.browser.show_session(known or Summary(path=row.path, agent=""), entry_id=row.leaf_id)
 
     def do_stats_back(self) -> None:
-        """Go back to the previous table; from the first table, to the previous screen."""
+        """Go back to the table from which the user opened this one; from the first table, to the previous screen."""
         if len(self._questions) > 1:
             self._questions.pop()
             self._ask()
@@ -308,7 +311,7 @@ class StatsScreen(CommandScreen[None]):
         self.text_changed("")
 
     def do_stats_table(self) -> None:
-        """Switch to the next table: by project, session, model, family, branch, agent or provider."""
+        """Go to the next table: by project, session, model, family (related sessions), branch, agent or provider."""
         self._change(by=_after(TABLES, self.question.by))
 
     def do_stats_period(self) -> None:
@@ -322,11 +325,11 @@ class StatsScreen(CommandScreen[None]):
         self._ask()
 
     def do_stats_sort(self) -> None:
-        """Switch to the next sort order of the table."""
+        """Switch to the next sort order of the table: by cost, abandoned cost, tokens, time or name."""
         self._change(sort=_after(ORDERS, self.question.sort))
 
     def do_stats_again(self) -> None:
-        """Compute the costs again."""
+        """Compute the costs of the statistics again."""
         self._find()
 
     def _go(self, **changes: object) -> None:

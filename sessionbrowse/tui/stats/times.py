@@ -12,7 +12,7 @@ TIMES = (ALL, "this month", "last month", "this week", "last week", "today")
 
 
 def span_named(name: str, now_ms: float) -> Span:
-    """Return the start and end of a named span of time at `now_ms`, in local time; weeks begin on Monday."""
+    """Return the span of time that `name` means at the time `now_ms`, in local time; weeks begin on Monday."""
     if name == ALL:
         return ALL_TIME
     today = datetime.fromtimestamp(now_ms / 1000).replace(hour=0, minute=0, second=0, microsecond=0)

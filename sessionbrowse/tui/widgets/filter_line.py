@@ -33,7 +33,7 @@ class FilterLine(Horizontal):
         return Bar(id="filter-status")
 
     def open(self, prompt: str, text: str, placeholder: str, *, replacing: bool = False) -> None:
-        """Show the filter line with `text` and focus it; typed letters are appended, or replace it if `replacing`."""
+        """Show and focus the filter line with `text`; typing appends to the text, or replaces it if `replacing`."""
         if not self.children:
             self.mount(self._prompt, self.input, self._status)
         self._prompt.show([(prompt, "key")])

@@ -50,7 +50,7 @@ class RowMessage(Message):
 
 
 class RowList(RowsView, can_focus=True):
-    """A list of rows with a cursor; after the user moved it, the cursor stays on its row when other rows change."""
+    """A list of rows with a cursor; once the user moved the cursor, it stays on its row when other rows change."""
 
     ALLOW_SELECT = False
     MARGIN: ClassVar[int] = 2
@@ -61,7 +61,7 @@ class RowList(RowsView, can_focus=True):
         """Message: another row is under the cursor; `key` identifies it, or is None if the list has no rows."""
 
         def can_replace(self, message: Message) -> bool:
-            """Return True if this message may replace `message` in Textual's queue: both are about the same cursor."""
+            """Return True if this message may replace the older `message` in Textual's queue: both are of one list."""
             return isinstance(message, RowList.Highlighted) and message.row_list is self.row_list
 
     class Entered(RowMessage):
@@ -161,7 +161,7 @@ class RowList(RowsView, can_focus=True):
 
     @property
     def room_around(self) -> tuple[int, int]:
-        """The maximum numbers of rows above and below the cursor that can be visible after rows are replaced."""
+        """How many rows above and below the cursor can at most be visible after the list's rows are replaced."""
         above = self.cursor - self.scroll_offset.y
         return above + self.MARGIN, max(0, self.size.height - above) + self.MARGIN
 

@@ -40,7 +40,7 @@ def test_clear_hides_everything_before_it():
         "e0": "cleared by /clear",
         "e1": "cleared by /clear",
         "e2": "a label",
-        "e3": "the record of a /clear",
+        "e3": "a /clear command",
     }
 
 
@@ -141,7 +141,7 @@ def test_frames_that_omp_cannot_read_are_no_archive():
         (answer([call("c9")], "toolUse"), "a tool call without result"),
         (note("plan", "prewalk-plan"), "a note that was sent in its own turn only"),
         (note("vibe", "vibe-mode-context"), "a note that was sent in its own turn only"),
-        (note(None), "the content is missing"),
+        (note(None), "the message's content is missing"),
         ({"type": "branch_summary", "fromId": "e0", "summary": ""}, "empty branch summary"),
     ],
 )

@@ -87,7 +87,7 @@ def test_bookkeeping_is_left_out_and_each_kind_says_what_it_is():
         "e6": "usage record",
         "e7": "empty branch summary",
         "e8": "pi does not know entries of the type brand_new",
-        "e9": "the record of a /clear, which pi ignores",
+        "e9": "a /clear command, which pi ignores",
     }
 
 

@@ -244,7 +244,7 @@ def test_omp_lists_a_file_by_what_is_left_of_its_header_but_does_not_open_it(
 )
 def test_omp_does_not_list_a_file_without_id_or_with_a_header_further_down(tmp_path: Path, content: bytes):
     found = summary(tmp_path, content, agent="omp")
-    assert (found.id, found.problem) == (None, "omp does not list it: there is no session header")
+    assert (found.id, found.problem) == (None, "omp does not list this file: there is no session header")
 
 
 # ---- name, model, money, hiding ----------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ def test_a_file_that_cannot_be_read_is_listed_with_the_reason(tmp_path: Path, mo
     (tmp_path / "folder.jsonl").mkdir()
     found = summarise_path(str(tmp_path / "folder.jsonl"), lambda _: "pi")
     assert found is not None
-    assert found.problem == "cannot be read: it is no regular file"
+    assert found.problem == "cannot be read: not a regular file"
     path = written(tmp_path, header())
 
     def refuse(*_: object, **__: object) -> int:

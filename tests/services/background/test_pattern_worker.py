@@ -104,7 +104,7 @@ def test_a_pattern_is_killed_when_nobody_waits_for_it(worker: PatternWorker, end
     else:
         worker.close()
     asking.join(PATIENCE_SECONDS)
-    assert failures == ["The pattern was stopped."]
+    assert failures == ["The pattern search was stopped."]
     assert not is_alive(process)
 
 

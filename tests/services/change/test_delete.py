@@ -202,7 +202,7 @@ def test_delete_and_restore_on_the_command_line(cli: Any, store: Store, own_home
     assert picture(store.home) == before
     status, _, err = cli("restore")
     assert status == 1
-    assert err.startswith("sessionbrowse: There is no deleted session")
+    assert err.startswith("sessionbrowse: The trash has no session")
 
 
 def test_restore_takes_the_beginning_of_an_id_that_one_deleted_session_has(store: Store) -> None:

@@ -141,7 +141,7 @@ def test_nothing_is_moved_if_something_is_in_the_way(store: Store) -> None:
     world(store)
     write(store.home / ".pi/agent/sessions" / "--srv-shop--" / "e.jsonl", header(id="z", cwd=NEW))
     before = picture(store.home)
-    with pytest.raises(RefusedWrite, match="never overwritten"):
+    with pytest.raises(RefusedWrite, match="exists already"):
         moved(store)
     assert picture(store.home) == before
 

@@ -88,7 +88,7 @@ def test_each_session_has_the_first_reason_that_fits(store: Store) -> None:
     }
     reasons = {row.kind: row.reason for row in rows_of(store)}
     assert reasons["large"] == "1 image of 1.5MB"
-    assert reasons["duplicate"] == "the same bytes as a.jsonl"
+    assert reasons["duplicate"] == "identical to the session a.jsonl"
 
 
 KEPT: list[tuple[str, list[Any]]] = [
@@ -162,7 +162,7 @@ def test_nothing_goes_if_what_holds_the_same_was_rewritten_or_is_gone(store: Sto
     (row,) = rows_of(store)
     content = whole.read_bytes()
     whole.write_bytes(content[:-200])
-    with pytest.raises(ChangedMeanwhile, match=r"b\.jsonl was left as it is: its copy a\.jsonl changed or is gone"):
+    with pytest.raises(ChangedMeanwhile, match=r"b\.jsonl was not removed: its copy a\.jsonl changed or is gone"):
         clean_up(row, target(copy), into="own", context=store.context)
     other = whole.with_name("other")
     other.write_bytes(content)

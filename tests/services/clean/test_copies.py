@@ -212,7 +212,7 @@ def test_an_undo_is_refused_after_the_session_went_on(tmp_path: Path):
     done = prune(path, tmp_path, "00000006")
     with path.open("ab") as file:
         file.write(line(user("ffffffff", "00000005", "more")))
-    with pytest.raises(RefusedWrite, match="has changed since"):
+    with pytest.raises(RefusedWrite, match="has new content"):
         undo(done.undo_id, context=context_at(tmp_path))
     assert b"ffffffff" in path.read_bytes()
 
@@ -240,7 +240,7 @@ def test_a_copy_where_an_agent_lists_sessions_needs_its_own_id(tmp_path: Path):
     path = written(tmp_path, CONVERSATION)
     target, context = Target(str(path), "pi"), context_at(tmp_path)
     plan = branches_plan(["00000006"])
-    with pytest.raises(RefusedWrite, match="two files with the same id"):
+    with pytest.raises(RefusedWrite, match="a copy with the same id"):
         clean_session(target, "prune", plan, Where(to=str(path.parent / "copy.jsonl")), context=context)
     done = clean_session(target, "prune", plan, Where(to=str(path.parent), new_id=True), context=context)
     made = open_session(str(done.to), "pi")

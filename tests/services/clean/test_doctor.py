@@ -121,7 +121,7 @@ def test_a_message_between_call_and_results_goes_behind_them(tmp_path: Path):
     path.write_bytes(after(*APART))
     found = [one for one in examine(str(path), "pi").damage if one.kind == "result-apart"]
     assert [(one.entry_id, one.reason) for one in found] == [
-        ("dddddddd", "cccccccc stands between the call c9 and its result")
+        ("dddddddd", "cccccccc is between the tool call c9 and its result")
     ]
     made = tmp_path / "made" / "session.jsonl"
     made.parent.mkdir()
@@ -319,6 +319,6 @@ def test_a_repair_says_which_ids_are_new_and_how_many_lines_it_left_out(tmp_path
     path = tmp_path / "session.jsonl"
     path.write_bytes(b"".join([*WHOLE, *map(line, twice), b"junk\n"]))
     done = repair(Target(str(path), "pi"), Where(), context=Store(tmp_path).context, force=True)
-    assert any("hold no readable entry" in note for note in done.notes)
-    assert sum("Several entries had the id 00000003" in note for note in done.notes) < 9
+    assert any("lines without a readable entry" in note for note in done.notes)
+    assert sum("The id 00000003 belonged to several entries" in note for note in done.notes) < 9
     assert any("more earlier entries have new ids" in note for note in done.notes)

@@ -182,7 +182,7 @@ def test_the_command_line_prints_both_sides(path: Path, capsys: pytest.CaptureFi
     assert document["right"]["cost"] == 0.5
     assert main(["diff", str(path), "jwt-works", "a4"]) == 0
     text = capsys.readouterr().out
-    assert text.startswith("2 entries in common, up to a1\n")
+    assert text.startswith("2 entries shared by the branches, up to a1\n")
     assert "< a2 [jwt-works] · 2 messages" in text
     assert "  files: src/session.py" in text
     assert "user: Use sessions" in text

@@ -157,7 +157,9 @@ def test_the_agent_that_the_user_names_counts_only_where_neither_place_nor_marks
         if agent == owner:
             assert locate(reference, named).agent == owner
         else:
-            with pytest.raises(NoSuchSession, match=f"is a session of {owner}, which --agent {agent} leaves out"):
+            with pytest.raises(
+                NoSuchSession, match=f"is a session of {owner}, which the option --agent {agent} leaves out"
+            ):
                 locate(reference, named)
 
 
@@ -167,7 +169,7 @@ def test_a_session_in_the_place_of_an_agent_that_is_left_out_is_refused_by_id_an
     for agent in ("pi", "omp", "atomic"):
         assert locate("shared", Scope(around=around, agents=(agent,))).agent == agent
     for reference in ("shared", str(shared)):
-        with pytest.raises(NoSuchSession, match="is a session of pi, which --agent indusagi leaves out"):
+        with pytest.raises(NoSuchSession, match="is a session of pi, which the option --agent indusagi leaves out"):
             locate(reference, Scope(around=around, agents=("indusagi",)))
 
 

@@ -145,10 +145,10 @@ def test_files_that_are_no_sessions_are_listed_with_a_sentence(root: Path):
     problems = {name: summary.problem for name, summary in by_name(root).items()}
     assert problems == {
         "events": EVENT_STREAM,
-        "empty": "pi does not list it: there is no session header",
-        "headless": "pi does not list it: its first record is no session header",
-        "null": "pi hides this file from its list: the content is null",
-        "loose": "pi does not look here, only in the folders below",
+        "empty": "pi does not list this file: there is no session header",
+        "headless": "pi does not list this file: its first record is no session header",
+        "null": "pi hides this file from its list: the message's content is null",
+        "loose": "pi lists only sessions in the folders below this directory",
     }
     assert by_name(root)["headless"].first_message == "question"
 
@@ -169,7 +169,7 @@ def test_what_cannot_be_looked_at_is_told(root: Path):
     put(root, "s", header())
     told: list[Skipped] = []
     assert len(gather_summaries(scope(root), skipped=told.append)) == 1
-    assert told == [Skipped(str(root / "pipe.jsonl"), "it is not a regular file")]
+    assert told == [Skipped(str(root / "pipe.jsonl"), "the path is not a regular file")]
 
 
 def test_the_settings_of_a_sessions_project_name_further_places(tmp_path: Path):

@@ -206,7 +206,7 @@ def test_folders_pipes_packed_and_forbidden_files_are_refused_in_sentences(tmp_p
     os.mkfifo(tmp_path / "pipe.jsonl")
     assert "is not a regular file" in refused(tmp_path / "pipe.jsonl", "pi", around)
     assert "is not a regular file" in refused(tmp_path, "pi", around)
-    assert "is packed away" in refused(tmp_path / "s.jsonl.gz", "omp", around)
+    assert "is a packed archive" in refused(tmp_path / "s.jsonl.gz", "omp", around)
     assert "is gone" in refused(session(tmp_path, "") / "below.jsonl", "pi", around)
     if os.geteuid() != 0:
         path = session(tmp_path, header())
@@ -238,7 +238,7 @@ def test_a_missing_directory_is_said_with_what_can_be_done(tmp_path: Path, aroun
     with pytest.raises(DirectoryMissing) as raised:
         plan(path, "pi", around)
     assert f"directory {tmp_path}/moved does not exist" in str(raised.value)
-    assert "pi then asks whether to continue there" in str(raised.value)
+    assert "pi asks whether to continue in the new directory" in str(raised.value)
     assert f"pi --session {path}" in str(raised.value)
     (tmp_path / "moved").mkdir()
     assert plan(path, "pi", around).cwd == str(tmp_path / "moved")

@@ -265,8 +265,8 @@ def test_a_command_that_reads_names_the_change_that_was_cut_off_and_repairs_noth
     assert main(["list", "--root", str(store.home / ".pi/agent/sessions")]) == 0
     told = capsysbinary.readouterr().err.decode()
     assert told == (
-        f"sessionbrowse: The relocate of {OLD} was cut off. The next command that changes sessions finishes it: "
-        f"sessionbrowse relocate {OLD} {NEW}\n"
+        f"sessionbrowse: The relocate of {OLD} was interrupted. "
+        f"The next command that changes sessions finishes this change: sessionbrowse relocate {OLD} {NEW}\n"
     )
     other = store.home / "elsewhere"
     other.mkdir()
@@ -287,7 +287,8 @@ def test_a_command_that_changes_goes_on_first_and_says_so(
     cut_off(store)
     monkeypatch.setenv("XDG_STATE_HOME", str(store.state.parent))
     assert main(["rename", str(paths["a"]), "a name", "--root", str(store.home / ".pi/agent/sessions")]) == 0
-    assert f"The relocate of {OLD}, which was cut off, is taken back now.\n" in capsysbinary.readouterr().err.decode()
+    told = capsysbinary.readouterr().err.decode()
+    assert f"The relocate of {OLD}, which was interrupted, is rolled back now.\n" in told
     assert store.context.journal.pending() == []
 
 
@@ -314,7 +315,7 @@ def test_the_list_says_whose_lines_a_file_without_a_header_has(store: Store, ver
     path.write_bytes(LATE)
     store.environ["XDG_STATE_HOME"] = str(store.state.parent)
     (stray,) = [one for one in gather_summaries(scope(store)) if one.path == str(path)]
-    assert "its lines belong to the session that was moved to" in (stray.problem or "")
+    assert "the file's lines belong to the session that was moved to" in (stray.problem or "")
     path.write_bytes(line(user("000000ff", "11111111", "of another session")))
     (stray,) = [one for one in gather_summaries(scope(store)) if one.path == str(path)]
     assert "belong" not in (stray.problem or "")
@@ -653,7 +654,7 @@ def test_a_relocation_names_the_sessions_that_it_cannot_read(store: Store, monke
 
     monkeypatch.setattr(relocating, "_header_line", refused)
     moved = relocate(OLD, NEW, scope(store), context=store.context)
-    assert moved.notes == (f"{locked} cannot be read; it stays in place.",)
+    assert moved.notes == (f"{locked} cannot be read; it stays unchanged at the old path.",)
     assert locked.exists()
 
 

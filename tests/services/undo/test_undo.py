@@ -155,16 +155,16 @@ def test_what_somebody_changed_since_is_not_undone_and_the_sentence_says_what_to
     rename(target(path), "ours", context=store.context)
     path.write_bytes(path.read_bytes() + line(entry("session_info", "0000000f", "a0000000", name="theirs")))
     before = path.read_bytes()
-    with pytest.raises(CannotUndo, match=r'its name is "theirs" now. The earlier name was "older"'):
+    with pytest.raises(CannotUndo, match=r'its name is "theirs" now. To get the earlier name \("older"\) back'):
         undo(context=store.context)
     label(target(path), "00000003", "ours", context=store.context)
     relabelled = entry("label", "0000000e", "0000000f", targetId="00000003", label="theirs")
     path.write_bytes(path.read_bytes() + line(relabelled))
-    with pytest.raises(CannotUndo, match=r'its label is "theirs" now. The earlier label was none'):
+    with pytest.raises(CannotUndo, match=r'its label is "theirs" now. To get the earlier label \(none\) back'):
         undo(context=store.context)
     checkout(target(path), "00000006", context=store.context)
     path.write_bytes(path.read_bytes() + line(user("0000000d", "00000006", "theirs")))
-    with pytest.raises(CannotUndo, match=r"has new messages. To go back to where it stood before, check out 0000000e"):
+    with pytest.raises(CannotUndo, match=r"has new messages. To resume at the earlier entry, check out 0000000e"):
         undo(context=store.context)
     assert path.read_bytes().startswith(before)
 
@@ -345,6 +345,6 @@ def test_a_check_out_of_a_session_that_ended_without_an_id_cannot_be_undone(stor
     path = store.session("atomic", [user("00000001", None, "one"), nameless])
     before = open_session(path).leaf_id
     checkout(target(path, "atomic"), "00000001", context=store.context)
-    with pytest.raises(CannotUndo, match="a record without an id"):
+    with pytest.raises(CannotUndo, match="an entry without an id"):
         undo(context=store.context)
     assert before is None

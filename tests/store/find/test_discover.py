@@ -96,7 +96,7 @@ def test_a_flat_directory_is_not_entered_below(tmp_path: Path):
 def test_a_file_directly_in_the_root_is_listed_with_the_reason_why_the_agent_is_blind_to_it(tmp_path: Path):
     write(tmp_path / "sessions/loose.jsonl")
     (file,) = discover([store(tmp_path / "sessions")])
-    assert file.problem == "pi does not look here, only in the folders below"
+    assert file.problem == "pi lists only sessions in the folders below this directory"
     both = [store(tmp_path / "sessions"), store(tmp_path / "sessions", kind="flat")]
     (file,) = discover(both)
     assert (file.problem, [place.kind for place in file.places]) == (None, ["flat"])
@@ -184,7 +184,7 @@ def test_sessions_of_subagents_hang_below_their_parents_and_are_not_mixed_in(tmp
         name: file.parent_path and os.path.relpath(file.parent_path, root) for name, file in files.items()
     } == parents
     assert [name for name, file in files.items() if not file.hidden] == ["-p/s.jsonl"]
-    assert files["-p/gone/Lost.jsonl"].problem == "the session that it belongs to is not here"
+    assert files["-p/gone/Lost.jsonl"].problem == "the session to which this subagent belongs is missing"
 
 
 def test_links_back_up_do_not_lead_the_walk_in_circles(tmp_path: Path):
@@ -251,7 +251,7 @@ def test_what_cannot_be_looked_at_is_reported_and_the_rest_is_listed(tmp_path: P
     files = list(discover(places, skipped=skipped.append))
     assert [Path(file.path).name for file in files] == ["1.jsonl"]
     assert {(Path(skip.path).name, skip.reason) for skip in skipped} == {
-        ("pipe.jsonl", "it is not a regular file"),
+        ("pipe.jsonl", "the path is not a regular file"),
         ("broken.jsonl", "No such file or directory"),
     }
 

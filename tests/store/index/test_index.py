@@ -952,7 +952,7 @@ def test_text_files_that_were_exchanged_or_are_no_files_are_built_anew(
     for damage in (flip, replaced(os.mkfifo), replaced(os.mkdir), Path.unlink, lambda path: path.write_bytes(b"")):
         said = damaged(shard(), damage)
         assert len(said) == 1
-        assert "has a damaged text file; it is built anew" in said[0]
+        assert "has a damaged text database; it is built anew" in said[0]
 
 
 @pytest.mark.parametrize("at", [16, 18, 19, 20, 47])

@@ -56,7 +56,7 @@ SAME_FOR_ALL: list[tuple[str, bytes, list[str | None], Problems]] = [
         "torn line",
         H + A + B[:-30] + b"\n" + C,
         ["a", "c"],
-        [(3, AT_B, "torn: the record is not complete"), (4, AT_C - 29, "the parent b is missing")],
+        [(3, AT_B, "torn: the line is not complete"), (4, AT_C - 29, "the parent b is missing")],
     ),
     (
         "invalid UTF-8",
@@ -70,8 +70,8 @@ SAME_FOR_ALL: list[tuple[str, bytes, list[str | None], Problems]] = [
         ["a", "b", "c"],
         [(3, AT_B, "carriage returns where newlines belong")],
     ),
-    ("NULs at the end", H + A + b"\0" * 99, ["a"], [(3, AT_B, "holds NUL bytes where a record should be")]),
-    ("NULs inside", H + A + b"\0\0\n" + B, ["a", "b"], [(3, AT_B, "holds NUL bytes where a record should be")]),
+    ("NULs at the end", H + A + b"\0" * 99, ["a"], [(3, AT_B, "holds NUL bytes where JSON should be")]),
+    ("NULs inside", H + A + b"\0\0\n" + B, ["a", "b"], [(3, AT_B, "holds NUL bytes where JSON should be")]),
     (
         "NaN",
         H + A.replace(SOON, b"NaN") + B,
@@ -79,7 +79,7 @@ SAME_FOR_ALL: list[tuple[str, bytes, list[str | None], Problems]] = [
         [(2, AT_A, "not JSON: NaN is not JSON"), (3, AT_B - 10, "the parent a is missing")],
     ),
     ("deep nesting", H + A + DEEP + user("c", "b"), ["a", "b", "c"], DEEP_PROBLEM),
-    ("number as time", H + A + NUMBER_AS_TIME, ["a", "b"], [(3, AT_B, "the time is a number")]),
+    ("number as time", H + A + NUMBER_AS_TIME, ["a", "b"], [(3, AT_B, "the entry's time is a number")]),
     (
         "label a number",
         H + A + entry("label", "b", "a", targetId="a", label=5),
@@ -148,7 +148,10 @@ JUDGED: list[tuple[str, bytes, dict[str, tuple[str | None, str | None]], list[st
         "byte order mark",
         b"\xef\xbb\xbf" + H + A,
         {
-            "pi": (REFUSES + "it starts with a byte order mark", "does not list it: it starts with a byte order mark"),
+            "pi": (
+                REFUSES + "it starts with a byte order mark",
+                "does not list this file: it starts with a byte order mark",
+            ),
             "omp": (None, None),
             "atomic": (REFUSES + "it starts with a byte order mark", None),
             "indusagi": (None, None),
@@ -172,11 +175,11 @@ JUDGED: list[tuple[str, bytes, dict[str, tuple[str | None, str | None]], list[st
         {
             "pi": (
                 REFUSES + "its first record is no session header",
-                "does not list it: its first record is no session header",
+                "does not list this file: its first record is no session header",
             ),
             "indusagi": (
                 OVERWRITES + "it has no session header",
-                "does not list it: its first record is no session header",
+                "does not list this file: its first record is no session header",
             ),
         },
         ["a", "b"],
@@ -187,11 +190,11 @@ JUDGED: list[tuple[str, bytes, dict[str, tuple[str | None, str | None]], list[st
         {
             "pi": (
                 REFUSES + "its first record is no session header",
-                "does not list it: its first record is no session header",
+                "does not list this file: its first record is no session header",
             ),
             "indusagi": (
                 OVERWRITES + "its first record is no session header",
-                "does not list it: its first record is no session header",
+                "does not list this file: its first record is no session header",
             ),
         },
         ["a", "b"],
@@ -200,7 +203,8 @@ JUDGED: list[tuple[str, bytes, dict[str, tuple[str | None, str | None]], list[st
         "0 bytes",
         b"",
         dict.fromkeys(
-            AGENTS, ("would write a new session into this empty file", "does not list it: there is no session header")
+            AGENTS,
+            ("would write a new session into this empty file", "does not list this file: there is no session header"),
         ),
         [],
     ),
@@ -208,9 +212,15 @@ JUDGED: list[tuple[str, bytes, dict[str, tuple[str | None, str | None]], list[st
         "blanks only",
         b" \n\n",
         {
-            "pi": (REFUSES + "it has no session header", "does not list it: there is no session header"),
-            "omp": ("would write a new session into this empty file", "does not list it: there is no session header"),
-            "indusagi": (OVERWRITES + "it has no session header", "does not list it: there is no session header"),
+            "pi": (REFUSES + "it has no session header", "does not list this file: there is no session header"),
+            "omp": (
+                "would write a new session into this empty file",
+                "does not list this file: there is no session header",
+            ),
+            "indusagi": (
+                OVERWRITES + "it has no session header",
+                "does not list this file: there is no session header",
+            ),
         },
         [],
     ),
@@ -219,7 +229,7 @@ JUDGED: list[tuple[str, bytes, dict[str, tuple[str | None, str | None]], list[st
         header(id=5) + A,
         {
             "pi": (REFUSES + "its header has no valid id", None),
-            "omp": (REFUSES + "its header has no valid id", "does not list it: its header has no valid id"),
+            "omp": (REFUSES + "its header has no valid id", "does not list this file: its header has no valid id"),
             "indusagi": (OVERWRITES + "its header has no id", None),
         },
         ["a"],
@@ -233,13 +243,13 @@ JUDGED: list[tuple[str, bytes, dict[str, tuple[str | None, str | None]], list[st
     (
         "content null",
         H + user("a", None, None) + B,
-        {"pi": (None, HIDES + "the content is null"), "omp": (None, HIDES + "the content is null")},
+        {"pi": (None, HIDES + "the message's content is null"), "omp": (None, HIDES + "the message's content is null")},
         ["a", "b"],
     ),
     (
         "content null behind omp's listed beginning",
         H + user("a", None, "x" * 4096) + user("b", "a", None),
-        {"pi": (None, HIDES + "the content is null"), "omp": (None, None)},
+        {"pi": (None, HIDES + "the message's content is null"), "omp": (None, None)},
         ["a", "b"],
     ),
     (
@@ -287,12 +297,12 @@ JUDGED: list[tuple[str, bytes, dict[str, tuple[str | None, str | None]], list[st
         {
             "pi": (
                 REFUSES + "its first line is omp's title slot",
-                "does not list it: its first line is omp's title slot",
+                "does not list this file: its first line is omp's title slot",
             ),
             "omp": (None, None),
             "indusagi": (
                 OVERWRITES + "its first line is omp's title slot",
-                "does not list it: its first line is omp's title slot",
+                "does not list this file: its first line is omp's title slot",
             ),
         },
         ["a"],
@@ -321,7 +331,7 @@ JUDGED: list[tuple[str, bytes, dict[str, tuple[str | None, str | None]], list[st
         {
             "omp": (
                 REFUSES + "its first record is no session header",
-                "does not list it: its first record is no session header",
+                "does not list this file: its first record is no session header",
             )
         },
         [None, "a"],

@@ -140,7 +140,7 @@ def test_omps_terminal_counts_while_an_omp_runs_in_it(store: Store, project: Pat
 @pytest.mark.parametrize(
     ("age_s", "state", "said"),
     [
-        (-5, "recent", "in the future, by this clock"),
+        (-5, "recent", "in the future, by this computer's clock"),
         (0, "recent", "0 seconds ago"),
         (1, "recent", "1 second ago"),
         (59, "recent", "59 seconds ago"),

@@ -89,7 +89,7 @@ def test_a_trash_that_says_nothing_leaves_the_place_unknown(home_trash: Path, ow
         str(path), (str(home_trash),), Moves("x"), lambda source: os.rename(source, own_home / "elsewhere")
     )
     assert item.item is None
-    assert "did not say" in (trash.missing(item) or "")
+    assert "did not report" in (trash.missing(item) or "")
 
 
 def test_our_own_trash_has_the_form_of_the_systems(own_home: Path) -> None:

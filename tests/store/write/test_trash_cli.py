@@ -134,5 +134,5 @@ def test_what_trash_cli_took_away_is_said_to_be_gone(tmp_path: Path, own_home: P
     deleted = deleted_unit(store)
     trash_cli("trash-empty", "-f", volumes=[tmp_path])
     assert restorable(store.context) == []
-    with pytest.raises(Exception, match="is not in the trash any more"):
+    with pytest.raises(Exception, match="is no longer in the trash"):
         restore(deleted.undo_id, context=store.context)

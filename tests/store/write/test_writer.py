@@ -290,7 +290,7 @@ def test_a_new_file_never_takes_the_place_of_another(tmp_path: Path) -> None:
     path = tmp_path / "new.jsonl"
     for make in (lambda: path.write_bytes(b"somebody's"), lambda: path.symlink_to("nowhere")):
         make()
-        with pytest.raises(RefusedWrite, match="there already"):
+        with pytest.raises(RefusedWrite, match="already exists"):
             create_file(str(path), [b"ours"])
         assert os.listdir(tmp_path) == ["new.jsonl"]
         path.unlink()

@@ -81,7 +81,9 @@ async def test_the_prompt_holds_the_present_name_and_an_empty_one_clears_it(stor
         await browser.press("ctrl+r")
         assert "old [name]" in browser.screen_text()
         await browser.press("ctrl+u")
-        assert "Empty: clears the name. Lists then show its first message." in browser.words("#dialog-hint")
+        assert "An empty text clears the name. Lists show an unnamed session's first message." in browser.words(
+            "#dialog-hint"
+        )
         await browser.press("enter")
         assert names_in(path)[-1] == ""
         assert "Cleared the name." in browser.toasts()[-1]
@@ -294,7 +296,7 @@ async def test_check_out_between_a_call_and_its_result_offers_the_nearest_entry(
         await browser.press("enter")
         await go_to(browser, "I look")
         await browser.press("c")
-        assert "a tool was called whose result comes later" in browser.words("#dialog-text")
+        assert "is between a tool call and its result" in browser.words("#dialog-text")
         await browser.press("enter")
         assert lines_of(path)[-1]["parentId"] in ("00000001", "00000005")
 
@@ -379,7 +381,7 @@ async def test_delete_asks_naming_size_children_and_companions_and_restore_bring
         text = browser.words("#dialog-text")
         assert "old title" in text
         assert f"Also deleted: {path.stem}" in text
-        assert "1 session was forked from it; it stays." in text
+        assert "1 session was forked from it; the fork stays." in text
         await browser.press("escape")
         assert path.read_bytes() == before
         await browser.press("ctrl+d", "enter")
@@ -648,14 +650,14 @@ async def test_progress_is_shown_and_stopping_leaves_the_rest_as_it_was(
         assert "Archiving" in browser.screen_text()
         assert "esc stop" in browser.screen_text()
         post(Key("escape", None))
-        await until(lambda: "Stopping after this one" in browser.screen_text())
+        await until(lambda: "Stopping after the current item" in browser.screen_text())
         slow.go_on.set()
         await browser.settle()
         assert browser.screen_name == "browse"
         assert sum(path.exists() for path in paths) == 4
         said = " ".join(browser.toasts())
         assert "Archived 1 session; hidden from pi. u undoes." in said
-        assert "Stopped: 4 of 5 were not changed." in said
+        assert "Stopped: 4 of 5 sessions were not changed." in said
         await browser.press("u")
         assert all(path.exists() for path in paths)
 
@@ -694,7 +696,7 @@ async def test_a_session_whose_file_goes_away_by_a_change_is_left(store: Store) 
         await browser.press("f", "enter")
         assert browser.row_list("#tree").count < 6
         await browser.press("u")
-        assert "The fork is in the trash." in browser.toasts()[-1]
+        assert "Moved the fork to the trash." in browser.toasts()[-1]
         assert "second answer" in browser.words("#tree")
 
 

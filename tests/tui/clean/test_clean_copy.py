@@ -50,7 +50,7 @@ async def test_abandoned_branches_without_a_label_are_dropped_in_place_and_come_
         assert path.read_bytes() == was
         await browser.press("X", "down", "enter")
         assert "Goes: 3 entries" in browser.screen_text()
-        assert "Labels that go with their entries: 1." in browser.screen_text()
+        assert "Labels removed with their entries: 1." in browser.screen_text()
 
 
 async def test_marked_branches_are_dropped_from_a_copy_with_an_id_of_its_own(store: Store, path: Path) -> None:

@@ -84,7 +84,7 @@ async def test_what_is_marked_goes_to_the_trash_and_one_undo_brings_it_back(mess
 async def test_the_reason_of_the_row_is_told_in_full(messy: Store) -> None:
     async with browsed(messy) as browser:
         await browser.press("C", "G")
-        assert "every entry is also in a.jsonl" in browser.words("#finding")
+        assert "every entry is also in the session a.jsonl" in browser.words("#finding")
         assert "kept:" in browser.words("#finding")
         await browser.press("enter")
         assert browser.screen_name == "session"
@@ -100,7 +100,7 @@ async def test_a_session_that_is_in_use_by_now_stays_without_a_question(messy: S
         await browser.press("A", "ctrl+d", "enter")
         assert browser.screen_name == "cleanup"
         assert names(messy) == ["a.jsonl", "c.jsonl"]
-        assert any("1 of 3 were left as they are" in toast for toast in browser.toasts())
+        assert any("1 of 3 sessions were not changed" in toast for toast in browser.toasts())
 
 
 async def test_a_tidy_store_says_so(store: Store) -> None:
@@ -130,7 +130,7 @@ async def test_all_that_is_torn_is_repaired_in_place_and_comes_back_with_one_und
         await browser.press("enter")
         assert all(not examine(str(path), "pi").is_damaged for path in paths)
         assert "Repaired 2 sessions; the original is in the trash." in browser.toasts()[-1]
-        assert "No damage is left here." in browser.words("#findings")
+        assert "The listed sessions have no damage left." in browser.words("#findings")
         await browser.press("u")
         assert [path.read_bytes() for path in paths] == was
         assert "2 findings in 2 sessions" in browser.screen_text()
@@ -157,7 +157,7 @@ async def test_a_hidden_newest_message_is_checked_out(store: Store) -> None:
         assert "hidden-messages" in browser.words("#findings")
         await browser.press("m", "enter")
         assert lines_of(path)[-1]["parentId"] == "00000009"
-        assert "No damage is left here." in browser.words("#findings")
+        assert "The listed sessions have no damage left." in browser.words("#findings")
 
 
 async def test_enter_opens_the_damaged_entry(store: Store) -> None:

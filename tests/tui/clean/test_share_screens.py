@@ -113,7 +113,7 @@ async def test_each_format_is_written_to_a_new_file(
         await browser.press("E", *["down"] * downs, "enter", "enter")
         await browser.type(str(to))
         await browser.press("enter")
-        assert "there already" in browser.toasts()[-1]
+        assert "already exists" in browser.toasts()[-1]
         assert to.read_text() == written
 
 

@@ -402,11 +402,11 @@ async def test_a_sentence_of_three_lines_stands_whole_above_the_keys(tmp_path: P
 async def test_an_empty_root_says_that_there_is_nothing(tmp_path: Path) -> None:
     async with browsing(roots=[str(tmp_path)]) as browser:
         assert browser.screen_name == "browse"
-        assert "No sessions yet. F5 looks again." in browser.screen_text()
+        assert "No sessions yet. F5 scans the disk again." in browser.screen_text()
         await browser.press("r")
         assert browser.toasts() == ["There is no session under the cursor."]
         await browser.press("enter")
-        assert browser.toasts()[-1] == "There is nothing to open here."
+        assert browser.toasts()[-1] == "This list has no rows."
 
 
 async def test_why_a_session_cannot_be_resumed_is_said_and_never_read_as_markup() -> None:

@@ -58,8 +58,8 @@ async def test_why_there_is_nothing_to_open_is_said() -> None:
     async with browsing(fixed_source(family())) as browser:
         await browser.press("down", "o", "ctrl+s", "O")
         assert browser.toasts() == [
-            "No forks here; subagents are not shown.",
-            "Threads and filtered lists have no folds.",
+            "This session has no forks; subagents are hidden.",
+            "A threaded or filtered list has no folds.",
         ]
 
 
@@ -68,7 +68,7 @@ async def test_no_session_is_said_to_have_no_subagents_before_they_are_read() ->
         await browser.press("down", "o", "full_stop", "o")
         said = browser.toasts()
         assert (said[0], said[-1]) == (
-            "No forks here; subagents are not shown.",
+            "This session has no forks; subagents are hidden.",
             "This session has no forks or subagents.",
         )
 
@@ -146,7 +146,7 @@ async def test_projects_by_repository_join_its_worktrees() -> None:
         assert browser.row_list("#projects").key == ("folder", "/src/web")
         await browser.press("w")
         assert browser.row_list("#projects").count == 3
-        assert browser.toasts()[-1] == "Projects by directory."
+        assert browser.toasts()[-1] == "One folder row per directory."
 
 
 async def test_a_project_that_was_moved_is_told_from_one_that_is_gone() -> None:
@@ -182,7 +182,7 @@ async def test_archived_sessions_are_a_list_of_their_own(tmp_path: Path) -> None
 async def test_without_an_archived_session_the_list_says_how_to_get_back(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.press("x")
-        assert browser.words("#sessions") == "No session is archived. x shows those that are not."
+        assert browser.words("#sessions") == "No session is archived. x shows unarchived sessions."
 
 
 async def test_rows_show_the_fields_of_the_settings(tmp_path: Path) -> None:

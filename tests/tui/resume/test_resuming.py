@@ -103,7 +103,7 @@ async def test_the_other_ways_are_offered_with_why_some_are_none(
     async with browsing(**store) as browser:
         await browser.press("down", "R")
         shown = browser.words("#dialog-rows")
-        assert "In a new tmux window" in shown
+        assert "New tmux window" in shown
         assert "Not in tmux." in shown
         assert "From this entry" not in shown
         await choose(browser, "Copy the command")
@@ -141,7 +141,7 @@ async def test_an_entry_is_forked_and_the_agent_resumes_the_fork(
         path = browser.app.screen.summary.path  # type: ignore[attr-defined]
         before = Path(path).read_bytes()
         await browser.press("R")
-        await choose(browser, "in a fork")
+        await choose(browser, "Fork from this entry")
     assert Path(path).read_bytes() == before
     assert len(lent) == 1
     forked = open_session(lent[0].argv[2])

@@ -243,7 +243,7 @@ async def test_where_nothing_can_be_searched_the_screen_says_so() -> None:
     async with browsing(fixed_source([summary("/x/a.jsonl")])) as browser:
         await browser.press("ctrl+f")
         await browser.type("x")
-        assert "There is nothing to search here." in browser.screen_text()
+        assert "These sessions cannot be searched." in browser.screen_text()
 
 
 async def test_a_search_that_ended_says_so_and_starts_again(demo: dict[str, Any]) -> None:
@@ -269,7 +269,7 @@ async def test_a_misspelt_word_is_forgiven_and_the_sentence_says_so(demo: dict[s
     async with searching(demo, "cokie") as browser:
         assert "cookie" in browser.words("#found-rows")
         assert '"cokie" was not found; searched cookie' in told(browser)
-        assert "Without tool output: ^t adds it." in told(browser)
+        assert "Press ^t to search tool output too." in told(browser)
         await browser.press("enter")
         marked = [segment.text.lower() for segment in marked_in(browser, "#view")]
         assert "cookie" in marked

@@ -94,7 +94,7 @@ async def test_tab_goes_through_entry_context_raw_and_diff(demo: dict) -> None:
         text = browser.words("#view")
         assert re.search(r"[0-9.]+k tokens of 200k \([0-9]+%\) · [0-9.]+k by the last answer", text)
         assert "∑ compaction summary" in text
-        assert "largest, estimated by text" in text
+        assert "largest items (sizes are estimates)" in text
         await browser.press("tab")
         assert '"parentId"' in browser.words("#view")
         await browser.press("tab")
@@ -171,7 +171,7 @@ async def test_a_row_without_a_branch_says_why_it_cannot_be_folded(demo: dict) -
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
         await browser.press("space")
-        assert browser.toasts() == ["Nothing to fold here: only branch points and roots can be folded."]
+        assert browser.toasts() == ["Nothing to fold here: only branch points and root entries can be folded."]
 
 
 CHOICES = [
@@ -423,7 +423,7 @@ async def test_a_session_without_entries_says_so(tmp_path: Path) -> None:
         await open_file(browser)
         assert "This session has no entries." in browser.words("#tree")
         await browser.press("enter")
-        assert browser.toasts() == ["There is nothing to open here."]
+        assert browser.toasts() == ["This list has no rows."]
 
 
 async def test_a_file_that_is_gone_says_so(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ async def test_folds_open_with_enter_and_all_of_them_with_one_key(tmp_path: Path
 async def test_a_key_that_finds_no_fold_says_so(tmp_path: Path) -> None:
     async with reading(tmp_path, user("u1", None, "Look.")) as browser:
         await browser.press("o")
-        assert browser.toasts() == ["There is no fold on this page."]
+        assert browser.toasts() == ["No fold, image or link is on this page."]
         await browser.press("i")
         assert browser.toasts()[-1] == "No image is on this page."
 
@@ -194,7 +194,7 @@ async def test_the_largest_items_of_the_context_lead_to_their_entries(tmp_path: 
     async with reading(tmp_path, *lines) as browser:
         await browser.press("tab")
         text = browser.words("#view")
-        assert "largest, estimated by text ↗ 11.2k tool results src/login.py ↗ 1.1k assistant word" in text
+        assert "largest items (sizes are estimates) ↗ 11.2k tool results src/login.py ↗ 1.1k assistant word" in text
         await browser.press("enter", "enter")
         assert "code code" in browser.words("#view")
 

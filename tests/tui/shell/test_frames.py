@@ -45,7 +45,7 @@ async def test_the_demo_never_says_that_there_are_no_sessions(own_home: Path) ->
             await browser.press("enter")
             await browser.until(lambda: "webshop" in browser.screen_text())
             assert seen
-            assert not [frame for frame in seen if "looks again" in frame]
+            assert not [frame for frame in seen if "scans the disk again" in frame]
 
 
 async def test_ctrl_f_always_takes_letters_as_a_query(tmp_path: Path) -> None:

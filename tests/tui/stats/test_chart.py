@@ -18,7 +18,7 @@ def test_a_narrow_total_leaves_out_whole_parts() -> None:
 
     everything = (
         "$10.00  4k tokens   kept $1.00   abandoned $2.00   compaction $3.00   subagents $4.00"
-        "   copies of $1.00 not counted again"
+        "   copies ($1.00) not counted again"
     )
     assert shown(200) == everything
     assert shown(100) == everything.partition("   copies")[0]
