@@ -13,7 +13,7 @@ from sessionbrowse.demo import make_demo
 from tests import house
 from tests.count_lines import code_lines
 from tests.files_run import MOST_FILES, MOST_FILES_BELOW_THE_SCREEN, below_the_screen, files_of_list
-from tests.places import command_places, questions
+from tests.places import command_places, error_places, questions
 from tests.sentences import sentences
 
 
@@ -90,3 +90,29 @@ def test_the_map_names_the_file_of_every_key() -> None:
                 found.setdefault(id, set()).add(f"{file.replace('<id>', id)}.py")
     wrong = {id: files for id, files in command_places().items() if not found.get(id, set()) & files}
     assert wrong == {}
+
+
+def test_the_map_quotes_the_errors_of_the_files_it_names() -> None:
+    text = (house.PACKAGE.parent / "CONTRIBUTING.md").read_text()
+    rows = re.findall(r"^\| ([^|]*\"[^|]*) \| `([a-z_/<>]+)` \|$", text, re.MULTILINE)
+    assert len(rows) > 60
+    wrong = [
+        (quoted, file)
+        for about, file in rows
+        for quoted in re.findall(r'"([^"]+)"', about)
+        if not any(
+            quoted in sentence and any(fnmatch.fnmatch(one, f"{file.replace('<agent>', '*')}.py") for one in files)
+            for sentence, files in error_places().items()
+        )
+    ]
+    assert wrong == []
+
+
+def test_the_map_names_every_file_that_words_errors() -> None:
+    text = (house.PACKAGE.parent / "CONTRIBUTING.md").read_text()
+    unnamed = {
+        sentence
+        for sentence, files in error_places().items()
+        if not any(f"`{file.removesuffix('.py')}`" in text or file.startswith(("agents/", "tui/")) for file in files)
+    }
+    assert unnamed == set()
