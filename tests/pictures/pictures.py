@@ -179,10 +179,6 @@ async def _show_in(browser: Driven, name: str, background: bool) -> None:
         await browser.settle(background=background)
 
 
-def _paint_nothing(compositor: Compositor, **how: object) -> None:
-    compositor._dirty_regions.clear()
-
-
 def _strips(browser: Driven) -> list[Strip]:
     """Return what stands on the screen, with what lies under a window."""
     app = browser.app
@@ -198,8 +194,6 @@ async def album(name: str, part: str | None = None, *, drawn: bool = True) -> Al
     with ExitStack() as during:
         # On a busy machine a sentence might be gone before its picture is taken.
         during.enter_context(patch.object(BrowseApp, "NOTIFICATION_TIMEOUT", 3600.0))
-        # Nobody sees what is painted between two pictures, and each picture is painted whole.
-        during.enter_context(patch.object(Compositor, "render_update", _paint_nothing))
         during.enter_context(patch.dict(os.environ, look.environ))
         for group in [part] if part else look.scenes:
             with _short_pauses():

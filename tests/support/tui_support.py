@@ -8,11 +8,13 @@ import threading
 import time
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from textual import events
+from textual._compositor import Compositor
 from textual.pilot import Pilot
 
 from sessionbrowse.config import Settings
@@ -154,23 +156,31 @@ class Driven:
         return [notification.message for notification in self.app._notifications]
 
 
+def paint_nothing(compositor: Compositor, **options: object) -> None:
+    """Stand in for `Compositor.render_update`: regard the screen as painted."""
+    compositor._dirty_regions.clear()
+
+
 @asynccontextmanager
 async def browsing(
     source: Source | None = None,
     *,
     size: tuple[int, int] = (120, 40),
     settle: bool = True,
+    painted: bool = False,
     **options: Any,
 ) -> AsyncIterator[Driven]:
-    """Run the browser without a terminal."""
+    """Run the browser without a terminal. Frames are built only if `painted`: the tests read widgets and strips."""
     options.setdefault("now_ms", lambda: float(NOW_MS))
     chosen = BrowseOptions(source=source, **options)
     app = BrowseApp(chosen, source if source is not None else source_of(chosen))
-    async with app.run_test(size=size, notifications=True) as pilot:
-        driven = Driven(app, pilot)
-        if settle:
-            await driven.settle()
-        yield driven
+    painting = nullcontext() if painted else patch.object(Compositor, "render_update", paint_nothing)
+    with painting:
+        async with app.run_test(size=size, notifications=True) as pilot:
+            driven = Driven(app, pilot)
+            if settle:
+                await driven.settle()
+            yield driven
 
 
 def demo_options(target: Path, **settings: Any) -> dict[str, Any]:

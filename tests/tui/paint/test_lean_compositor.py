@@ -73,7 +73,8 @@ async def test_a_step_of_the_cursor_draws_its_two_rows_and_nothing_beside_them(m
         drawn.append((self.id, crop.height))
         return render(self, crop)
 
-    async with browsing(fixed_source([summary(f"/{n}.jsonl", modified=-n) for n in range(100)])) as browser:
+    source = fixed_source([summary(f"/{n}.jsonl", modified=-n) for n in range(100)])
+    async with browsing(source, painted=True) as browser:
         await browser.press("v", "down")
         render = SpanView.render_lines
         monkeypatch.setattr(SpanView, "render_lines", noted)
