@@ -314,7 +314,7 @@ def age(then: float | str | None, now: float) -> str:
 
     The forms are `now` (also for the future), `5m`, `5h`, `5d`, `5w`, `5mo` (months of 30 days) and `5y`.
     """
-    then = parse_time(then) if isinstance(then, str) else then
+    then = time_ms(then)
     if then is None or not is_time(then):
         return ""
     minutes = int((now - then) // _MS_PER_MINUTE)
@@ -326,6 +326,11 @@ def age(then: float | str | None, now: float) -> str:
     if days < 30:
         return f"{days}d" if days < 7 else f"{days // 7}w"
     return f"{days // 30}mo" if days < 365 else f"{days // 365}y"
+
+
+def time_ms(time: str | float | None) -> float | None:
+    """Return a time in milliseconds since 1970: an ISO 8601 text is parsed by `parse_time`, a number is returned."""
+    return parse_time(time) if isinstance(time, str) else time
 
 
 def parse_time(text: str) -> int | None:

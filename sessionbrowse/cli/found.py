@@ -9,10 +9,20 @@ from typing import Any
 
 from sessionbrowse.cli.output import short_id
 from sessionbrowse.services.search.hits import Hit, hit_document
-from sessionbrowse.services.search.ranked_page import RankedSession
+from sessionbrowse.services.search.ranked_page import RankedSession, Ranking
 from sessionbrowse.text import age, clean, json_exact, shorten_home
 
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
+
+
+def note_ranking(ranking: Ranking, note: Callable[[str], None]) -> None:
+    """Print which words were corrected, and whether sessions are missing from the result."""
+    for wrong, right in ranking.instead.items():
+        note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
+    if ranking.unread:
+        note(f"{ranking.unread} more sessions have some of the words; add a word to narrow the search.")
+    elif ranking.is_cut:
+        note("More sessions match; a larger --limit shows them.")
 
 
 def documents_of(sessions: Sequence[RankedSession], fields: Sequence[str]) -> list[dict[str, Any]]:

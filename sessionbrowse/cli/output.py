@@ -69,6 +69,12 @@ def note(sentence: str) -> None:
     print(f"sessionbrowse: {clean(sentence)}", file=sys.stderr)
 
 
+def note_all(sentences: Iterable[str]) -> None:
+    """Print each sentence as `note` does."""
+    for sentence in sentences:
+        note(sentence)
+
+
 def warn(skipped: Skipped) -> None:
     """Print on stderr the reason why a file or directory was skipped."""
     note(f"{clean(skipped.path)}: {skipped.reason}")
@@ -127,11 +133,6 @@ def short_id(session_id: str | None) -> str:
     return (session_id or "")[: 13 if sys.stdout.isatty() else None]
 
 
-def print_keys(rows: Sequence[tuple[str, str, str]]) -> None:
-    """Print a table with one row for each command of the terminal interface: id, keys, help."""
-    print_table(("command", "keys", "does"), rows, right=(), stretch=2)
-
-
 def print_projects(documents: Iterable[dict[str, Any]], home: str) -> None:
     """Print a table with one row for each working directory."""
     now = time.time() * 1000
@@ -179,6 +180,13 @@ def print_show(document: dict[str, Any]) -> None:
 def can_ask() -> bool:
     """Return True if stdin and stderr are terminals, so that the user can be asked a question."""
     return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def is_confirmed(question: str) -> bool:
+    """Ask a yes-or-no question on stderr; return True if the user answers yes."""
+    sys.stderr.write(f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
 
 
 def not_confirmed(done: str) -> str:

@@ -24,41 +24,23 @@ if TYPE_CHECKING:
 AGENT_VARIABLES = ("PI_CODING_AGENT", "OMPCODE", "CLAUDECODE")
 """Environment variables that coding agents set for the programs that they run."""
 AGENT_NAMES = ("pi", "omp", "atomic", "indusagi")
-HOMES = {
-    "list": "lists",
-    "projects": "lists",
-    "labels": "lists",
-    "stats": "stats",
-    "search": "search",
-    "show": "inspect",
-    "tree": "inspect",
-    "context": "inspect",
-    "diff": "inspect",
-    "resume": "resume",
-    "rename": "change",
-    "label": "change",
-    "checkout": "change",
-    "fork": "change",
-    "delete": "change",
-    "restore": "change",
-    "archive": "change",
-    "unarchive": "change",
-    "relocate": "change",
-    "undo": "change",
-    "prune": "clean",
-    "shrink": "clean",
-    "doctor": "clean",
-    "cleanup": "clean",
-    "redact": "export",
-    "export": "export",
-    "index": "index",
-    "pick": "pick",
-    "integrate": "integrate",
-    "shell": "shell",
-    "demo": "interface",
-    "config": "settings",
-    "completion": "settings",
+_COMMANDS = {
+    "lists": ("list", "projects", "labels"),
+    "stats": ("stats",),
+    "search": ("search",),
+    "inspect": ("show", "tree", "context", "diff"),
+    "resume": ("resume",),
+    "change": ("rename", "label", "checkout", "fork", "delete", "restore", "archive", "unarchive", "relocate", "undo"),
+    "clean": ("prune", "shrink", "doctor", "cleanup"),
+    "export": ("redact", "export"),
+    "index": ("index",),
+    "pick": ("pick",),
+    "integrate": ("integrate",),
+    "shell": ("shell",),
+    "interface": ("demo",),
+    "settings": ("config", "completion"),
 }
+HOMES = {command: home for home, commands in _COMMANDS.items() for command in commands}
 """For each command, the module of `cli/commands` that implements the command; in the order of the help."""
 MOST_UNREAD = 64 * 1024 * 1024
 """Maximum bytes that `--for-agent` reads of files not in the index: about a second's work, because an agent waits."""
@@ -116,8 +98,7 @@ def settings_in_force() -> Settings:
     from sessionbrowse.config import load_settings
 
     loaded = load_settings()
-    for problem in loaded.problems:
-        output.note(problem)
+    output.note_all(loaded.problems)
     return loaded.settings
 
 
@@ -371,11 +352,6 @@ def in_directory(arguments: argparse.Namespace) -> Callable[[str], bool] | None:
     wanted = os.path.abspath(arguments.cwd or ".")
     below = os.path.join(wanted, "")
     return lambda cwd: cwd == wanted or (arguments.under and cwd.startswith(below))
-
-
-def add_null(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--null`, which prints the paths of session files for `xargs -0`."""
-    parser.add_argument("--null", action="store_true", help="print only paths of session files, a NUL byte after each")
 
 
 def directory(text: str) -> str:

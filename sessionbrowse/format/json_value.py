@@ -40,6 +40,15 @@ def loads(line: bytes) -> Json:
         return _loads_like_javascript(line)
 
 
+def json_object(line: bytes) -> dict[str, Json] | None:
+    """Return the JSON object in a line, decoded as `loads` does; None if the line is no JSON object."""
+    try:
+        value = loads(line)
+    except BadJson:
+        return None
+    return value if isinstance(value, dict) else None
+
+
 def _loads_like_javascript(line: bytes) -> Json:
     import json  # Imported here because the import takes 1 ms, and few lines need the module.
 

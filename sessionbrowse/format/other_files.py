@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.json_value import Json, json_object
 
 V4 = "a session in pi-agent-core's format version 4, which sessionbrowse does not support"
 EVENT_STREAM = "an event stream of a pi-family agent, not a session"
@@ -38,11 +38,8 @@ def recognise(head: bytes) -> str | None:
 
 def _first_objects(head: bytes) -> Iterator[dict[str, Json]]:
     for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n", PROBED_LINES)[:PROBED_LINES]:
-        try:
-            value = loads(line)
-        except BadJson:
-            continue
-        if isinstance(value, dict):
+        value = json_object(line)
+        if value is not None:
             yield value
 
 

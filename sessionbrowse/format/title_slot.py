@@ -7,7 +7,7 @@ from typing import Literal
 from sessionbrowse.format.codec import from_json
 from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.entries import TitleSlot
-from sessionbrowse.format.json_value import BadJson, loads
+from sessionbrowse.format.json_value import Json, json_object
 
 SLOT_BYTES = 256
 """Size in bytes of omp's title slot, the first line of a file, in UTF-8 and with its newline."""
@@ -48,18 +48,18 @@ def parse_slot(first_bytes: bytes) -> TitleSlot | None:
     line = first_bytes[:SLOT_BYTES]
     if len(line) != SLOT_BYTES or line.find(b"\n") != SLOT_BYTES - 1:
         return None
-    try:
-        value = loads(line)
-    except BadJson:
-        return None
-    if not isinstance(value, dict) or value.get("type") != "title" or value.get("v") != 1:
-        return None
-    if not all(isinstance(value.get(key), str) for key in ("title", "updatedAt", "pad")):
-        return None
-    if value.get("source", "auto") not in ("auto", "user"):
-        return None
-    slot = from_json(value)
+    value = json_object(line)
+    slot = from_json(value) if value is not None and is_slot(value) else None
     return slot if isinstance(slot, TitleSlot) else None
+
+
+def is_slot(value: dict[str, Json]) -> bool:
+    """Return True if omp accepts a JSON object as a title slot."""
+    return (
+        (value.get("type"), value.get("v")) == ("title", 1)
+        and all(isinstance(value.get(key), str) for key in ("title", "updatedAt", "pad"))
+        and value.get("source", "auto") in ("auto", "user")
+    )
 
 
 def _line(title: str, source: Source | None, updated_at: str, pad: str) -> bytes:

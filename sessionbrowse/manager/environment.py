@@ -13,7 +13,7 @@ from sessionbrowse.agents import AGENTS, Agent, Surroundings
 from sessionbrowse.agents.base import absolute, expand_home
 from sessionbrowse.config import state_dir
 from sessionbrowse.errors import NotFound
-from sessionbrowse.format import ids
+from sessionbrowse.services.change.fork import new_session_id
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.store.write.in_use import PROC
@@ -40,9 +40,7 @@ class Environment(Struct, frozen=True, kw_only=True):
 
     def session_id(self, agent: str) -> str:
         """Return an id for a new session, in the program's format."""
-        if agent == "indusagi":
-            return ids.uuid4(self.random_bytes)
-        return ids.uuid7(int(self.now_ms()), self.random_bytes)
+        return new_session_id(agent, int(self.now_ms()), self.random_bytes)
 
 
 def agent_named(name: str) -> Agent:

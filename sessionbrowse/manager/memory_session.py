@@ -14,6 +14,7 @@ from msgspec import UNSET
 from sessionbrowse.format.entries import Compaction
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.javascript_values import is_true
+from sessionbrowse.model.session.records import generation_of
 from sessionbrowse.model.session.rules import Rules
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.text import parse_time
@@ -152,7 +153,7 @@ def memory_session_of(session: Session) -> MemorySession:
     """Return a session file's content, migrated to format version 3; lines that are no JSON objects are left out."""
     found = {index: entry for index, entry in session.fields_of_many(range(len(session.ids))) if entry}
     header = dict(_header_object(session))
-    generation = _generation(session.version)
+    generation = generation_of(session.version)
     entries = [_migrated(session, index, found[index], generation) for index in sorted(found)]
     if generation < CURRENT_SESSION_VERSION:
         header["version"] = CURRENT_SESSION_VERSION
@@ -196,14 +197,6 @@ def _header_object(session: Session) -> EntryObject:
     return header
 
 
-def _generation(version: Json) -> int:
-    try:
-        number = float(version)
-    except (TypeError, ValueError):
-        return CURRENT_SESSION_VERSION
-    return 1 if number < 2 else 2 if number < 3 else CURRENT_SESSION_VERSION
-
-
 def _migrated(session: Session, index: int, entry: EntryObject, generation: int) -> EntryObject:
     if generation == 1:
         parent = session.parents[index]
@@ -228,7 +221,7 @@ def rename_hook_message(entry: EntryObject) -> None:
 def migrate_session_entries(entries: list[EntryObject], new_id: Callable[[set[str]], str]) -> None:
     """Migrate a file's JSON objects (header and entries) to format version 3, in place (pi 0.31 and 0.35)."""
     header = next((entry for entry in entries if entry.get("type") == "session"), {})
-    generation = _generation(header.get("version", 1))
+    generation = generation_of(header.get("version", 1))
     if generation == 1:
         _add_ids(entries, new_id)
     if generation < CURRENT_SESSION_VERSION:

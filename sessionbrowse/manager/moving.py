@@ -8,12 +8,12 @@ from collections.abc import Iterable
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import NotASession, RefusedWrite
-from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.encode import json_bytes
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.manager.appending import SessionAppender
 from sessionbrowse.manager.environment import default_session_dir, resolved, sessions_root
-from sessionbrowse.manager.memory_session import EntryObject, memory_session_of
+from sessionbrowse.manager.memory_session import memory_session_of
 from sessionbrowse.manager.session_file import SessionFile
 from sessionbrowse.services.change import fork as forking
 from sessionbrowse.services.change import relocate
@@ -92,7 +92,7 @@ class SessionMover(SessionAppender):
             raise RefusedWrite("A workflow stage needs runId, stageId and stageName, none of them empty.")
         file = self._file
         if file is not None and file.exists:
-            file.set_header([("internal", b"true"), ("workflow", json_line(names)[:-1])])
+            file.set_header([("internal", b"true"), ("workflow", json_bytes(names))])
             self._memory = memory_session_of(open_session(file.path, self.agent))
         else:
             self._memory.header |= {"internal": True, "workflow": names}
@@ -114,11 +114,11 @@ class SessionMover(SessionAppender):
 
     def _move_file(self, file: SessionFile, target: str, cwd: str) -> None:
         line, offset = file.header_line()
-        new_line = with_member(line, "cwd", _json(cwd))
+        new_line = with_member(line, "cwd", json_bytes(cwd))
         if target != file.path:
             earlier = self._memory.header.get("previousSessionFiles")
             former = [*(earlier if isinstance(earlier, list) else []), file.path]
-            new_line = with_member(new_line, "previousSessionFiles", _json(former))
+            new_line = with_member(new_line, "previousSessionFiles", json_bytes(former))
         own: Iterable[str] = map(str, AGENTS[self.agent].companions(file.path)) if target != file.path else ()
         here = os.path.dirname(target)
         folders = [(path, os.path.join(here, os.path.basename(path))) for path in own if not is_lock(path)]
@@ -135,7 +135,3 @@ class SessionMover(SessionAppender):
         self._memory = memory_session_of(session)
         self._file = SessionFile(path, self.agent, self._environment, exists=True, force=True)
         self._file.read()
-
-
-def _json(value: str | list[str] | EntryObject) -> bytes:
-    return json_line(value)[:-1]

@@ -12,7 +12,7 @@ from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.entries import BadLine, Compaction
 from sessionbrowse.format.envelope import read_envelope
 from sessionbrowse.format.splice import value_of, with_member, without_member
-from sessionbrowse.model.session.records import first_of_fused
+from sessionbrowse.model.session.records import first_of_fused, generation_of
 from sessionbrowse.model.session.session import Session
 
 ReadLine = Callable[[int, int], bytes]
@@ -22,18 +22,9 @@ _MARGIN = b" \t\r\n\xef\xbb\xbf"
 _BLANKS = b" \t\r\n"
 
 
-def generation_of(session: Session) -> int:
-    """Return a session's format version: 1, 2 or 3. Newer and invalid versions count as 3, as in the agent programs."""
-    try:
-        number = float(session.version)
-    except (TypeError, ValueError):
-        return 3
-    return 1 if number < 2 else 2 if number < 3 else 3
-
-
 def whole_lines(session: Session, read: ReadLine) -> Iterator[bytes]:
     """Yield the lines of all entries of a session, each with its newline, in format version 3; skip later headers."""
-    generation = generation_of(session)
+    generation = generation_of(session.version)
     for index in range(len(session.ids)):
         if session.kind(index).type != "session":
             yield _migrated(session, index, _line(session, index, read), generation) + b"\n"
@@ -50,7 +41,7 @@ def path_lines(session: Session, index: int, read: ReadLine, new_id: Callable[[s
     Label entries on the path are not copied. The child of a label entry gets the entry before the label as its parent
     (pi 0.79.2). A label entry that is a compaction's first kept entry is replaced by the entry after it (pi 0.85).
     """
-    generation = generation_of(session)
+    generation = generation_of(session.version)
     replaced: dict[str | None, str | None] = {}
     skipped: list[str | None] = []
     previous: str | None = None

@@ -29,7 +29,7 @@ from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
 from sessionbrowse.services.usage.stats import Stats
 from sessionbrowse.services.usage.usage_listing import UsageRow
 from sessionbrowse.tui.app import BrowseApp
-from sessionbrowse.tui.data.picking import pick_path
+from sessionbrowse.tui.data.picking import Picking
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.stats.chart import periods
@@ -270,7 +270,7 @@ async def _modes(taken: Album) -> None:
     with Store() as store:
         options = demo_options(store.path, theme=taken.look.themes[0]) | {"environ": _environ(store)}
         options |= {"size": taken.look.size, "demo": str(store.path)}
-        async with browsing(**options, pick=pick_path(print)) as browser:
+        async with browsing(**options, pick=Picking(choose=print)) as browser:
             await taken.take(browser, "pick", store)
         options["settings"] = replace(options["settings"], commands=(own,))
         async with browsing(**options) as browser:

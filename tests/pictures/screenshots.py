@@ -12,7 +12,10 @@ import sys
 import time
 from pathlib import Path
 
-from sessionbrowse.tui.commands.keymap import key_table
+from sessionbrowse.tui.commands.command import GROUPS
+from sessionbrowse.tui.commands.contexts import CONTEXT_NAMES
+from sessionbrowse.tui.commands.keymap import Keys, key_label
+from sessionbrowse.tui.commands.table import COMMANDS
 from tests.pictures.pictures import LOOKS, Album, album
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,6 +57,19 @@ def write_keys(readme: Path) -> None:
     _, end, after = rest.partition("<!-- /keys -->")
     if begin and end:
         readme.write_text(f"{before}{begin}\n{key_table()}\n{end}{after}")
+
+
+def key_table() -> str:
+    """Return the table of keys for the README in Markdown, made from the command table."""
+    keys = Keys()
+    lines = ["| key | does | where |", "|---|---|---|"]
+    for group in GROUPS:
+        for command in COMMANDS:
+            if command.group == group:
+                shown = " ".join([f"`{key_label(key)}`" for key in keys.of(command)]).replace("|", "\\|")
+                where = ", ".join([CONTEXT_NAMES[context] for context in command.where])
+                lines.append(f"| {shown} | {command.help} | {where} |")
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def run_rename(arguments: argparse.Namespace) -> int:
     target = find_target(arguments)
     with changing_session():
         renamed = rename(target, arguments.name, clear=arguments.clear, force=arguments.force)
-    _say(arguments, renamed, f'named "{clean(renamed.name)}"' if renamed.name else "no name")
+    say(arguments, renamed, f'named "{clean(renamed.name)}"' if renamed.name else "no name")
     return 0
 
 
@@ -61,7 +61,7 @@ def run_label(arguments: argparse.Namespace) -> int:
     with changing_session():
         labelled = label(target, arguments.entry, arguments.text, clear=arguments.clear, force=arguments.force)
     shown = f'labelled "{clean(labelled.label)}"' if labelled.label else "no label"
-    _say(arguments, labelled, f"{labelled.entry_id}: {shown}")
+    say(arguments, labelled, f"{labelled.entry_id}: {shown}")
     return 0
 
 
@@ -70,7 +70,7 @@ def run_checkout(arguments: argparse.Namespace) -> int:
     target = find_target(arguments)
     with changing_session():
         checked_out = checkout(target, arguments.entry, force=arguments.force)
-    _say(arguments, checked_out, f"resumes at {checked_out.at or 'its start'}")
+    say(arguments, checked_out, f"resumes at {checked_out.at or 'its start'}")
     if not arguments.json and checked_out.text is not None:
         output.print_lines(clean_lines(checked_out.text))
     return 0
@@ -81,7 +81,7 @@ def run_fork(arguments: argparse.Namespace) -> int:
     located = find(arguments)
     with interrupts_clean_up():
         forked = fork(located.path, located.agent, located.place, at=arguments.at, cwd=arguments.cwd)
-    _notes(forked)
+    output.note_all(forked.notes)
     if arguments.cwd is not None and not os.path.isdir(forked.cwd):
         output.note(f"The directory {forked.cwd} does not exist; the new session cannot be resumed until it exists.")
     if arguments.json:
@@ -89,8 +89,7 @@ def run_fork(arguments: argparse.Namespace) -> int:
         return 0
     output.print_lines([clean(forked.path)])
     if forked.text is not None:
-        for line in clean_lines(forked.text):
-            output.note(line)
+        output.note_all(clean_lines(forked.text))
     return 0
 
 
@@ -160,7 +159,7 @@ def run_relocate(arguments: argparse.Namespace) -> int:
         return _print_candidates(arguments, scope)
     with changing_session():
         moved = relocate(arguments.old, arguments.new, scope, dry_run=arguments.dry_run, force=arguments.force)
-    _notes(moved)
+    output.note_all(moved.notes)
     if arguments.json:
         output.print_json(moved.document())
         return 0
@@ -191,11 +190,10 @@ def run_undo(arguments: argparse.Namespace) -> int:
                 raise
             hint = f"To undo the previous change: sessionbrowse undo {clean(error.earlier_id)}."
             raise CannotUndo(f"{error.sentence} {hint}", error.earlier_id) from error
-    for sentence in undone.failed:
-        output.note(sentence)
+    output.note_all(undone.failed)
     named = ", ".join(map(clean, undone.paths[:_MOST_NAMED]))
     more = f" and {len(undone.paths) - _MOST_NAMED:,} more" if len(undone.paths) > _MOST_NAMED else ""
-    _say(arguments, undone, f"undone: {undone.verb} of {named}{more}")
+    say(arguments, undone, f"undone: {undone.verb} of {named}{more}")
     return 1 if undone.failed else 0
 
 
@@ -241,11 +239,10 @@ def each(
     if len(items) == 1 and bulk.failed:
         raise bulk.failed[0].error
     for one in bulk.done:
-        _notes(one)
+        output.note_all(one.notes)
         if not arguments.json:
             output.note(sentence(one))
-    for failure in bulk.failed:
-        output.note(failure.error.sentence)
+    output.note_all(failure.error.sentence for failure in bulk.failed)
     if arguments.json:
         documents = [one.document() for one in bulk.done]
         # Scripts pass one REF or many to the same command, so the JSON is an array even for one REF.
@@ -270,26 +267,20 @@ def _confirmed(plans: Sequence[delete_service.DeletePlan], permanent: bool) -> b
         sys.stderr.write('This deletes the sessions permanently, without trash. Type "permanent" to continue: ')
         sys.stderr.flush()
         return sys.stdin.readline().strip() == "permanent"
-    sys.stderr.write("To the trash? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().casefold() in ("y", "yes")
+    return output.is_confirmed("To the trash?")
 
 
 def _into(into: str) -> str:
     return {"trash": "in the trash", "own": "in sessionbrowse's own trash"}.get(into, "gone for good")
 
 
-def _notes(changed: ChangeResult) -> None:
-    for note in changed.notes:
-        output.note(note)
-
-
 def _what(row: Undoable) -> str:
     return row.summary if row.count == 1 else f"{row.count} at once, the last: {row.summary}"
 
 
-def _say(arguments: argparse.Namespace, changed: ChangeResult, sentence: str) -> None:
-    _notes(changed)
+def say(arguments: argparse.Namespace, changed: ChangeResult, sentence: str) -> None:
+    """Print a change's notes, then its JSON document with `--json`, else the sentence."""
+    output.note_all(changed.notes)
     if arguments.json:
         output.print_json(changed.document())
     else:

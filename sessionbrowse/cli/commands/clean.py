@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from functools import partial
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.commands.change import changing_session, each
@@ -16,7 +17,7 @@ from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.clean.cleanup import KINDS, NOTHING_OWN, CleanupRow
 from sessionbrowse.services.change.delete import Deleted, Into
-from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, clean_session
+from sessionbrowse.services.clean.clean import Cleaned, Where, clean_session
 from sessionbrowse.services.clean.cleanup import clean_up, find_cleanup
 from sessionbrowse.services.clean.doctor import every_session, examine, repair
 from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
@@ -41,24 +42,15 @@ def run_prune(arguments: argparse.Namespace) -> int:
     plan = branches_plan(arguments.drop or (), all_abandoned=arguments.abandoned, keep_labelled=arguments.keep_labeled)
     context = ChangeContext.real()
     where = Where(to=arguments.to, new_id=arguments.new_id)
+    prune = partial(clean_session, target, "prune", plan, where, context=context)
     seen = None
     if not arguments.dry_run:
-        preview = clean_session(target, "prune", plan, where, dry_run=True, context=context)
+        preview = prune(dry_run=True)
         _confirm_leaf(preview, arguments.yes)
         seen = preview.seen
     with changing_session():
-        done = clean_session(
-            target,
-            "prune",
-            plan,
-            where,
-            dry_run=arguments.dry_run,
-            force=arguments.force,
-            expected=seen,
-            context=context,
-        )
-    for note in done.notes:
-        output.note(note)
+        done = prune(dry_run=arguments.dry_run, force=arguments.force, expected=seen)
+    output.note_all(done.notes)
     if arguments.json:
         output.print_json(done.document())
     else:
@@ -73,9 +65,10 @@ def run_shrink(arguments: argparse.Namespace) -> int:
         raise RefusedWrite("Several sessions cannot be copied with --to; shrink one at a time, or use --in-place.")
     plan = shrink_plan(images=arguments.images, results_over=arguments.results_over, thinking=arguments.thinking)
     where = Where(to=arguments.to, new_id=arguments.new_id)
+    options = {"dry_run": arguments.dry_run, "force": arguments.force}
 
     def shrink(target: Target, context: ChangeContext, group: str | None) -> Cleaned:
-        return _made(target, plan, where, arguments, context, group)
+        return clean_session(target, "shrink", plan, where, **options, context=context, group=group)
 
     return each(arguments, targets, shrink, _sentence)
 
@@ -157,8 +150,7 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
 
         bulk = in_bulk(chosen, remove, context=context)
         undo_id, failed = bulk.undo_id, bool(bulk.failed)
-        for sentence in (*bulk.notes, *dict.fromkeys(one.error.sentence for one in bulk.failed)):
-            output.note(sentence)
+        output.note_all([*bulk.notes, *dict.fromkeys(one.error.sentence for one in bulk.failed)])
         moved = {one.path for one in bulk.done}
         total = size(sum(row.summary.bytes for row in chosen if row.summary.path in moved))
         output.note(
@@ -184,13 +176,10 @@ def _is_cleanup_wanted(arguments: argparse.Namespace, chosen: list[CleanupRow]) 
     """Return True if `--yes` was given or the user confirms the move on a terminal; else print a note."""
     if arguments.yes:
         return True
-    total = size(sum(row.summary.bytes for row in chosen))
-    if not arguments.json and sys.stdin.isatty() and sys.stderr.isatty():
-        sys.stderr.write(f"Move {plural(len(chosen), 'session')}, {total}, to the trash? [y/N] ")
-        sys.stderr.flush()
-        if sys.stdin.readline().strip().casefold() in ("y", "yes"):
-            return True
-    output.note(f"Nothing was moved. --yes moves {plural(len(chosen), 'session')}, {total}, to the trash.")
+    what = f"{plural(len(chosen), 'session')}, {size(sum(row.summary.bytes for row in chosen))}, to the trash"
+    if not arguments.json and output.can_ask() and output.is_confirmed(f"Move {what}?"):
+        return True
+    output.note(f"Nothing was moved. --yes moves {what}.")
     return False
 
 
@@ -229,36 +218,14 @@ def _repaired(done: Cleaned) -> str:
     return f"repaired: {clean(done.to or done.path)}, {entries}"
 
 
-def _made(
-    target: Target,
-    plan: MakePlan,
-    where: Where,
-    arguments: argparse.Namespace,
-    context: ChangeContext,
-    group: str | None,
-) -> Cleaned:
-    return clean_session(
-        target,
-        "shrink",
-        plan,
-        where,
-        dry_run=arguments.dry_run,
-        force=arguments.force,
-        context=context,
-        group=group,
-    )
-
-
 def _confirm_leaf(preview: Cleaned, yes: bool) -> None:
     """Ask for confirmation if a prune would drop the active branch; the question names the entry of the new leaf."""
     if not preview.preview.leaf_moved or yes:
         return
     leaf = clean(preview.preview.leaf_id or "(no id)")
-    if output.can_ask():
-        sys.stderr.write(f"This drops the active branch; the session would be resumed at {leaf}. Continue? [y/N] ")
-        sys.stderr.flush()
-        if sys.stdin.readline().strip().casefold() in ("y", "yes"):
-            return
+    question = f"This drops the active branch; the session would be resumed at {leaf}. Continue?"
+    if output.can_ask() and output.is_confirmed(question):
+        return
     raise RefusedWrite(
         f"Without the active branch, the session would be resumed at {leaf}. {output.not_confirmed('changed')}"
     )
@@ -273,8 +240,7 @@ def _print(done: Cleaned) -> None:
         return
     for one in preview.reparented:
         output.note(f"{clean(one.id)}: parent {clean(one.before or 'none')} → {clean(one.after or 'none')}")
-    for sentence in preview.sentences:
-        output.note(sentence)
+    output.note_all(preview.sentences)
 
 
 def _sentence(done: Cleaned) -> str:

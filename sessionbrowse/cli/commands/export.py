@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.commands.change import changing_session
+from sessionbrowse.cli.commands.change import changing_session, say
 from sessionbrowse.cli.parser import AddCommand, add_ref
 from sessionbrowse.cli.references import find, find_target
 from sessionbrowse.config import cache_dir, load_settings
@@ -60,14 +60,9 @@ def run_redact(arguments: argparse.Namespace) -> int:
             Where(to=arguments.to, new_id=arguments.new_id),
             dry_run=arguments.dry_run,
         )
-    for note in done.notes:
-        output.note(note)
-    if arguments.json:
-        output.print_json(done.document())
-        return 0
     masked = sum(count for _, count in done.masks)
     found = plural(masked, "secret or name", "secrets and names")
-    output.note(f"{'would mask' if done.dry_run else 'masked'} {found}: {clean(done.to or '')}")
+    say(arguments, done, f"{'would mask' if done.dry_run else 'masked'} {found}: {clean(done.to or '')}")
     return 0
 
 
@@ -89,7 +84,7 @@ def _kept(review: Review, everything: bool) -> tuple[Suspect, ...]:
     """
     if not review.suspects:
         return ()
-    asks = not everything and sys.stdin.isatty() and sys.stderr.isatty()
+    asks = not everything and output.can_ask()
     for suspect in () if asks else review.suspects:
         output.note(_row(suspect))
     if everything:

@@ -40,8 +40,7 @@ def run_index(arguments: argparse.Namespace) -> int:
                 raise Unreadable(said[-1])
             empty = {"path": None, "sessions": 0, "entries": 0, "bytes": 0, "tools": False}
             return _tell(empty, arguments.json, "There is no index.")
-        for sentence in said:
-            output.note(sentence)
+        output.note_all(said)
         return _print_status(existing.status(), arguments.json)
     if arguments.rebuild:
         _clear(directory)

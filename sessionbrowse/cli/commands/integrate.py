@@ -63,9 +63,7 @@ def _confirmed(folders: list[OwnFolder], removes: bool) -> bool:
         return False
     for folder in folders:
         output.note(f"{'removes' if removes else 'replaces' if folder.exists else 'makes'} {clean(folder.path)}")
-    sys.stderr.write("Go on? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().casefold() in ("y", "yes")
+    return output.is_confirmed("Go on?")
 
 
 COMMANDS = {"integrate": run_integrate}

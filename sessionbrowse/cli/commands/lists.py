@@ -17,7 +17,6 @@ from sessionbrowse.cli.parser import (
     AddCommand,
     add_cwd,
     add_for_agent,
-    add_null,
     count,
     in_directory,
     scope_of,
@@ -218,6 +217,7 @@ def _found(
 
     The second value maps the path of each session to its match and score; it is empty unless best matches come first.
     """
+    from sessionbrowse.cli.found import note_ranking
     from sessionbrowse.services.search.ranking import Ranker, can_rank
 
     limit = filters["limit"]
@@ -231,12 +231,7 @@ def _found(
         return unpack(listing, rows[:limit], whole=whole), {}
     ranker = Ranker(searcher, question, half_life_days=settings_in_force().search_half_life)
     ranking = ranker.rank(_MOST_RANKED if limit is None else limit, 0, copies=True)
-    for wrong, right in ranking.instead.items():
-        note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
-    if ranking.unread:
-        note(f"{ranking.unread} more sessions have some of the words; add a word to narrow the search.")
-    elif ranking.is_cut:
-        note("More sessions match; a larger --limit shows them.")
+    note_ranking(ranking, note)
     ranks = {each.summary.path: each for each in ranking.sessions}
     return unpack(listing, [by_path[path] for path in ranks], whole=whole), ranks
 
@@ -306,7 +301,9 @@ def add_arguments(add: AddCommand) -> None:
             "query", nargs="*", metavar="QUERY", help='words, "phrases", re:pattern or filters, as in `search`'
         )
         add_cwd(listing)
-        add_null(listing)
+        listing.add_argument(
+            "--null", action="store_true", help="print only paths of session files, a NUL byte after each"
+        )
         listing.add_argument("--named", action="store_true", help="only sessions with a name")
         listing.add_argument("--hidden", action="store_true", help="also sessions of subagents and atomic's workflows")
         listing.add_argument(

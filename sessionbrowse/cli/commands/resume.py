@@ -34,8 +34,7 @@ def run_resume(arguments: argparse.Namespace) -> int:
         settings_command=load_settings().settings.agents.get(located.agent),
         must_start=not arguments.only_print,
     )
-    for note in command.notes:
-        output.note(note)
+    output.note_all(command.notes)
     before = before_resume(located.path, located.agent)
     if arguments.at is None and before.left_behind is not None:
         found = before.left_behind
@@ -64,11 +63,9 @@ def _check_out(arguments: argparse.Namespace, located: Located) -> None:
     # `--force`, if the agent may be running.
     force = arguments.force or located.agent != "omp"
     checked_out = checkout(target_of(located, arguments.ref), arguments.at, force=force)
-    for note in checked_out.notes:
-        output.note(note)
+    output.note_all(checked_out.notes)
     if checked_out.text is not None:
-        for line in clean_lines(checked_out.text):
-            output.note(line)
+        output.note_all(clean_lines(checked_out.text))
 
 
 def _document(command: ResumeCommand, path: str, at: str | None) -> dict[str, object]:
@@ -110,12 +107,10 @@ def _first(path: str, at: str) -> list[str]:
 
 
 def _goes_on(warning: str) -> bool:
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not output.can_ask():
         return False
     output.note(warning)
-    sys.stderr.write("Resume the session anyway? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().casefold() in ("y", "yes")
+    return output.is_confirmed("Resume the session anyway?")
 
 
 COMMANDS = {"resume": run_resume}

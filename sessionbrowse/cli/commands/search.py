@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.for_agents import MOST_CHARACTERS, short_document
-from sessionbrowse.cli.found import documents_of, fitted_json, fitted_lines, text_of, write_fitted
+from sessionbrowse.cli.found import documents_of, fitted_json, fitted_lines, note_ranking, text_of, write_fitted
 from sessionbrowse.cli.parser import AddCommand, add_for_agent, count, scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import NotFound, did_you_mean
@@ -58,12 +58,7 @@ def run_search(arguments: argparse.Namespace) -> int:
         from sessionbrowse.store.index.damage import discard_index
 
         discard_index(index, searcher.words.damage, note)
-    for wrong, right in ranking.instead.items():
-        note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
-    if ranking.unread:
-        note(f"{ranking.unread} more sessions have some of the words; add a word to narrow the search.")
-    elif ranking.is_cut:
-        note("More sessions match; a larger --limit shows them.")
+    note_ranking(ranking, note)
     if arguments.json:
         documents = documents_of(ranking.sessions, arguments.fields)
         if arguments.for_agent:

@@ -27,8 +27,7 @@ def run_config(arguments: argparse.Namespace) -> int:
         settings = msgspec.to_builtins(loaded.settings)
         output.print_json({"path": str(loaded.path), "exists": exists, "problems": problems, "settings": settings})
         return 0
-    for problem in problems:
-        output.note(problem)
+    output.note_all(problems)
     print(clean(str(loaded.path)))
     if not exists and not loaded.problems:
         output.note("There is no settings file; all defaults apply; sessionbrowse config --example shows all settings.")
@@ -61,9 +60,8 @@ def _print_keys(settings: Settings) -> int:
 
     keys = Keys(settings.keys, habits=settings.habits)
     rows = [(command.id, keys.shown(command, all_keys=True), command.help) for command in COMMANDS]
-    output.print_keys(rows)
-    for clash in keys.clashes:
-        output.note(clash)
+    output.print_table(("command", "keys", "does"), rows, right=(), stretch=2)
+    output.note_all(keys.clashes)
     return 0
 
 

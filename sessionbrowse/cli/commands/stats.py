@@ -101,8 +101,7 @@ def _print_stats(found: Stats, names: Sequence[str]) -> None:
         rows.append((*_sums(found.total), f"total{more}"))
     titles = ("cost", "tokens", "kept", "abandoned", "compaction", "subagents", found.by)
     output.print_table(titles, rows, right=(0, 1, 2, 3, 4, 5), stretch=6)
-    for sentence in _beside(found.total):
-        output.note(sentence)
+    output.note_all(_beside(found.total))
 
 
 def _sums(totals: Totals) -> tuple[str, ...]:

@@ -12,10 +12,10 @@ from msgspec import Struct
 
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.format.codec import decode_line
-from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.encode import json_bytes, json_line
 from sessionbrowse.format.entries import BranchSummary, Compaction, CustomMessage, MessageEntry
 from sessionbrowse.format.envelope import Envelope, read_envelope
-from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.json_value import Json, json_object, loads
 from sessionbrowse.format.splice import edited, with_member
 from sessionbrowse.model.clean.blocks import short_call_id
 from sessionbrowse.model.clean.dropped import CopyShape, shape_of
@@ -200,9 +200,9 @@ class _Writing:
     def _changed(self, index: int, line: bytes, shape: CopyShape) -> bytes:
         session = self._session
         if index in shape.parents:
-            line = with_member(line, "parentId", _json(_id(session, shape.parents[index])))
+            line = with_member(line, "parentId", json_bytes(_id(session, shape.parents[index])))
         if index in shape.first_kept:
-            line = with_member(line, "firstKeptEntryId", _json(_id(session, shape.first_kept[index])))
+            line = with_member(line, "firstKeptEntryId", json_bytes(_id(session, shape.first_kept[index])))
         if self._plan.masker is not None:
             return self._masked(index, line, self._plan.masker)
         return self._shrunk(index, line) if self._plan.shrinks and line else line
@@ -219,7 +219,7 @@ class _Writing:
         answered = self._shortened_call(index, value)
         if answered is None:
             return done.line
-        return edited(done.line, {("message", "toolCallId"): _json(masker.text(answered))})
+        return edited(done.line, {("message", "toolCallId"): json_bytes(masker.text(answered))})
 
     def _masked_between(self, content: bytes, masker: Masker) -> list[bytes]:
         header = self._session.header_line
@@ -230,11 +230,8 @@ class _Writing:
         return [masker.line(line).line for line in content.splitlines(keepends=True)]
 
     def _shrunk(self, index: int, line: bytes) -> bytes:
-        try:
-            value = loads(line.strip(_MARGIN))
-        except BadJson:
-            return line
-        if not isinstance(value, dict):
+        value = json_object(line.strip(_MARGIN))
+        if value is None:
             return line
         may_drop = self._plan.thinking and index not in self._recent
         if may_drop and drops_thinking(value):
@@ -301,7 +298,3 @@ def _tokens(line: bytes) -> int:
 
 def _id(session: Session, index: int) -> str | None:
     return None if index == ROOT else session.ids[index]
-
-
-def _json(value: Json) -> bytes:
-    return json_line(value)[:-1]

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from sessionbrowse.format.json_value import Json
 from sessionbrowse.format.title_slot import later_slot
 from sessionbrowse.model.session.parents import ROOT
 from sessionbrowse.model.session.session import Session
@@ -82,7 +81,7 @@ _REASONS = (
 """Maps the beginning of a sentence in `Session.problems` to a kind of damage."""
 _MISSING_PARENT = re.compile(r"the parent .* is missing", re.DOTALL)
 _NOT_AN_ENTRY = re.compile(r".* where an entry belongs", re.DOTALL)
-_NAME = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z_(.+)\.jsonl")
+SESSION_FILE_NAME = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z_(.+)\.jsonl")
 _SPOKEN = frozenset({"user", "assistant", "developer"})
 _BETWEEN = frozenset({"user", "developer", "bashExecution"})
 _CUT_SHORT = frozenset({"aborted", "error"})
@@ -249,13 +248,8 @@ def _of_file(session: Session, directory_exists: bool | None) -> Iterator[Damage
         yield _damage(session, "bad-header", None, f"{session.agent} {session.refusal}")
     elif session.unlisted is not None and not known:
         yield _damage(session, "not-listed", None, f"{session.agent} {session.unlisted}")
-    named = _NAME.fullmatch(session.path.rpartition("/")[2])
+    named = SESSION_FILE_NAME.fullmatch(session.path.rpartition("/")[2])
     if named is not None and session.id is not None and named[1] != session.id and not session.is_transcript:
         yield _damage(session, "id-differs-from-name", None, f"the header has the id {session.id}")
     if directory_exists is False:
         yield _damage(session, "missing-directory", None, f"the directory {session.cwd} does not exist")
-
-
-def document_of(damage: Damage) -> dict[str, Json]:
-    """Return a damage as a JSON object."""
-    return {name: getattr(damage, name) for name in damage.__struct_fields__}

@@ -14,8 +14,8 @@ from urllib.parse import quote, quote_plus
 from msgspec import Struct
 
 from sessionbrowse.errors import RefusedWrite
-from sessionbrowse.format.encode import json_line
-from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.encode import json_bytes, json_line
+from sessionbrowse.format.json_value import Json, json_object, loads
 from sessionbrowse.format.splice import Path, edited
 from sessionbrowse.model.clean.blocks import medium, short_call_id
 
@@ -83,11 +83,8 @@ class Masker:
             RefusedWrite: the line contains a secret where it cannot be masked, such as in an entry id.
         """
         bare = line.strip(b" \t\r\n\xef\xbb\xbf")
-        try:
-            value = loads(bare)
-        except BadJson:
-            value = None
-        if not isinstance(value, dict):
+        value = json_object(bare)
+        if value is None:
             return MaskedLine(b"" if bare else line)
         edits, lost = self._edits(value)
         new = edited(line, edits)
@@ -126,11 +123,11 @@ class Masker:
             block = path[: -2 if path[-2:] == ("source", "data") else -1]
             replaced = medium(_at(value, block)) if path[-1] == "data" else None
             if replaced is not None:
-                edits[block] = _json({"type": "text", "text": replaced})
+                edits[block] = json_bytes({"type": "text", "text": replaced})
             elif str(path[-1]).endswith("ignature"):
                 edits[path] = None
             else:
-                edits[path] = _json(text)
+                edits[path] = json_bytes(text)
         lost = self._unsigned(value, edits)
         return edits, lost
 
@@ -164,7 +161,7 @@ class Masker:
             signature = block.get("thinkingSignature")
             if block.get("redacted") or block.get("type") == "redactedThinking":
                 # Encrypted reasoning may contain a secret, and nobody can check that, so it is removed.
-                edits[here] = None if len(content) > 1 else _json({"type": "text", "text": _GONE})
+                edits[here] = None if len(content) > 1 else json_bytes({"type": "text", "text": _GONE})
                 lost = True
             elif "thinkingSignature" in block and (here in changed or not is_readable(signature)):
                 edits[*here, "thinkingSignature"] = None
@@ -178,9 +175,9 @@ class Masker:
                     edits[*here, key] = None
             call_id = block.get("id")
             if lost and isinstance(call_id, str) and short_call_id(call_id) != call_id:
-                edits[*here, "id"] = _json(self.text(short_call_id(call_id)))
+                edits[*here, "id"] = json_bytes(self.text(short_call_id(call_id)))
         if len(content) > 1 and all(edits.get(("message", "content", at), b"") is None for at in range(len(content))):
-            edits["message", "content", 0] = _json({"type": "text", "text": _GONE})
+            edits["message", "content", 0] = json_bytes({"type": "text", "text": _GONE})
         return lost
 
     def _has_secret_key(self, value: Json) -> bool:
@@ -275,9 +272,9 @@ def _is_word_of_the_format(path: Path) -> bool:
 
 def _forms(secret: str) -> set[str]:
     """Return the forms in which a file may contain a secret: plain, JSON-escaped once or twice, URL-quoted, base64."""
-    once = _json(secret).decode()[1:-1]
+    once = json_bytes(secret).decode()[1:-1]
     coded = base64.b64encode(secret.encode("utf-8", "surrogatepass")).decode()
-    quoted = {secret, once, once.replace("/", "\\/"), _json(once).decode()[1:-1]}
+    quoted = {secret, once, once.replace("/", "\\/"), json_bytes(once).decode()[1:-1]}
     if secret.isprintable() or secret.isspace() is False:
         plain = secret.encode("utf-8", "replace").decode()
         quoted |= {quote(plain, safe=""), quote(plain), quote_plus(plain)}
@@ -294,7 +291,3 @@ def _at(value: Json, path: Path) -> dict[str, Json]:
     for step in path:
         value = value[step]
     return value if isinstance(value, dict) else {}
-
-
-def _json(value: Json) -> bytes:
-    return json_line(value)[:-1]

@@ -20,10 +20,10 @@ from json import JSONDecodeError, JSONDecoder
 
 from msgspec import Struct
 
-from sessionbrowse.format.encode import json_line
-from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.encode import json_bytes
+from sessionbrowse.format.json_value import BadJson, Json, json_object, loads
 from sessionbrowse.format.splice import edited, with_member
-from sessionbrowse.format.title_slot import later_slot, parse_slot
+from sessionbrowse.format.title_slot import is_slot, later_slot, parse_slot
 from sessionbrowse.model.session.parents import ROOT, loops
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -66,9 +66,9 @@ def mended(
     entries = _rejoined(_without_unusable(entries))
     first_time = next((one.value["timestamp"] for one in entries if isinstance(one.value.get("timestamp"), str)), None)
     if header is None:
-        header = json_line(make_header(first_time))[:-1]
-    elif not isinstance(_object(header).get("id"), str) or not _object(header).get("id"):
-        header = with_member(header, "id", json_line(make_header(first_time)["id"])[:-1])
+        header = json_bytes(make_header(first_time))
+    elif not isinstance((json_object(header) or {}).get("id") or None, str):
+        header = with_member(header, "id", json_bytes(make_header(first_time)["id"]))
     slot = _current_slot(slot, entries)
     lines = [*([slot] if slot is not None else []), header, *(_line(one, entries) for one in entries)]
     return Mended(b"\n".join(lines) + b"\n", len(entries), left_out, tuple(new_ids))
@@ -94,7 +94,7 @@ def _read(content: bytes, agent: str) -> tuple[bytes | None, bytes | None, list[
             if kind == "session":
                 header = raw if header is None else header
             elif kind == "title" and "pad" in value:
-                slot = raw if slot is None and agent == "omp" and header is None and _is_slot(value) else slot
+                slot = raw if slot is None and agent == "omp" and header is None and is_slot(value) else slot
             else:
                 entries.append(_Entry(raw, value))
     return slot, header, entries, lost, left_out
@@ -102,7 +102,7 @@ def _read(content: bytes, agent: str) -> tuple[bytes | None, bytes | None, list[
 
 def _split(content: bytes) -> Iterator[bytes]:
     for line in content.split(b"\n"):
-        if b"\r" in line.rstrip(b"\r") and not _is_object(line):
+        if b"\r" in line.rstrip(b"\r") and not json_object(line):
             yield from (part for part in line.split(b"\r") if part.strip())
         elif line.strip():
             yield line.rstrip(b"\r")
@@ -296,10 +296,10 @@ def _line(one: _Entry, entries: list[_Entry]) -> bytes:
     """Return an entry's line with its new id and parent, and without values on which agents fail, such as null."""
     raw = one.raw
     if one.value.get("id") != one.id:
-        raw = with_member(raw, "id", _json(one.id))
+        raw = with_member(raw, "id", json_bytes(one.id))
     parent = None if one.parent == ROOT else entries[one.parent].id
     if "parentId" not in one.value or one.value["parentId"] != parent:
-        raw = with_member(raw, "parentId", _json(parent))
+        raw = with_member(raw, "parentId", json_bytes(parent))
     message, kind = one.value.get("message"), one.value.get("type")
     if isinstance(message, dict) and _role(one) in _SPEAKERS:
         content = message.get("content")
@@ -307,10 +307,10 @@ def _line(one: _Entry, entries: list[_Entry]) -> bytes:
             gone = [("message", "content", at) for at, block in enumerate(content) if block is None]
             raw = edited(raw, dict.fromkeys(gone))
         elif not isinstance(content, list | str):
-            inner = with_member(json_line(message)[:-1], "content", b"[]") if "content" not in message else b"[]"
+            inner = with_member(json_bytes(message), "content", b"[]") if "content" not in message else b"[]"
             raw = edited(raw, {("message",) if "content" not in message else ("message", "content"): inner})
     if kind == "session_info" and not isinstance(one.value.get("name"), str | None):
-        raw = with_member(raw, "name", _json(str(one.value["name"])))
+        raw = with_member(raw, "name", json_bytes(str(one.value["name"])))
     if kind == "custom_message" and "content" not in one.value:
         raw = with_member(raw, "content", b'""')
     return raw
@@ -324,27 +324,3 @@ def _current_slot(slot: bytes | None, entries: list[_Entry]) -> bytes | None:
         return slot
     later = later_slot(known, last.get("title"), last.get("source"), last.get("timestamp"))
     return slot if later is None else later[:-1]
-
-
-def _is_slot(value: dict[str, Json]) -> bool:
-    return (
-        value.get("v") == 1
-        and all(isinstance(value.get(key), str) for key in ("title", "updatedAt", "pad"))
-        and value.get("source", "auto") in ("auto", "user")
-    )
-
-
-def _is_object(line: bytes) -> bool:
-    return bool(_object(line))
-
-
-def _object(line: bytes) -> dict[str, Json]:
-    try:
-        value = loads(line)
-    except BadJson:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _json(value: Json) -> bytes:
-    return json_line(value)[:-1]

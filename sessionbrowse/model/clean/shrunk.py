@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.encode import json_bytes
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.format.splice import Edits, Path
 from sessionbrowse.model.clean.blocks import media_placeholder, medium, short_call_id
@@ -45,12 +45,12 @@ def shrunk(value: dict[str, Json], plan: CleanPlan, *, may_drop_thinking: bool, 
     if plan.images:
         for path, medium in _media(value):
             if not any(path[:length] in edits for length in range(len(path))):
-                edits[path] = _bytes(medium)
+                edits[path] = json_bytes(medium)
                 images += 1
     if plan.thinking and may_drop_thinking:
         edits |= _without_thinking(body)
     if new_call_id is not None:
-        edits["message", "toolCallId"] = _bytes(new_call_id)
+        edits["message", "toolCallId"] = json_bytes(new_call_id)
     return Shrunk(edits, images)
 
 
@@ -91,7 +91,7 @@ def _without_thinking(message: dict[str, Json]) -> dict[Path, bytes | None]:
                 edits["message", "content", at, key] = None
         call_id = block.get("id")
         if block.get("type") == "toolCall" and isinstance(call_id, str) and short_call_id(call_id) != call_id:
-            edits["message", "content", at, "id"] = _bytes(short_call_id(call_id))
+            edits["message", "content", at, "id"] = json_bytes(short_call_id(call_id))
     return edits
 
 
@@ -101,13 +101,13 @@ def _without_output(message: dict[str, Json], limit: int) -> dict[Path, bytes | 
     if role in _OUTPUT_ROLES:
         output = message.get("output")
         if isinstance(output, str) and _size(output) > limit:
-            edits["message", "output"] = _bytes(_placeholder("output", _size(output)))
+            edits["message", "output"] = json_bytes(_placeholder("output", _size(output)))
         return edits
     if role != "toolResult":
         return edits
     content = message.get("content")
     if isinstance(content, str) and _size(content) > limit:
-        edits["message", "content"] = _bytes(_placeholder("tool result", _size(content)))
+        edits["message", "content"] = json_bytes(_placeholder("tool result", _size(content)))
     texts = [
         (at, block["text"])
         for at, block in enumerate(content if isinstance(content, list) else ())
@@ -116,12 +116,12 @@ def _without_output(message: dict[str, Json], limit: int) -> dict[Path, bytes | 
     total = sum(_size(text) for _, text in texts)
     if total > limit:
         for number, (at, _) in enumerate(texts):
-            first = _bytes(_placeholder("tool result", total))
+            first = json_bytes(_placeholder("tool result", total))
             # The first block gets the placeholder. The others are removed, because providers refuse empty blocks.
             path: Path = ("message", "content", at, "text") if number == 0 else ("message", "content", at)
             edits[path] = first if number == 0 else None
     for key in _EXTRAS:
-        if key in message and len(_bytes(message[key])) > limit:
+        if key in message and len(json_bytes(message[key])) > limit:
             edits["message", key] = None
     return edits
 
@@ -150,7 +150,3 @@ def _placeholder(what: str, size: int) -> str:
 
 def _size(text: str) -> int:
     return len(text.encode("utf-8", "surrogatepass"))
-
-
-def _bytes(value: Json) -> bytes:
-    return json_line(value)[:-1]

@@ -183,7 +183,7 @@ def context_message(
         index=index,
         text=_text(role, message),
         message=message,
-        custom_type=_custom_type(message),
+        custom_type=message.custom_type if isinstance(message, CustomRoleMessage) else None,
         images=sum(isinstance(block, ImageBlock) for block in blocks) + _attached_images(message),
         tokens=estimate(message, beside) if sent else 0,
         sent=sent,
@@ -245,10 +245,6 @@ def _text(role: str, message: Message | Compaction | BranchSummary) -> str:
             return str(message.extra["summary"])
         case _:
             return content_text(message.content)
-
-
-def _custom_type(message: Message | Compaction | BranchSummary) -> str | None:
-    return message.custom_type if isinstance(message, CustomRoleMessage) else None
 
 
 def _attached_images(message: Message | Compaction | BranchSummary) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sessionbrowse.format.entries import TRANSCRIPT_SCHEMA
-from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.json_value import Json, json_object
 from sessionbrowse.format.ordinary_line import REFUSALS, OrdinaryAnswer, OrdinaryResult, OrdinaryUser, decode_ordinary
 from sessionbrowse.model.listing.summary import SessionStatus
 
@@ -51,11 +51,8 @@ def _odd(line: bytes) -> _Said | None:
 
     The role is None if the message is no JSON object.
     """
-    try:
-        entry = loads(line)
-    except BadJson:
-        return None
-    if not isinstance(entry, dict):
+    entry = json_object(line)
+    if entry is None:
         return None
     is_said = entry.get("kind") == "entry" and entry.get("schema") == TRANSCRIPT_SCHEMA
     message = entry.get("message") if is_said or entry.get("type") == "message" else None

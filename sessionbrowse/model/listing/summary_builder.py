@@ -8,7 +8,7 @@ from typing import Any
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
-from sessionbrowse.format.json_value import BadJson, loads
+from sessionbrowse.format.json_value import json_object
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.format.ordinary_line import OrdinaryCustom, OrdinaryModelChange, decode_ordinary
 from sessionbrowse.model.listing.bulk_lines import (
@@ -371,9 +371,5 @@ def _slot_title(reader: Reader) -> str | None:
 
 def _short_summary(raw: bytes) -> str | None:
     """Return the short summary in a compaction's line, which omp's list shows for a session without a title."""
-    try:
-        value = loads(raw)
-    except BadJson:
-        return None
-    found = value.get("shortSummary") if isinstance(value, dict) else None
+    found = (json_object(raw) or {}).get("shortSummary")
     return found if isinstance(found, str) else None

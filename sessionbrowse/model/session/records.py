@@ -374,7 +374,7 @@ class Reader:
         header = from_json(loads(line))
         assert isinstance(header, Header)
         self.header, self.header_line = header, line
-        self.generation = _generation(self.version)
+        self.generation = generation_of(self.version)
         if not first:
             self.report(self._lines, offset, "the session header is not the first record")
         if header.id is None:
@@ -411,7 +411,8 @@ def _is_valid(slot: TitleSlot) -> bool:
     return slot.v == 1 and has_texts and slot.source in (None, "auto", "user") and "source" not in slot.extra
 
 
-def _generation(version: Json) -> int:
+def generation_of(version: Json) -> int:
+    """Return a format version as 1, 2 or 3. Newer and invalid versions count as 3, as in the agent programs."""
     number = to_number(version)
     return 1 if number < 2 else 2 if number < 3 else 3
 

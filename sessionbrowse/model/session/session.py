@@ -23,7 +23,7 @@ from sessionbrowse.model.session.parents import ROOT as ROOT
 from sessionbrowse.model.session.parents import is_chain_of
 from sessionbrowse.model.session.records import MARGIN, Problem, Reader, first_of_fused
 from sessionbrowse.model.session.rules import Rules
-from sessionbrowse.text import parse_time
+from sessionbrowse.text import time_ms
 
 
 class LabelMark(Struct, frozen=True, gc=False):
@@ -286,7 +286,7 @@ class Session:
             (roots if parent == ROOT else children[parent]).append(index)
         for siblings in children:
             if len(siblings) > 1:
-                times = [(_milliseconds(self.time(index)), index) for index in siblings]
+                times = [(time_ms(self.time(index)), index) for index in siblings]
                 # JavaScript's order of invalid dates is not defined, so siblings with an invalid date stay in file
                 # order.
                 if all(time is not None for time, _ in times):
@@ -335,9 +335,3 @@ def migrated_id(session_id: str | None, ordinal: int, taken: set[str] | dict[str
         if made not in taken:
             return made
         salt += 1
-
-
-def _milliseconds(timestamp: str | float | None) -> float | None:
-    if isinstance(timestamp, str):
-        return parse_time(timestamp)
-    return timestamp

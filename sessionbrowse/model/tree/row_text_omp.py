@@ -8,7 +8,7 @@ from sessionbrowse.format.javascript import cut, trim
 from sessionbrowse.format.javascript_values import MISSING, is_true, string, to_number
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.tree import row_text_pi
-from sessionbrowse.model.tree.row_words import TEXT_UNITS, Call, Fields, is_text_block, one_line, words
+from sessionbrowse.model.tree.row_words import TEXT_UNITS, Call, Fields, is_text_block, one_line, shown_field, words
 from sessionbrowse.text import truncate
 
 _ERROR_UNITS = row_text_pi.ERROR_UNITS
@@ -43,20 +43,20 @@ def row_text(kind: str, role: str, entry: Fields, call: Call | None, home: str) 
             return f"advisor ({qualifier}): {one_line(notes)}" if qualifier else f"advisor: {one_line(notes)}"
         case "custom_message":
             text = _without_wrapper(_joined_text(entry.get("content")))
-            return f"[{_shown(entry, 'customType')}]: {one_line(text)}"
+            return f"[{shown_field(entry, 'customType')}]: {one_line(text)}"
         case "compaction":
             return row_text_pi.compaction_text(entry)
         case "branch_summary":
             return f"[branch summary]: {one_line(entry.get('summary'))}"
         case "model_change":
-            return f"[model: {_shown(entry, 'model')}]"
+            return f"[model: {shown_field(entry, 'model')}]"
         case "model_usage":
             purpose, used_as, provider, model = (_field(entry.get(key)) for key in _USAGE_KEYS)
             return f"[model usage: {purpose} {used_as + ' ' if used_as else ''}{provider}/{model}]"
         case "thinking_level_change":
             return f"[thinking: {_thinking(entry)}]"
         case "custom":
-            return f"[custom: {_shown(entry, 'customType')}]"
+            return f"[custom: {shown_field(entry, 'customType')}]"
         case "label":
             return row_text_pi.label_text(entry)
         case "service_tier_change":
@@ -66,9 +66,9 @@ def row_text(kind: str, role: str, entry: Fields, call: Call | None, home: str) 
         case "title_change":
             return f"[title: {one_line(entry.get('title'))}]"
         case "mode_change":
-            return f"[mode: {_shown(entry, 'mode')}]"
+            return f"[mode: {shown_field(entry, 'mode')}]"
         case "credential_pin":
-            return f"[credential pin: {_shown(entry, 'provider')}]"
+            return f"[credential pin: {shown_field(entry, 'provider')}]"
         case _:
             return f"[{kind.replace('_', ' ')}]"
 
@@ -232,7 +232,3 @@ def _field(value: Json) -> str:
     if _SURROGATES.search(value):
         value = _SURROGATES.sub("", value).replace("\ufffd", "")
     return one_line(_CONTROLS.sub("", _ESCAPES.sub("", value)))
-
-
-def _shown(entry: Fields, key: str) -> str:
-    return string(entry.get(key, MISSING))

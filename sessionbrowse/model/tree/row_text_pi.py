@@ -11,7 +11,16 @@ from sessionbrowse.format.javascript import cut
 from sessionbrowse.format.javascript_values import MISSING, is_true, number, string, to_number
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.session.rules import AgentName
-from sessionbrowse.model.tree.row_words import Call, Fields, first_text, is_text_block, joined_text, one_line, words
+from sessionbrowse.model.tree.row_words import (
+    Call,
+    Fields,
+    first_text,
+    is_text_block,
+    joined_text,
+    one_line,
+    shown_field,
+    words,
+)
 from sessionbrowse.model.tree.tool_call_text import tool_call_text
 
 ERROR_UNITS = 80
@@ -41,7 +50,7 @@ def row_text(agent: AgentName, kind: str, role: str, entry: Fields, call: Call |
                 return NO_MESSAGE
             return _message(agent, role, message if isinstance(message, dict) else {}, call, home)
         case "custom_message":
-            return f"[{_shown(entry, 'customType')}]: {one_line(_custom_text(entry.get('content')))}"
+            return f"[{shown_field(entry, 'customType')}]: {one_line(_custom_text(entry.get('content')))}"
         case "compaction":
             return compaction_text(entry)
         case "branch_summary":
@@ -49,13 +58,13 @@ def row_text(agent: AgentName, kind: str, role: str, entry: Fields, call: Call |
         case "session_summary":
             return f"[session summary]: {one_line(entry.get('summary'))}"
         case "model_change":
-            return f"[model: {_shown(entry, 'modelId')}]"
+            return f"[model: {shown_field(entry, 'modelId')}]"
         case "thinking_level_change":
-            return f"[thinking: {_shown(entry, 'thinkingLevel')}]"
+            return f"[thinking: {shown_field(entry, 'thinkingLevel')}]"
         case "custom":
-            return f"[custom: {_shown(entry, 'customType')}]"
+            return f"[custom: {shown_field(entry, 'customType')}]"
         case "context_edit":
-            return f"[context {_edit(entry)}: {_shown(entry, 'targetId')}]"
+            return f"[context {_edit(entry)}: {shown_field(entry, 'targetId')}]"
         case "label":
             return label_text(entry)
         case "session_info":
@@ -152,10 +161,6 @@ def _custom_text(content: Json) -> str:
     if not isinstance(content, list):
         return joined_text(content)
     return "".join([string(block.get("text") or "") for block in content if is_text_block(block)])
-
-
-def _shown(entry: Fields, key: str) -> str:
-    return string(entry.get(key, MISSING))
 
 
 def _edit(entry: Fields) -> str:

@@ -54,6 +54,11 @@ def first_text(content: Json) -> str:
     return cut(joined_text(content), TEXT_UNITS)
 
 
+def shown_field(entry: Fields, key: str) -> str:
+    """Return a field of an entry as JavaScript's string conversion shows it, "undefined" if the field is missing."""
+    return string(entry.get(key, MISSING))
+
+
 def words(*parts: Json) -> str:
     """Return the given values joined by blanks as a search text; null and missing values are skipped."""
     return " ".join([string(part) for part in parts if part is not None and part is not MISSING])

@@ -161,7 +161,7 @@ class Results:
                 break
             elif not grows:
                 page.append(session)
-            is_due = time.monotonic() >= due or (first and _hits_in(page) >= FIRST_PAGE_HITS)
+            is_due = time.monotonic() >= due or (first and sum([len(each.hits) for each in page]) >= FIRST_PAGE_HITS)
             if is_due and self.sent + len(page) >= at_least:
                 self._send_page(page)
                 page, first = [], False
@@ -196,10 +196,6 @@ class Results:
     ) -> None:
         sessions = len(self._searcher.summaries)
         self._server.send(SearchProgress(self.stamp, searched, sessions, finished, paused, stopped, problem))
-
-
-def _hits_in(sessions: list[RankedSession]) -> int:
-    return sum([len(session.hits) for session in sessions])
 
 
 def _shown(session: RankedSession, hits: int = PER_SESSION) -> RankedSession:

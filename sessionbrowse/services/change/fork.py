@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from msgspec import Struct
-
 from sessionbrowse.agents import AGENTS, Place, Surroundings
 from sessionbrowse.errors import NotASession, RefusedWrite, WriteFailed
 from sessionbrowse.format import ids
@@ -18,13 +16,12 @@ from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.title_slot import Source, slot_line
 from sessionbrowse.model.fork import has_answer, path_lines, whole_lines
 from sessionbrowse.model.session.session import ROOT, Session
-from sessionbrowse.services.change.checkout import place_of
+from sessionbrowse.services.change.checkout import CheckoutPoint, place_of
 from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.store.read.content import closing, open_regular
+from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write import copies
 from sessionbrowse.store.write.admission import is_path, refuse_outside, shown_name
 from sessionbrowse.store.write.journal import Fingerprint
@@ -46,13 +43,6 @@ class Forked(ChangeResult, frozen=True, kw_only=True):
     id: str
     cwd: str
     at: str | None
-    text: str | None
-
-
-class ForkPoint(Struct, frozen=True):
-    """The end of a fork: the index of the last entry to copy (`ROOT`: no entry), and the text of a user message."""
-
-    index: int
     text: str | None
 
 
@@ -142,16 +132,13 @@ def opened_source(path: str, agent: str | None) -> Session:
     return session
 
 
-def cut_at(session: Session, index: int) -> ForkPoint:
+def cut_at(session: Session, index: int) -> CheckoutPoint:
     """Return the point where a fork at an entry ends: the entry itself, or for a user message its parent entry."""
     kind = session.kind(index)
-    if kind.type == "message" and kind.role == "user":
-        place = place_of(session, index)
-        return ForkPoint(place.index, place.text)
-    return ForkPoint(index, None)
+    return place_of(session, index) if (kind.type, kind.role) == ("message", "user") else CheckoutPoint(index, None)
 
 
-def refuse_without_answer(session: Session, cut: ForkPoint | None) -> None:
+def refuse_without_answer(session: Session, cut: CheckoutPoint | None) -> None:
     """Raise `RefusedWrite` for a fork without an assistant message, whose file atomic or indusagi would corrupt.
 
     When the model first answers in such a session, atomic 0.9.15 appends all entries to the file a second time, and
@@ -215,7 +202,7 @@ def write_fork(
     session: Session,
     path: str,
     header: dict[str, Json],
-    cut: ForkPoint | None,
+    cut: CheckoutPoint | None,
     updated_at: str,
     new_id: Callable[[set[str]], str],
     *,
@@ -250,12 +237,9 @@ def write_fork(
 
 
 def _read(descriptor: int, offset: int, size: int) -> bytes:
-    content = pread(descriptor, size, offset)
-    while len(content) < size:
-        more = pread(descriptor, size - len(content), offset + len(content))
-        if not more:
-            raise WriteFailed("The session got shorter while it was read; there is no new file. Try again.")
-        content += more
+    content = b"".join(file_blocks(descriptor, offset, offset + size))
+    if len(content) < size:
+        raise WriteFailed("The session got shorter while it was read; there is no new file. Try again.")
     return content
 
 

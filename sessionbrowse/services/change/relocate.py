@@ -15,16 +15,23 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.agents import AGENTS, Place
-from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite, SessionBrowseError, WriteFailed
+from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite
 from sessionbrowse.format.codec import decode_line
-from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.encode import json_bytes
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.services.change.delete import is_lock
 from sessionbrowse.services.list.locate import all_files, header_of
-from sessionbrowse.services.transaction.change import ChangeResult, changing, finish_notes, is_taken, noted, usage_at
+from sessionbrowse.services.transaction.change import (
+    ChangeResult,
+    changing,
+    finish_notes,
+    is_taken,
+    noted,
+    recovering,
+    usage_at,
+)
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.services.transaction.unfinished import sentence_of
 from sessionbrowse.store.find import moved_projects
 from sessionbrowse.store.find.agent_of_path import agent_of_path
@@ -36,7 +43,7 @@ from sessionbrowse.store.write import replace_many
 from sessionbrowse.store.write.admission import Target, admitted, is_path, refuse_outside
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.moves import Moves
-from sessionbrowse.store.write.replace_many import Replacement
+from sessionbrowse.store.write.replace_many import Replacement, through
 from sessionbrowse.text import clean
 
 Json = Any
@@ -213,7 +220,7 @@ def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, 
             own = AGENTS[next(one.agent for one in moving if one.file.path == path)].companions(path)
             here = os.path.dirname(target)
             folders += [(str(one), os.path.join(here, os.path.basename(one))) for one in own if not is_lock(str(one))]
-    where = {one.file.path: _through(targets.get(one.file.path, one.file.path), folders) for one in sessions}
+    where = {one.file.path: through(targets.get(one.file.path, one.file.path), folders) for one in sessions}
     replacements: list[Replacement] = []
     relocations: list[Relocation] = []
     mended: list[str] = []
@@ -260,27 +267,19 @@ def _target(session: _Session, old: str, new: str, context: ChangeContext) -> st
     return target
 
 
-def _through(path: str, folders: Iterable[tuple[str, str]]) -> str:
-    """Return the path of a file after the given folders (pairs of old and new path) are moved."""
-    for source, target in folders:
-        if path.startswith(source + "/"):
-            return target + path.removeprefix(source)
-    return path
-
-
 def _new_line(session: _Session, old: str, new: str, where: dict[str, str]) -> bytes:
     """Return a header line with the new directory and the parent session's new path; its other bytes are unchanged."""
     line, header = session.line, session.header
     cwd = moved_directory(header.cwd or "", old, new)
     if cwd is not None:
-        line = with_member(line, "cwd", _json(cwd))
+        line = with_member(line, "cwd", json_bytes(cwd))
         further = header.additional_directories
         if further:
             moved = [moved_directory(path, old, new) or path if isinstance(path, str) else path for path in further]
-            line = with_member(line, "additionalDirectories", _json(moved)) if moved != further else line
+            line = with_member(line, "additionalDirectories", json_bytes(moved)) if moved != further else line
     parent = header.parent_session
     if parent is not None and where.get(parent, parent) != parent:
-        line = with_member(line, "parentSession", _json(where[parent]))
+        line = with_member(line, "parentSession", json_bytes(where[parent]))
     return line
 
 
@@ -320,10 +319,6 @@ def _header_line(path: str) -> tuple[Header, int, bytes] | None:
     return None
 
 
-def _json(value: Json) -> bytes:
-    return json_line(value)[:-1]
-
-
 # ---- doing -------------------------------------------------------------------------------------------------
 
 
@@ -357,14 +352,8 @@ def carry_out(
     }
     change = context.journal.begin(verb, agent, new, undoes=undoes, before={"path": old}, plan=plan)
     moves = Moves(change.id)
-    try:
+    with recovering(context, change):
         replace_many.carry_out(replacements, folders, moves)
-    except SessionBrowseError as error:
-        recover_change(context, change, error.sentence)
-        raise
-    except OSError as error:
-        recover_change(context, change, str(error))
-        raise WriteFailed(f"The sessions could not be moved ({error.strerror or error}).") from error
     notes = noted(context, change, {"old": old, "new": new}, None, moves)
     for folder in dict.fromkeys(os.path.dirname(one.source) for one in replacements):
         with suppress(OSError):

@@ -106,7 +106,7 @@ def write_name(file: OpenedFile, wanted: str, context: ChangeContext, origin: Or
         return Renamed(done=origin.verb, path=file.path, notes=(note,), name=session.name)
     match plan:
         case AppendLine():
-            renamed = _append_name(file, plan, wanted, context, origin)
+            return _append_name(file, plan, wanted, context, origin)
         case OverwriteSlot():
             new = slot_line(plan.title, plan.source, iso_ms(context.now_ms()))
             renamed = write_slot(file, new, context, origin)
@@ -114,8 +114,6 @@ def write_name(file: OpenedFile, wanted: str, context: ChangeContext, origin: Or
             renamed = _insert_slot(file, plan, context, origin, force=force)
         case _:
             assert_never(plan)
-    if isinstance(plan, AppendLine):
-        return renamed
     if not wanted:
         return structs.replace(renamed, notes=(*renamed.notes, MAY_BE_TITLED_AGAIN))
     if renamed.name != wanted:

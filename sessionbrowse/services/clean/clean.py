@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
 from sessionbrowse.format import ids
-from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.encode import json_bytes
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.model.clean.copy import Copy, clean_copy
 from sessionbrowse.model.clean.plan import CleanPlan, CopyPreview, Removed
@@ -25,8 +25,8 @@ from sessionbrowse.services.clean.replace_file import refuse_running, replace_by
 from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import holders_of
+from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write.admission import Target, is_path, refuse_old_version
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.whole_files import create_file
@@ -160,8 +160,8 @@ def _header_and_path(
     name, header = os.path.basename(session.path), None
     if where.new_id and session.header is not None and session.header_line is not None:
         session_id = new_session_id(session.agent, int(context.now_ms()), random_bytes)
-        header = with_member(session.header_line, "id", json_line(session_id)[:-1])
-        header = with_member(header, "parentSession", json_line(session.path)[:-1])
+        header = with_member(session.header_line, "id", json_bytes(session_id))
+        header = with_member(header, "parentSession", json_bytes(session.path))
         name = ids.file_name(session.header.timestamp or iso_ms(context.now_ms()), session_id)
     return header, new_path(session, where, name, context)
 
@@ -236,10 +236,7 @@ def _result(
 
 
 def _read(file: OpenedFile, offset: int, size: int) -> bytes:
-    content = pread(file.descriptor, size, offset)
-    while len(content) < size:
-        more = pread(file.descriptor, size - len(content), offset + len(content))
-        if not more:
-            raise ChangedMeanwhile(f"{file.name} got shorter while it was read; nothing was changed. Try again.")
-        content += more
+    content = b"".join(file_blocks(file.descriptor, offset, offset + size))
+    if len(content) < size:
+        raise ChangedMeanwhile(f"{file.name} got shorter while it was read; nothing was changed. Try again.")
     return content

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sessionbrowse.errors import RefusedWrite, SessionBrowseError
 from sessionbrowse.format import ids
-from sessionbrowse.model.clean.damage import Damage, damage_of, document_of
+from sessionbrowse.model.clean.damage import SESSION_FILE_NAME, Damage, damage_of
 from sessionbrowse.model.clean.mended import Mended, mended
 from sessionbrowse.model.clean.plan import CopyPreview, Removed
 from sessionbrowse.services.change.fork import RandomBytes, new_session_id
@@ -30,7 +29,6 @@ from sessionbrowse.store.write.writer import OpenedFile, opened
 from sessionbrowse.text import clean, iso_ms
 
 Json = Any
-_NAMED = re.compile(r"\d{4}-\d\d-\d\dT[\d-]+Z_(.+)\.jsonl")
 _MOST_NAMED = 5
 
 
@@ -50,7 +48,7 @@ class Examined(Struct, frozen=True, kw_only=True):
 
     def document(self) -> dict[str, Json]:
         """Return the JSON document of this session's damage."""
-        damage = [document_of(one) for one in self.damage]
+        damage = [structs.asdict(one) for one in self.damage]
         return {"path": self.path, "id": self.id, "agent": self.agent, "damage": damage}
 
 
@@ -123,7 +121,7 @@ def _mended(file: OpenedFile, content: bytes, context: ChangeContext, random_byt
 
     def make_header(first_time: str | None) -> dict[str, Json]:
         now = context.now_ms()
-        named = _NAMED.fullmatch(os.path.basename(file.path))
+        named = SESSION_FILE_NAME.fullmatch(os.path.basename(file.path))
         session_id = named[1] if named is not None else new_session_id(session.agent, int(now), random_bytes)
         return {
             "type": "session",

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.format.json_value import BadJson, Json, loads
@@ -135,17 +136,7 @@ def redact(
     notes = done.notes
     if os.path.isdir(target.path.removesuffix(".jsonl")):
         notes += ("The files beside the session are not in the copy, because they may hold secrets too.",)
-    return Cleaned(
-        done=done.done,
-        path=done.path,
-        undo_id=done.undo_id,
-        notes=notes,
-        to=done.to,
-        preview=done.preview,
-        dry_run=dry_run,
-        seen=done.seen,
-        masks=tuple(sorted(kinds.items())),
-    )
+    return replace(done, notes=notes, masks=tuple(sorted(kinds.items())))
 
 
 def _mask_text(kind: str, number: int) -> str:

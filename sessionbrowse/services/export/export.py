@@ -35,7 +35,6 @@ def export(
     *,
     at: str | None = None,
     home: str = "",
-    random_bytes: Any = os.urandom,
     shown_path: str | None = None,
 ) -> Iterator[bytes]:
     """Return the exported session as pieces of bytes.
@@ -57,7 +56,7 @@ def export(
         case "markdown":
             return _markdown(session, branch)
         case "jsonl":
-            return _jsonl(session, branch, random_bytes)
+            return _jsonl(session, branch)
         case "json":
             return _json(session, shown_path or session.path, branch if index is not None else range(len(session.ids)))
 
@@ -152,7 +151,7 @@ def _escaped(text: str) -> str:
     return "".join(f"\\{character}" if character in "\\`*_[]<>#" else character for character in text)
 
 
-def _jsonl(session: Session, branch: list[int], random_bytes: Any) -> Iterator[bytes]:
+def _jsonl(session: Session, branch: list[int]) -> Iterator[bytes]:
     """Yield the lines of a JSONL export: header without parent session, entries of the branch, labels at the end."""
     if session.is_transcript:
         raise NotASession(f"{clean(os.path.basename(session.path))} is a transcript and has no JSONL export.")
@@ -161,7 +160,7 @@ def _jsonl(session: Session, branch: list[int], random_bytes: Any) -> Iterator[b
     yield without_member(session.header_line or b"{}", "parentSession").strip() + b"\n"
     if branch:
         with closing(open_regular(session.path)) as descriptor:
-            new_id = partial(ids.entry_id, random_bytes=random_bytes)
+            new_id = partial(ids.entry_id, random_bytes=os.urandom)
             yield from path_lines(session, branch[-1], lambda offset, size: pread(descriptor, size, offset), new_id)
 
 

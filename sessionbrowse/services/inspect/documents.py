@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from sessionbrowse.format.entries import Block, Compaction, ToolCallBlock
-from sessionbrowse.format.json_value import BadJson, loads
+from sessionbrowse.format.json_value import BadJson, json_object, loads
 from sessionbrowse.model.context import build
 from sessionbrowse.model.context.forgotten import forgotten
 from sessionbrowse.model.context.token_parts import context_items, largest_items, tokens_by_part
@@ -40,7 +40,8 @@ def show_document(session: Session) -> Document:
         "entry_ids": list(ids),
         "entry_types": [session.kind(index).type or None for index in range(len(ids))],
         "labels": {
-            ids[index]: _label_as_it_stands(session, mark.set_by) for index, mark in sorted(session.labels.items())
+            ids[index]: (json_object(session.raw(mark.set_by)) or {}).get("label")
+            for index, mark in sorted(session.labels.items())
         },
         "label_times": {ids[index]: mark.time for index, mark in sorted(session.labels.items())},
         "root_ids": [ids[index] for index in session.roots],
@@ -145,14 +146,6 @@ def label_documents(session: Session, home: str = "") -> list[Document]:
             }
         )
     return documents
-
-
-def _label_as_it_stands(session: Session, index: int) -> Any:
-    try:
-        value = loads(session.raw(index))
-    except BadJson:
-        return None
-    return value.get("label") if isinstance(value, dict) else None
 
 
 def _json(line: bytes | None) -> Any:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -85,11 +85,8 @@ def open_listing(
         NotFound: a given root is not a directory, or a given agent is unknown.
     """
     index = open_index(directory, note)
-    try:
+    with nullcontext() if index is None else closing(index):
         yield gather(scope, index, skipped=skipped, note=note, processes=processes)
-    finally:
-        if index is not None:
-            index.close()
 
 
 def gather(
@@ -212,7 +209,6 @@ def update_index(
     processes: bool = False,
     skipped: Callable[[Skipped], None] = lambda _: None,
     progress: Callable[[UpdateProgress], None] = lambda _: None,
-    cancelled: Callable[[], bool] = lambda: False,
 ) -> None:
     """Read every new and changed file of a scope into the index, and remove deleted files from the index.
 
@@ -232,7 +228,7 @@ def update_index(
     def visible() -> list[ListRow]:
         return [row for path, row in rows.items() if path in files and (scope.hidden or not row.hidden)]
 
-    for places, found in scan_passes(scope, visible, cancelled=cancelled, skipped=skipped):
+    for places, found in scan_passes(scope, visible, skipped=skipped):
         found = newest_first(found)
         files.update({file.path: file for file in found})
         rows = _rows_by_path(index)
@@ -242,7 +238,6 @@ def update_index(
             may_fork=processes,
             gone=_gone(rows, files, [place.root for place in places]),
             progress=progress,
-            cancelled=cancelled,
         )
         rows = _rows_by_path(index)
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.config import state_dir
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.format.json_value import BadJson, loads
+from sessionbrowse.format.json_value import json_object
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.system.files import NONBLOCK
 from sessionbrowse.text import clean
@@ -47,9 +47,5 @@ def _first_parent(path: str) -> str | None:
     """Return the parent id of the first entry in a file, None if there is none."""
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | NONBLOCK)) as file:
         first = file.read(_FIRST_BYTES).partition(b"\n")[0]
-    try:
-        value = loads(first)
-    except BadJson:
-        return None
-    parent_id = value.get("parentId") if isinstance(value, dict) else None
+    parent_id = (json_object(first) or {}).get("parentId")
     return parent_id if isinstance(parent_id, str) else None

@@ -13,7 +13,7 @@ from sessionbrowse.model.tree.entry_states import EntryStates
 from sessionbrowse.services.search.entry_outline import EntryOutline, outline_of
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.rows import FileRow
-from sessionbrowse.text import parse_time
+from sessionbrowse.text import time_ms
 
 if TYPE_CHECKING:
     from sessionbrowse.model.session.session import Session
@@ -71,8 +71,8 @@ class SessionTree:
                 index,
                 self.entry_id(index),
                 mark.text,
-                _milliseconds(mark.time),
-                _milliseconds(session.envelopes[index].timestamp),
+                time_ms(mark.time),
+                time_ms(session.envelopes[index].timestamp),
             )
             for index, mark in sorted(session.labels.items(), reverse=True)
         ]
@@ -130,10 +130,6 @@ class SessionTreeCache:
         found = tree.labels() if tree is not None else []
         self._labels[summary.path] = (version_of(summary), found)
         return found
-
-
-def _milliseconds(stamp: str | float | None) -> float | None:
-    return parse_time(stamp) if isinstance(stamp, str) else stamp
 
 
 def version_of(summary: Summary) -> object:

@@ -93,7 +93,7 @@ def _stored(found: UsageListing, name: str) -> list[UsageRow] | None:
 
 
 def _paths(found: UsageListing, chosen: Callable[[Any], bool] | None) -> Collection[str] | None:
-    return None if chosen is None else {session.path for session in found.sessions if chosen(session)}
+    return None if chosen is None else {session.path for session in found.listing.sessions if chosen(session)}
 
 
 def _time_zone() -> str:

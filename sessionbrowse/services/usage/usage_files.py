@@ -11,7 +11,6 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.usage.ownership import UsageFile
 from sessionbrowse.model.usage.request import NO_USAGE, FileRequests
 from sessionbrowse.model.usage.sums import FileSums, sums_of
-from sessionbrowse.services.list.gather import unpack
 from sessionbrowse.services.usage.read_usage import SummaryWithUsage, read_with_usage
 from sessionbrowse.services.usage.usage_listing import UsageListing
 from sessionbrowse.store.index.rows import FileRow
@@ -39,7 +38,7 @@ def usage_files(
         if usage.requests:
             add(path, sums_of(usage), array("Q", usage.identities), lambda: usage)
 
-    wanted = [session for session in found.sessions if session.path in by_path]
+    wanted = [session for session in found.listing.sessions if session.path in by_path]
     lost = {session.row: session for session in wanted if isinstance(session, FileRow)}
     index = found.listing.index
     if index is not None:
@@ -60,11 +59,6 @@ def usage_files(
         if isinstance(summary, SummaryWithUsage):
             add_read(summary.path, summary.usage)
     return made
-
-
-def summaries_of_all(found: UsageListing) -> list[Summary]:
-    """Return the summaries of all files in the listing, with the paths of their parent sessions."""
-    return unpack(found.listing, found.sessions)
 
 
 def _requests_of(found: UsageListing, row: FileRow) -> FileRequests:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from functools import cache, partial
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.usage.totals import Totals
-from sessionbrowse.services.list.gather import Listed, Listing, gather
+from sessionbrowse.services.list.gather import Listing, gather
 from sessionbrowse.store.find.discover import FoundFile, Skipped
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.index.index import Index, Note, open_index
@@ -58,11 +58,6 @@ class UsageListing(Struct, frozen=True):
     versions: bytes | None
     heal: Callable[[], None]
 
-    @property
-    def sessions(self) -> list[Listed]:
-        """The sessions of the listing; the model requests of their files are counted."""
-        return self.listing.sessions
-
 
 @contextmanager
 def open_usage(
@@ -74,11 +69,8 @@ def open_usage(
         NotFound: a given root is not a directory, or a given agent is unknown.
     """
     index = open_index(directory, note)
-    try:
+    with nullcontext() if index is None else closing(index):
         yield gather_usage(scope, index, skipped=skipped, note=note, processes=processes)
-    finally:
-        if index is not None:
-            index.close()
 
 
 def gather_usage(

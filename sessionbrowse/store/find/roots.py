@@ -15,7 +15,7 @@ from sessionbrowse.agents.attribution import OWNER_ORDER, is_omp_folder
 from sessionbrowse.agents.base import absolute, distinct, expand_home, is_dashed_folder
 from sessionbrowse.errors import NotFound
 from sessionbrowse.store.find.discover import FoundFile, Skipped, discover, owner_by_name
-from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many, patient_disk, read_many
+from sessionbrowse.store.find.slow_disks import exists_many, patient_disk, read_many
 
 if TYPE_CHECKING:
     from sessionbrowse.model.listing.excluded import Excluded
@@ -160,23 +160,19 @@ def own_places(around: Surroundings, agents: Iterable[str]) -> list[Place]:
 
 
 def more_places(
-    around: Surroundings,
-    directories: Iterable[str],
-    known: Sequence[Place],
-    agents: Sequence[str] = (),
-    timeout_s: float = TIMEOUT_S,
+    around: Surroundings, directories: Iterable[str], known: Sequence[Place], agents: Sequence[str] = ()
 ) -> list[Place]:
     """Return the further session directories that agents' settings files in the given project directories name.
 
     The project directories are the working directories of sessions found so far. Directories that are gone, or on a
     disk that does not answer, are skipped.
     """
-    answers = exists_many((path for path in directories if os.path.isabs(path)), timeout_s)
+    answers = exists_many(path for path in directories if os.path.isabs(path))
     projects = tuple(path for path, exists in answers.items() if exists)
     if not projects:
         return []
     names = {name for agent in AGENTS.values() for name in agent.project_settings}
-    contents = read_many([os.path.join(path, name) for path in projects for name in sorted(names)], timeout_s)
+    contents = read_many([os.path.join(path, name) for path in projects for name in sorted(names)])
     read = around.disk.read
     disk = msgspec.structs.replace(around.disk, read=lambda path: contents[path] if path in contents else read(path))
     wider = msgspec.structs.replace(around, projects=projects, disk=disk)

@@ -32,7 +32,7 @@ def session_from_index(index: Index, path: str, agent: str | None = None) -> Ses
     """
     try:
         row = index.row_of(path)
-        if row is None or row.kind != ORDINARY or not _is_read_as(row, path, agent):
+        if row is None or row.kind != ORDINARY or row.agent != (agent or agent_of_path(path, row.found_marks())):
             return None
         blob = index.state(row)
         if blob is None:
@@ -83,7 +83,3 @@ def _session(descriptor: int, path: str, row: FileRow, state: State, entries: Pa
         lambda offset, size: read_at(path, offset, size),
         entries.parents() if reader.generation >= 3 else None,
     )
-
-
-def _is_read_as(row: FileRow, path: str, agent: str | None) -> bool:
-    return row.agent == (agent or agent_of_path(path, row.found_marks()))

@@ -12,9 +12,6 @@ from sessionbrowse.store.system.files import preadv
 BUFFER_BYTES = MAX_LISTED_LINE_BYTES + 1
 """Size of the line buffer: the longest line that is decoded at once, with newline; longer lines are read in pieces."""
 
-ENDLESS = 1 << 62
-"""An offset beyond the end of any file."""
-
 _spare_buffers: list[tuple[io.BytesIO, bytearray]] = []
 
 
@@ -28,17 +25,11 @@ class LineConsumer(Protocol):
         """Receive a line that is too large for the buffer, or a last line without newline."""
 
 
-def feed_lines(
-    descriptor: int,
-    taker: LineConsumer,
-    offset: int = 0,
-    end: int = ENDLESS,
-    max_line: int = MAX_LISTED_LINE_BYTES,
-) -> None:
-    """Pass the lines of an open file from `offset` to `end` to the consumer `taker`.
+def feed_lines(descriptor: int, taker: LineConsumer, offset: int = 0, max_line: int = MAX_LISTED_LINE_BYTES) -> None:
+    """Pass the lines of an open file, from the beginning of a line at `offset`, to the consumer `taker`.
 
-    A last line without newline is passed as a block whose `torn` is True. `offset` and `end` must be beginnings of
-    lines. A line longer than `max_line` bytes is shortened (see `oversized_line`).
+    A last line without newline is passed as a block whose `torn` is True. A line longer than `max_line` bytes is
+    shortened (see `oversized_line`).
     """
     try:
         # Buffers are reused, because page faults of new buffers would cost more time than reading a file.
@@ -49,8 +40,7 @@ def feed_lines(
     with buffer.getbuffer() as view:
         held = 0
         while True:
-            room = max(0, min(BUFFER_BYTES, end - offset))
-            got = preadv(descriptor, [view[held:room]], offset + held)
+            got = preadv(descriptor, [view[held:BUFFER_BYTES]], offset + held)
             held += got
             lines, rest = _lines(buffer, view, held)
             size = len(rest) - 1
@@ -66,7 +56,7 @@ def feed_lines(
                     held = 0
                     break
                 offset += line.size + 1
-                rest, size = next_line, max(0, min(len(next_line), end - offset))
+                rest, size = next_line, len(next_line)
             view[:size] = memoryview(rest)[:size]
             held = size
             if not got:

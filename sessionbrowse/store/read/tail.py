@@ -42,7 +42,7 @@ class Tail:
         self.size = session.size
         self.torn = session.torn
         self._keeps_headers = session.rules.later_headers_are_entries
-        self._line_start = _line_start(descriptor, session.size) if session.torn else session.size
+        self._line_start = line_start(descriptor, session.size) if session.torn else session.size
 
     def shrank(self, descriptor: int) -> bool:
         """Return True if the file was shortened, or rewritten so that no line ends where the file ended before."""
@@ -88,9 +88,9 @@ class Tail:
         return True
 
 
-def _line_start(descriptor: int, size: int) -> int:
-    """Return the offset at which the last line of a file begins, if the file has `size` bytes."""
-    end = size
+def line_start(descriptor: int, offset: int) -> int:
+    """Return the offset at which the line that contains `offset` begins."""
+    end = offset
     while end > 0:
         start = max(0, end - _STEP)
         newline = pread(descriptor, end - start, start).rfind(b"\n")

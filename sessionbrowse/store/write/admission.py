@@ -8,6 +8,7 @@ import stat
 from msgspec import Struct
 
 from sessionbrowse.errors import NotASession, RefusedWrite
+from sessionbrowse.model.session.records import generation_of
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.text import clean
 
@@ -80,11 +81,7 @@ def refuse_unwritable(session: Session, *, refused_too: bool = False) -> None:
 
 def refuse_old_version(session: Session) -> None:
     """Raise `RefusedWrite` for format versions 1 and 2, whose entries lack ids or have other type names."""
-    try:
-        is_old = float(session.version) < 3
-    except (TypeError, ValueError):
-        return  # The agents treat a version that is not a number as the newest version.
-    if is_old:
+    if generation_of(session.version) < 3:
         raise RefusedWrite(
             f"{shown_name(session.path)} has the old format version {session.version} and cannot be changed. "
             f"Open it once with {session.agent}, which converts it, then try again."

@@ -15,7 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from sessionbrowse.agents import Agent, Surroundings
-from sessionbrowse.format.json_value import BadJson, loads
+from sessionbrowse.format.json_value import json_object
 from sessionbrowse.store.system.files import NONBLOCK
 from sessionbrowse.store.system.processes import is_alive, lsof_writers
 
@@ -100,10 +100,10 @@ def has_exited(path: str) -> bool:
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | NONBLOCK)) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _LAST_BYTES))
-            value = loads(file.read(_LAST_BYTES).rstrip(b"\n").rpartition(b"\n")[2])
-    except (OSError, BadJson):
+            value = json_object(file.read(_LAST_BYTES).rstrip(b"\n").rpartition(b"\n")[2]) or {}
+    except OSError:
         return False
-    return isinstance(value, dict) and (value.get("type"), value.get("customType")) == ("custom", "session_exit")
+    return (value.get("type"), value.get("customType")) == ("custom", "session_exit")
 
 
 def running(proc: str = PROC) -> Iterator[Process]:
@@ -211,12 +211,7 @@ def _by_traces(
 
 
 def _client(content: bytes | None) -> tuple[int, str] | None:
-    try:
-        value = loads(content or b"")
-    except BadJson:
-        return None
-    if not isinstance(value, dict):
-        return None
+    value = json_object(content or b"") or {}
     pid, directory = value.get("pid"), value.get("projectDir")
     return (pid, _real(directory)) if isinstance(pid, int) and isinstance(directory, str) else None
 

@@ -20,6 +20,7 @@ from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.read.content import BLOCK_BYTES, closing, file_blocks, open_regular
+from sessionbrowse.store.read.tail import line_start
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write.copies import append_bytes, copy, files_below, make_folder
 from sessionbrowse.store.write.in_use import RECENT_MS, holders, running
@@ -175,9 +176,9 @@ def _carry_over(old: OldVersion, descriptor: int, *, is_last: bool) -> None:
             return
         if since:
             # Both files got different lines, so whole lines are compared from the line in which the files first differ.
-            line_start = _line_start(descriptor, old.size + same)
-            back = old.size + same - line_start
-            late = b"".join(file_blocks(descriptor, line_start, old.size + same)) + late
+            start = line_start(descriptor, old.size + same)
+            back = old.size + same - start
+            late = b"".join(file_blocks(descriptor, start, old.size + same)) + late
             heir_start = old.heir_size + same - back
             since = b"".join(file_blocks(reading, heir_start, old.heir_size + same)) + since
             late = _missing(late, since)
@@ -198,17 +199,6 @@ def same_bytes(first: int, first_at: int, second: int, second_at: int) -> int:
         same += shared
         if not shared:
             return same
-
-
-def _line_start(descriptor: int, offset: int) -> int:
-    """Return the offset at which the line that contains `offset` begins."""
-    while offset > 0:
-        start = max(0, offset - BLOCK_BYTES)
-        found = pread(descriptor, offset - start, start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
-        offset = start
-    return 0
 
 
 def _missing(late: bytes, since: bytes) -> bytes:

@@ -40,7 +40,7 @@ class Replacement(Struct, frozen=True):
     def inverse(self, folders: Iterable[Move]) -> Replacement:
         """Return the replacement that undoes this one; it must be carried out before `folders` are moved back."""
         if self.source == self.target:
-            here = _through(self.target, folders)
+            here = through(self.target, folders)
             return Replacement(here, here, self.offset, self.new_line, self.line)
         return Replacement(self.target, self.source, self.offset, self.new_line, self.line)
 
@@ -97,7 +97,7 @@ def is_complete(replacements: list[Replacement], folders: list[Move]) -> bool:
     """Return True if every new version has its final name, so that only old versions have to be removed."""
     if any(not os.path.lexists(target) for _, target in folders):
         return False
-    return all(_holds(_through(one.target, folders), one.offset, one.new_line) for one in replacements)
+    return all(_holds(through(one.target, folders), one.offset, one.new_line) for one in replacements)
 
 
 def put_back(replacements: list[Replacement], folders: list[Move], moves: Moves) -> list[str]:
@@ -218,10 +218,10 @@ def _note_old_versions(
     behind = [(source, moves.aside(source)) for source, _ in folders]
     found = []
     for one in replacements:
-        heir = _through(one.target, folders)
+        heir = through(one.target, folders)
         size, heir_size = sizes.get(one, (one.offset + len(one.line), one.offset + len(one.new_line)))
         hidden = (moves.aside(one.source), new_path(one, moves.change_id))
-        for path in [path for name in hidden for path in (name, _through(name, folders), _through(name, behind))]:
+        for path in [path for name in hidden for path in (name, through(name, folders), through(name, behind))]:
             if os.path.lexists(path) and not _is_second_name(path, heir):
                 found.append(OldVersion(path, heir, size, heir_size))
     # Old versions of files are removed before the folders that contain them.
@@ -243,7 +243,8 @@ def _pieces(one: Replacement, descriptor: int, size: int) -> Iterator[bytes]:
     yield from file_blocks(descriptor, one.offset + len(one.line), size)
 
 
-def _through(path: str, folders: Iterable[Move]) -> str:
+def through(path: str, folders: Iterable[Move]) -> str:
+    """Return the path of a file after the given folders (pairs of old and new path) are moved."""
     for source, target in folders:
         if path.startswith(source + "/"):
             return target + path.removeprefix(source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from sessionbrowse.errors import InUse, RefusedWrite
@@ -89,7 +90,8 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
         rows, browser = self.chosen_findings, self.browser
         trash = "the demo's trash" if browser.changes.into == "own" else "the trash"
         chosen = [row.summary for row in rows]
-        kinds = ", ".join(f"{sum(row.kind == kind for row in rows):,} {kind}" for kind in _kinds_of(rows))
+        counts = Counter(row.kind for row in rows)
+        kinds = ", ".join(f"{counts[kind]:,} {kind}" for kind in KINDS if counts[kind])
         parts = [
             *session_parts(chosen, browser.home),
             LinePart([(f"{kinds}; {size(sum(one.bytes for one in chosen))}", "")]),
@@ -126,7 +128,3 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
                 raise RefusedWrite(error.sentence) from error
 
         return ChangeItem(named(row.summary), make)
-
-
-def _kinds_of(rows: Sequence[CleanupRow]) -> list[str]:
-    return [kind for kind in KINDS if any(row.kind == kind for row in rows)]

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
 from sessionbrowse.config import Habits
-from sessionbrowse.tui.commands.command import GROUPS, Command
+from sessionbrowse.tui.commands.command import Command
 from sessionbrowse.tui.commands.contexts import CONTEXT_NAMES, CONTEXT_STACKS
 from sessionbrowse.tui.commands.table import BY_ID, COMMANDS
 
@@ -182,16 +182,3 @@ def _sign_name(sign: str) -> str:
 
 
 _OTHER_NAMES = {"commercial_at": "at", "low_line": "underscore"}
-
-
-def key_table() -> str:
-    """Return the table of keys for the README in Markdown, made from the command table."""
-    keys = Keys()
-    lines = ["| key | does | where |", "|---|---|---|"]
-    for group in GROUPS:
-        for command in COMMANDS:
-            if command.group == group:
-                shown = " ".join([f"`{key_label(key)}`" for key in keys.of(command)]).replace("|", "\\|")
-                where = ", ".join([CONTEXT_NAMES[context] for context in command.where])
-                lines.append(f"| {shown} | {command.help} | {where} |")
-    return "\n".join(lines)

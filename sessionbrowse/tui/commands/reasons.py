@@ -5,39 +5,26 @@ The last functions are for commands that are off while the browser runs in an ag
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sessionbrowse.tui.commands.command import CommandContext
 
 
-def needs_session(context: CommandContext) -> str | None:
-    return None if context.has_session else "There is no session under the cursor."
+def _needs(has: Callable[[CommandContext], object], reason: str) -> Callable[[CommandContext], str | None]:
+    """Return a function that gives the reason unless the context has what a command needs."""
+    return lambda context: None if has(context) else reason
 
 
-def needs_rows(context: CommandContext) -> str | None:
-    return None if context.has_rows else "This list has no rows."
-
-
-def needs_filter(context: CommandContext) -> str | None:
-    return None if context.has_filter else "No search or filter is active."
-
-
-def needs_fold(context: CommandContext) -> str | None:
-    return None if context.foldable else "Nothing to fold here: only branch points and root entries can be folded."
-
-
-def needs_folder(context: CommandContext) -> str | None:
-    return None if context.has_folder else "All folders are shown, and no folder is chosen."
-
-
-def needs_block(context: CommandContext) -> str | None:
-    return None if context.blocks else "No fold, image or link is on this page."
-
-
-def needs_image(context: CommandContext) -> str | None:
-    return None if context.image else "No image is on this page."
-
-
-def needs_families(context: CommandContext) -> str | None:
-    return None if context.folds_families else "A threaded or filtered list has no folds."
+needs_session = _needs(lambda context: context.has_session, "There is no session under the cursor.")
+needs_rows = _needs(lambda context: context.has_rows, "This list has no rows.")
+needs_filter = _needs(lambda context: context.has_filter, "No search or filter is active.")
+needs_fold = _needs(
+    lambda context: context.foldable, "Nothing to fold here: only branch points and root entries can be folded."
+)
+needs_folder = _needs(lambda context: context.has_folder, "All folders are shown, and no folder is chosen.")
+needs_block = _needs(lambda context: context.blocks, "No fold, image or link is on this page.")
+needs_image = _needs(lambda context: context.image, "No image is on this page.")
+needs_families = _needs(lambda context: context.folds_families, "A threaded or filtered list has no folds.")
 
 
 def needs_family(context: CommandContext) -> str | None:
@@ -49,32 +36,13 @@ def needs_family(context: CommandContext) -> str | None:
     return "This session has no forks; subagents are hidden."
 
 
-def needs_branches(context: CommandContext) -> str | None:
-    return None if context.branch_points else "This session has one branch only."
-
-
-def needs_labels(context: CommandContext) -> str | None:
-    return None if context.labels else "No entry of this session has a label."
-
-
-def needs_mend(context: CommandContext) -> str | None:
-    return None if context.can_mend else "There is no repair for this damage."
-
-
-def needs_project(context: CommandContext) -> str | None:
-    return None if context.has_project else "There is no folder with a directory under the cursor."
-
-
-def needs_entry(context: CommandContext) -> str | None:
-    return None if context.has_entry else "There is no entry with an id under the cursor."
-
-
-def needs_entry_id(context: CommandContext) -> str | None:
-    return None if context.has_entry_id else "The entry has no id, so no agent can resume at it."
-
-
-def needs_search(context: CommandContext) -> str | None:
-    return None if context.is_searching else "No search is running."
+needs_branches = _needs(lambda context: context.branch_points, "This session has one branch only.")
+needs_labels = _needs(lambda context: context.labels, "No entry of this session has a label.")
+needs_mend = _needs(lambda context: context.can_mend, "There is no repair for this damage.")
+needs_project = _needs(lambda context: context.has_project, "There is no folder with a directory under the cursor.")
+needs_entry = _needs(lambda context: context.has_entry, "There is no entry with an id under the cursor.")
+needs_entry_id = _needs(lambda context: context.has_entry_id, "The entry has no id, so no agent can resume at it.")
+needs_search = _needs(lambda context: context.is_searching, "No search is running.")
 
 
 def changes_are_off(context: CommandContext) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial
 
 from msgspec import Struct
 
@@ -44,12 +43,3 @@ class Picking(Struct, frozen=True, kw_only=True):
     here: bool = False
     needs_entry: bool = False
     caller: Caller | None = None
-
-
-def pick_path(choose: Callable[[str], None]) -> Picking:
-    """Return parameters for choosing a session; `choose` is called with the path of the chosen session file."""
-    return Picking(choose=partial(_choose_path, choose))
-
-
-def _choose_path(choose: Callable[[str], None], summary: Summary, entry_id: str | None) -> None:
-    choose(summary.path)

@@ -39,11 +39,6 @@ def edit_counts(old: str, new: str) -> tuple[int, int]:
     return counts["+"], counts["-"]
 
 
-def written_diff_parts(diff: str, *, prefix: Line | None = None) -> list[Part]:
-    """Return coloured document parts for a diff that the agent stored (`+12 text`, or a unified diff)."""
-    return text_parts(diff, prefix=prefix, styler=style_diff, hang=True)
-
-
 def style_diff(line: str) -> Line:
     """Return one line of a diff as coloured pieces of text (spans)."""
     roles = _ROLES.get(line[:1], "dim")

@@ -33,14 +33,15 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree.tool_callers import caller_of
 from sessionbrowse.text import clean, plural
+from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.json_style import style_json
 from sessionbrowse.tui.layout.markdown import markdown_parts
 from sessionbrowse.tui.layout.parts import FactPart, FittedPart, ItemsPart, LazyPart, LinePart, Part, text_parts, warm
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import GLYPHS, folder_name, one_line, status_words
 from sessionbrowse.tui.reading.forgotten_view import forgotten_parts
-from sessionbrowse.tui.reading.messages import content_parts, message_heading, message_parts, spent_line
-from sessionbrowse.tui.reading.texts import Detail, extra_parts, folded_value, pretty_json, value_parts
+from sessionbrowse.tui.reading.messages import content_parts, message_heading, message_parts
+from sessionbrowse.tui.reading.texts import BAR, Detail, extra_parts, json_hint, pretty_json, value_parts
 from sessionbrowse.tui.reading.tools import call_parts
 
 RESULT_DISTANCE = 400
@@ -79,7 +80,7 @@ def entry_document(session: Session, index: int, now_ms: float) -> list[Part]:
 def entry_heading(session: Session, index: int, entry: Entry, now_ms: float) -> list[Part]:
     """Return the lines above an entry's content: role, age, model, cost, label, and problems of the entry."""
     envelope = session.envelopes[index]
-    kind: Line = [(entry_kind(entry), "title")]
+    kind: Line = [(clean(type_name(entry)).replace("_", " ") or "(no type)", "title")]
     message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
     if message is not None:
         name, roles = message_heading(message)
@@ -120,13 +121,8 @@ def _answer_facts(message: AssistantMessage) -> Line:
     return line
 
 
-def entry_kind(entry: Entry) -> str:
-    """Return the name of an entry's type as shown to users: `branch summary` for `branch_summary`."""
-    return clean(type_name(entry)).replace("_", " ") or "(no type)"
-
-
 def _age_of(timestamp: str | float | None, now_ms: float) -> str:
-    moment = text.parse_time(timestamp) if isinstance(timestamp, str) else timestamp
+    moment = text.time_ms(timestamp)
     if moment is None or not text.is_time(moment):
         return "no time" if timestamp is None else f"{clean(str(timestamp))[:40]}: not a time"
     return text.age(moment, now_ms)
@@ -134,14 +130,13 @@ def _age_of(timestamp: str | float | None, now_ms: float) -> str:
 
 def usage_line(usage: Usage) -> Line:
     """Return a line with the numbers of input, output and cached tokens of an entry, and their cost."""
-    counts = spent_line(
-        (
-            ("in", usage.input),
-            ("out", usage.output),
-            ("cache read", usage.cache_read),
-            ("cache write", usage.cache_write),
-        )
+    kinds = (
+        ("in", usage.input),
+        ("out", usage.output),
+        ("cache read", usage.cache_read),
+        ("cache write", usage.cache_write),
     )
+    counts = " · ".join([f"{text.tokens(count)} {word}" for word, count in kinds if count])
     total = usage.cost.total if usage.cost is not None else None
     return [(counts or "none", ""), (f"   {text.cost(total)}" if total else "", "good")]
 
@@ -262,7 +257,8 @@ def _usage_part(usage: Usage | None) -> list[Part]:
 def _details(details: Any) -> list[Part]:
     if details in (None, {}, []):
         return []
-    return [LinePart([]), folded_value("details", details)]
+    shown = Fold([("details", "dim")], lambda: value_parts(details, Detail(), prefix=BAR), hint=json_hint(details))
+    return [LinePart([]), shown]
 
 
 def _rest(entry: EntryBase) -> list[Part]:
@@ -273,7 +269,7 @@ def _rest(entry: EntryBase) -> list[Part]:
 def _time(timestamp: str | float | None, now_ms: float) -> Line:
     if timestamp is None:
         return [("none", "warning")]
-    moment = text.parse_time(timestamp) if isinstance(timestamp, str) else timestamp
+    moment = text.time_ms(timestamp)
     if moment is None or not text.is_time(moment):
         return [(clean(str(timestamp)), "warning"), ("  not a time", "warning")]
     iso = text.iso_ms(moment)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, assert_never
 
-from sessionbrowse import text
 from sessionbrowse.format.entries import (
     AssistantMessage,
     BashExecutionMessage,
@@ -209,8 +208,3 @@ def _attached_parts(images: Sequence[Any] | None) -> list[Part]:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def spent_line(parts: Sequence[tuple[str, float | None]]) -> str:
-    """Return token counts as one line of text, such as `12 in · 340 out`; zero counts are left out."""
-    return " · ".join([f"{text.tokens(count)} {word}" for word, count in parts if count])

@@ -144,11 +144,6 @@ def value_parts(value: Any, detail: Detail, *, prefix: Line | None = None) -> li
     return _cut_parts(shown, place, lambda json: text_parts(json, prefix=prefix, styler=style_json), detail, prefix)
 
 
-def folded_value(label: str, value: Any) -> Part:
-    """Return a fold that contains a JSON value; its row shows the label and the beginning of the value."""
-    return Fold([(label, "dim")], lambda: value_parts(value, Detail(), prefix=BAR), hint=json_hint(value))
-
-
 def json_hint(value: Any) -> str:
     """Return a short hint of a JSON value: the first keys of an object, or the beginning of a string."""
     if isinstance(value, dict):

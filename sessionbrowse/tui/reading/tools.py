@@ -14,9 +14,9 @@ from sessionbrowse.model.edits import EDIT_KEYS, WRITTEN_KEYS, edits_of, path_of
 from sessionbrowse.text import clean, json_exact
 from sessionbrowse.tui.layout.highlight import lexer_for_path, lexer_named
 from sessionbrowse.tui.layout.images import ImagePart
-from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.layout.parts import LinePart, Part, text_parts
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.reading.diffs import count_spans, edit_counts, edit_parts, written_diff_parts
+from sessionbrowse.tui.reading.diffs import count_spans, edit_counts, edit_parts, style_diff
 from sessionbrowse.tui.reading.texts import BAR, Detail, output_parts, parts_and_rest, value_parts
 
 LONGEST_SHORT = 120
@@ -51,7 +51,7 @@ def call_parts(call: ToolCallBlock, detail: Detail, result: ToolResultMessage | 
         for key, value in arguments.items():
             if is_short(value) and not (edits and key in _SHOWN_AS_EDIT):
                 sign = "$" if key == "command" else clean(str(key))
-                heading += [(f"  {sign} ", "dim"), (clean(_scalar(value)), "")]
+                heading += [(f"  {sign} ", "dim"), (clean(value if isinstance(value, str) else json_exact(value)), "")]
         if edits or diff:
             heading += count_spans(_counts(edits, diff))
         parts = [LinePart(heading, indent=2)]
@@ -120,7 +120,7 @@ def _argument_parts(
             parts.append(LinePart([*BAR, (clean(str(key)), "name")]))
             parts += value_parts(value, detail, prefix=BAR)
     if diff is not None:
-        parts += parts_and_rest(written_diff_parts(diff, prefix=BAR), detail, prefix=BAR)
+        parts += parts_and_rest(text_parts(diff, prefix=BAR, styler=style_diff, hang=True), detail, prefix=BAR)
     else:
         made = [part for old, new in edits for part in edit_parts(old, new, prefix=BAR)]
         parts += parts_and_rest(made, detail, prefix=BAR)
@@ -147,7 +147,3 @@ def _result_lexer(call: ToolCallBlock, result: ToolResultMessage) -> Lexer | Non
     )
     head = text[:400].split("\n")[:2]
     return None if any(_NUMBERED_LINE.match(line) for line in head) else lexer_for_path(path)
-
-
-def _scalar(value: Any) -> str:
-    return value if isinstance(value, str) else json_exact(value)

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from sessionbrowse.model.session.session import LabelMark, Session
 from sessionbrowse.model.tree.rows import Row
-from sessionbrowse.text import clean, cost, parse_time
+from sessionbrowse.text import clean, cost, time_ms
 from sessionbrowse.tui.layout.parts import overlay
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
 
@@ -142,7 +142,7 @@ def label_spans(mark: LabelMark, style: TreeStyle) -> Line:
 
 def label_time(time: str | float | None, now_ms: float) -> str:
     """Return the time of a label as pi writes it: `14:03` today, `8/13 14:03` this year, else `25/8/13 14:03`."""
-    moment_ms = parse_time(time) if isinstance(time, str) else time
+    moment_ms = time_ms(time)
     if moment_ms is None:
         return ""
     try:

@@ -244,7 +244,7 @@ def test_a_source_that_gets_shorter_meanwhile_makes_no_fork(store: Store, monkey
     path = store.session("omp")
     path.with_suffix("").mkdir()
     before = sorted(path.parent.rglob("*"))
-    monkeypatch.setattr("sessionbrowse.services.change.fork.pread", lambda *_: b"")
+    monkeypatch.setattr("sessionbrowse.services.change.fork.file_blocks", lambda *_: iter(()))
     with pytest.raises(WriteFailed, match="got shorter"):
         fork(str(path), context=store.context)
     assert sorted(path.parent.rglob("*")) == before

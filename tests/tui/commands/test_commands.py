@@ -37,7 +37,7 @@ from sessionbrowse.tui.commands.contexts import (
     WELCOME,
     WORKING,
 )
-from sessionbrowse.tui.commands.keymap import Keys, key_label, key_name, key_table
+from sessionbrowse.tui.commands.keymap import Keys, key_label, key_name
 from sessionbrowse.tui.commands.table import BY_ID, COMMANDS
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, PromptScreen
 from sessionbrowse.tui.dialogs.help import HelpScreen, help_parts
@@ -51,6 +51,7 @@ from sessionbrowse.tui.search.screen import SearchScreen
 from sessionbrowse.tui.session.screen import SessionScreen
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.stats.screen import StatsScreen
+from tests.pictures.screenshots import key_table
 
 README = Path(__file__).resolve().parents[3] / "README.md"
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.demo import make_demo
-from sessionbrowse.tui.data.picking import pick_path
+from sessionbrowse.tui.data.picking import Picking
 from tests.support.story_support import StoryHome, message
 from tests.support.terminal import ENTER, ESCAPE, Terminal
 from tests.support.tui_support import browsing, demo_options
@@ -45,7 +45,8 @@ def test_leaving_without_a_choice_is_a_failure_without_output(keys: str, tmp_pat
 
 async def test_a_double_click_picks_too_and_a_project_is_only_gone_into(tmp_path: Path) -> None:
     picked: list[str] = []
-    async with browsing(**demo_options(tmp_path), pick=pick_path(picked.append)) as browser:
+    pick = Picking(choose=lambda summary, entry_id: picked.append(summary.path))
+    async with browsing(**demo_options(tmp_path), pick=pick) as browser:
         await browser.press("left", "down", "enter")
         assert picked == []
         assert browser.row_list("#sessions").has_focus

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.config import Settings
-from sessionbrowse.tui.data.picking import pick_path
+from sessionbrowse.tui.data.picking import Picking
 from tests.support.tui_support import browsing, demo_options, fixed_source
 
 
@@ -106,7 +106,11 @@ async def test_a_setting_that_was_changed_since_comes_before_what_is_remembered(
 async def test_nothing_is_remembered_of_the_demo_nor_against_the_settings(
     store: dict[str, Any], own_home: Path
 ) -> None:
-    for options in ({"demo": store["roots"][0]}, {"settings": Settings(restore=False)}, {"pick": pick_path(print)}):
+    for options in (
+        {"demo": store["roots"][0]},
+        {"settings": Settings(restore=False)},
+        {"pick": Picking(choose=print)},
+    ):
         async with browsing(**{**store, **options}) as browser:
             await browser.press("ctrl+s", "q")
     assert not list(own_home.rglob("view.json"))
