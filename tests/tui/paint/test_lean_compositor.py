@@ -57,7 +57,7 @@ async def test_piece_by_piece_stands_on_the_terminal_what_stands_on_the_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terminal = PaintedOn(monkeypatch)
-    async with browsing(size=(COLUMNS, ROWS), **demo_options(tmp_path)) as browser:
+    async with browsing(size=(COLUMNS, ROWS), painted=True, **demo_options(tmp_path)) as browser:
         keys = "down down / a u backspace escape space tab down pagedown end ? down escape ctrl+s ctrl+d n escape"
         in_tree = "enter up up pageup home space down / r e backspace escape d tab down pagedown q"
         for key in f"{keys} shift+tab {in_tree}".split():
