@@ -11,7 +11,14 @@ import msgspec
 from sessionbrowse.errors import RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.move_together import Move
-from sessionbrowse.services.transaction.trash_directories import homes, items_of, own_name, own_trash, put_aside
+from sessionbrowse.services.transaction.trash_directories import (
+    deleted_at,
+    homes,
+    items_of,
+    own_name,
+    own_trash,
+    put_aside,
+)
 from sessionbrowse.store.read.archive import unpacked
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.system.files import pread
@@ -55,12 +62,12 @@ def trash_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
         try:
             trash.take_back(one, moves)
         except (RefusedWrite, WriteFailed):
-            continue  # The file stays in the trash, where the user can find it by its name.
+            continue  # A file that cannot be moved back stays in the trash, where the user can find it by its name.
     return False
 
 
 def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Moves) -> Trashed | None:
-    """Return an item with its path in a trash; None if it is still at its old path. Unfinished copies are removed."""
+    """Return a deleted file with its path in a trash, None if it is still at its old path; remove unfinished copies."""
     original, second = wanted.original, moves.aside(wanted.original)
     name = own_name(change, original)
     own = (own_trash(context), homes(context)[0])
@@ -74,7 +81,7 @@ def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Mov
         for directory in own:
             moves.move_back(original, os.path.join(directory, "files", name))
         if found is not None and found.item is not None:
-            # Some files of a folder at its old path may be gone; they are taken back from its copy in the trash.
+            # If the deleted item is a folder, some of its files may be gone; they are taken back from the trash's copy.
             if os.path.lexists(found.item) and not trash.drop_second_name(original, found.item):
                 moves.old_versions.append(OldVersion(found.item, original))
             trash.forget(found)
@@ -86,7 +93,13 @@ def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Mov
                 trash.keep_access_of(second, found.item)
             moves.old_versions.append(OldVersion(second, found.item))
     elif found is None and os.path.lexists(second):
-        os.unlink(second)  # The item is in a trash under an unknown name, so the hard link to it is not needed.
+        if os.lstat(second).st_nlink > 1:
+            os.unlink(second)  # Another hard link to the deleted file is in a trash under an unknown name.
+        else:
+            # No trash has the file, and another file is at its old path, so sessionbrowse's own trash takes it.
+            with suppress(trash.NoTrash):
+                taken = trash.put_in_own(second, own[0], moves, name=name, deleted_at=deleted_at(context))
+                found = msgspec.structs.replace(taken, original=original)
     trash.forget_stray(original, homes(context))
     return found or wanted
 
@@ -118,10 +131,11 @@ def restore_reached(context: ChangeContext, change: Change, moves: Moves) -> boo
 
 
 def _is_moved(source: str, target: str, moves: Moves, inode: int | None) -> bool:
-    """Return True if a file was moved to its new path, even if there is a file at its old path too.
+    """Return True if a file was moved from `source` to `target`, even if there is a file at `source` too.
 
-    That file may be a copy or hard link of the moved file, or an agent has created it after the move. In the last case
-    the move is proved by the original's hidden name, or by the original's inode (`inode`) at the new path.
+    The file at `source` may be a copy or hard link of the moved file, or a new file that an agent created after the
+    move. In the last case the file before the move either has a hidden name now, or is the file at `target`, which then
+    has the same inode number (`inode`).
     """
     if not os.path.lexists(target):
         return False
@@ -253,4 +267,4 @@ FILE_LOOKS = {
     "pack again": pack_again_reached,
     "relocate": relocate_reached,
 }
-"""For each `kind` of a change's plan, the function that returns True if the change was made, and else rolls it back."""
+"""For each kind of change (`kind` in the journal), a function: True if the change was made; else it is rolled back."""

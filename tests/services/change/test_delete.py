@@ -71,6 +71,34 @@ def test_everything_that_belongs_to_a_session_goes_and_comes_back_as_it_was(stor
         restore(deleted.undo_id, context=store.context)
 
 
+class Killed(BaseException):
+    """Ends a change as a kill would: nothing that handles errors runs."""
+
+
+def test_the_last_name_of_a_deleted_session_is_kept_where_no_trash_has_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trash on another disk copies and removes; a kill then, and a new file at the old path, must lose no byte."""
+    path = store.session()
+    deleted = path.read_bytes()
+
+    def killed_behind_the_removal(item: str) -> None:
+        os.unlink(item)
+        raise Killed
+
+    with monkeypatch.context() as during:
+        during.setattr("send2trash.send2trash", killed_behind_the_removal)
+        with pytest.raises(Killed):
+            delete(target(path), context=store.context)
+    path.write_text("another program's file")
+    other = store.session(name="other.jsonl")
+    delete(target(other), context=store.context)
+    assert path.read_text() == "another program's file"
+    path.unlink()
+    restore(str(path), context=store.context)
+    assert path.read_bytes() == deleted
+
+
 def test_undo_restores_a_group_and_never_over_an_existing_file(store: Store) -> None:
     paths = [store.session(name=f"{number}.jsonl") for number in range(3)]
     before = picture(store.home)
@@ -123,7 +151,7 @@ def test_where_no_trash_works_nothing_is_unlinked_and_ours_is_offered(store: Sto
 
         send2trash.send2trash(item)
 
-    with pytest.raises(NoTrash, match="our own trash"):
+    with pytest.raises(NoTrash, match="Use the trash"):
         delete(target(path), context=store.context, to_trash=full)
     assert len(calls) == 2
     assert picture(store.home) == before
