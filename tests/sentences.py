@@ -21,7 +21,7 @@ from tests.house import PACKAGE, modules, syntax
 COUNT = 100
 SHORTEST_MESSAGE = 4
 """Words that a string has at least to count as a message."""
-SQL = ("SELECT ", "INSERT ", "UPDATE ", "DELETE ", "CREATE ", "WITH ")
+SQL = ("SELECT ", "NOT EXISTS ", "INSERT ", "UPDATE ", "DELETE ", "CREATE ", "WITH ")
 
 
 class Sentence(Struct, frozen=True, order=True):

@@ -11,6 +11,8 @@ from tests.interop.__main__ import GOLDEN, judge_sets
 from tests.interop.differences import Judgement
 from tests.interop.recording import SessionSet, unpack
 
+pytestmark = pytest.mark.slow
+
 ASPECTS = (
     "listed",
     "opens",

@@ -76,6 +76,7 @@ def test_what_is_small_comes_out_as_it_went_in_however_it_was_cut(value: object,
     assert fed(line, sizes) == line
 
 
+@pytest.mark.slow
 @given(JSON, JSON, st.lists(st.integers(0, 60)), st.booleans())
 def test_a_reduced_record_is_json_with_the_keys_of_the_record_and_of_its_message(
     small_limits: None, content: object, other: object, sizes: list[int], ascii_only: bool

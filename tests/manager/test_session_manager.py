@@ -409,6 +409,7 @@ def test_atomics_workflow_stages_are_listed_only_on_request(world: World) -> Non
     )
 
 
+@pytest.mark.slow
 def test_chains_as_deep_as_files_can_be_do_not_overflow(world: World) -> None:
     deep = 200_000
     entries = [{"type": "custom", "id": str(n), "parentId": str(n - 1) if n else None} for n in range(deep)]

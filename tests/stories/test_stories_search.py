@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.story_support import StoryHome, quit_browser
+from tests.support.story_support import SIZES, StoryHome, quit_browser
 from tests.support.terminal import DOWN, ENTER, ESCAPE
 
 SEARCH_ALL, ORDER = "\x06", "\x13"
@@ -24,7 +24,7 @@ def story(tmp_path: Path) -> StoryHome:
     return home
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(60, 20), (80, 24), (200, 50)])
+@pytest.mark.parametrize(("columns", "rows"), SIZES)
 def test_from_a_word_to_its_entries_in_two_sessions_and_back(story: StoryHome, columns: int, rows: int) -> None:
     with story.browser(columns=columns, rows=rows) as browser:
         browser.wait("Count the sheep")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.story_support import StoryHome, message, quit_browser
+from tests.support.story_support import SIZES, StoryHome, message, quit_browser
 from tests.support.terminal import ENTER, ESCAPE
 
 SORT = "\x13"
@@ -21,7 +21,7 @@ def side_branch(text: str, moment: datetime, cost: float) -> list[dict[str, Any]
     return [left, message("kept", "e01", "The answer that was kept.", moment + timedelta(seconds=1), answers=True)]
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(60, 20), (80, 24), (200, 50)])
+@pytest.mark.parametrize(("columns", "rows"), SIZES)
 def test_the_dearest_abandoned_branch_of_last_month_opens(tmp_path: Path, columns: int, rows: int) -> None:
     home = StoryHome(tmp_path / "home")
     today = datetime.now(UTC)

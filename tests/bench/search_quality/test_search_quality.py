@@ -14,6 +14,8 @@ from tests.bench.search_quality.base import Asked, Known, read_base, resolve, wr
 from tests.bench.search_quality.questions import HERE, Question, questions, written_sessions
 from tests.bench.search_quality.ranking import Answer, quality, rank
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> tuple[list[Known], list[Asked]]:

@@ -70,6 +70,7 @@ def test_a_pattern_without_end_is_stopped_after_a_while_and_the_next_one_is_answ
         worker.close()
 
 
+@pytest.mark.slow
 def test_a_pattern_that_is_slow_in_every_text_is_stopped_too(worker: PatternWorker) -> None:
     quadratic = "(?P<one>a)(?P=one)*$!"
     worker.first_spans(quadratic, ["a" * 2_500])
@@ -132,6 +133,7 @@ def test_a_process_that_died_idle_is_replaced(worker: PatternWorker) -> None:
     assert worker.first_spans("a", ["a"]) == [(0, 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kill", "limit"), [(os.kill, "1"), (os.killpg, "600")], ids=["alone", "with its group"])
 def test_it_ends_with_whoever_asked_even_while_it_matches(kill: Callable[[int, int], None], limit: str) -> None:
     command = [sys.executable, "-m", __name__, limit]

@@ -180,6 +180,7 @@ def test_without_an_index_or_with_a_damaged_overview_the_list_is_the_same(store:
     assert by_index(store, tmp_path / "cache") == by_files(store)
 
 
+@pytest.mark.slow
 def test_whatever_part_of_the_index_a_disk_has_lost_every_session_is_listed(store: Path, tmp_path: Path) -> None:
     by_index(store, tmp_path / "cache")
     database = tmp_path / "cache" / INDEX_FILE

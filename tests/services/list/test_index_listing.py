@@ -92,6 +92,7 @@ STRANGE = [
 ]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from(ORDINARY[:10] + STRANGE), max_size=14),
     st.sampled_from(list(AGENTS)),

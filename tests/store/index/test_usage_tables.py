@@ -18,6 +18,7 @@ from tests.support.index_support import folder, scope_of
 from tests.support.session_files import answer, entry, header, user
 
 
+@pytest.mark.slow
 def test_requests_of_a_growing_file_are_those_of_the_whole_file(tmp_path: Path) -> None:
     path = folder(tmp_path / "store") / "grown.jsonl"
     path.write_bytes(header())

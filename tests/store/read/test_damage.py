@@ -68,7 +68,7 @@ SAME_FOR_ALL: list[tuple[str, bytes, list[str | None], Problems]] = [
         "lone CR inside",
         H + A + B[:-1] + b"\r" + C,
         ["a", "b", "c"],
-        [(3, AT_B, "carriage returns where newlines belong")],
+        [(3, AT_B, "carriage returns end the lines in place of newlines")],
     ),
     ("NULs at the end", H + A + b"\0" * 99, ["a"], [(3, AT_B, "holds NUL bytes where JSON should be")]),
     ("NULs inside", H + A + b"\0\0\n" + B, ["a", "b"], [(3, AT_B, "holds NUL bytes where JSON should be")]),

@@ -71,6 +71,7 @@ def root(tmp_path: Path) -> Iterator[Path]:
     shutil.rmtree(tmp_path / "sessions")
 
 
+@pytest.mark.slow
 def test_a_store_with_lines_of_200_megabytes_is_listed_in_little_memory(root: Path):
     put(root, "image", b'[{"type":"image","data":"@@"},{"type":"text","text":"look"}]', b"QUJDREVGR0g=", 200)
     put(root, "escaped", b'"start @@"', b'a line of text with \\"quotes\\" and \\\\ in it\\n', 200)

@@ -33,6 +33,7 @@ def test_enter_prints_the_path_of_the_session_and_draws_none_of_it(tmp_path: Pat
     assert "Refactor the auth module" in path.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", ["q", ESCAPE * 3])
 def test_leaving_without_a_choice_is_a_failure_without_output(keys: str, tmp_path: Path) -> None:
     root = make_demo(tmp_path / "demo")
@@ -133,6 +134,7 @@ def test_an_entry_must_be_chosen_from_the_hits_of_a_search(story: StoryHome) -> 
         assert chosen(browser)["entry_id"] == "e02"
 
 
+@pytest.mark.slow
 def test_with_entry_a_session_only_opens(story: StoryHome) -> None:
     with picker(story, "--json", "--entry") as browser:
         browser.wait("to results")
@@ -144,6 +146,7 @@ def test_with_entry_a_session_only_opens(story: StoryHome) -> None:
         assert chosen(browser)["entry_id"] == "e04"
 
 
+@pytest.mark.slow
 def test_here_begins_with_the_sessions_of_the_directory(story: StoryHome) -> None:
     with picker(story, "--here", cwd=story.project("infra")) as browser:
         browser.wait("Renew the certificates")
@@ -153,6 +156,7 @@ def test_here_begins_with_the_sessions_of_the_directory(story: StoryHome) -> Non
         assert browser.output().decode() == f"{session_file(story, 3)}\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--session", "/none/such.jsonl"], ["--session", "beef"]])
 def test_what_cannot_be_opened_is_said_in_one_line_with_status_three(story: StoryHome, arguments: list[str]) -> None:
     command = [sys.executable, "-m", "sessionbrowse", "pick", *arguments]
@@ -171,6 +175,7 @@ def test_without_any_terminal_the_status_is_three(story: StoryHome) -> None:
     assert done.stderr == "sessionbrowse: There is no terminal to choose a session in.\n"
 
 
+@pytest.mark.slow
 def test_it_draws_on_the_controlling_terminal_where_all_streams_are_captured(story: StoryHome) -> None:
     said, chose = story.home / "said", story.home / "chose"
     line = f"{shlex.join([sys.executable, '-m', 'sessionbrowse', 'pick', '--json'])} </dev/null 2>{said} >{chose}"
@@ -182,6 +187,7 @@ def test_it_draws_on_the_controlling_terminal_where_all_streams_are_captured(sto
     assert said.read_bytes() == b""
 
 
+@pytest.mark.slow
 def test_inside_an_agent_its_session_is_marked_and_nothing_can_be_changed(story: StoryHome) -> None:
     path = session_file(story, 2)
     before = {file: file.read_bytes() for file in story.home.rglob("*.jsonl")}
@@ -219,6 +225,7 @@ def test_the_callers_session_may_have_no_file_yet(story: StoryHome) -> None:
         assert browser.wait_status() == 1
 
 
+@pytest.mark.slow
 def test_an_interrupted_change_is_not_recovered_from_inside_an_agent(story: StoryHome) -> None:
     journal = story.home / ".local/state/sessionbrowse/journal.jsonl"
     journal.parent.mkdir(parents=True)

@@ -111,6 +111,7 @@ def test_a_terminal_never_gets_a_byte_that_a_session_sent(tmp_path: Path, own_ho
         assert character not in shown.decode(errors="ignore")
 
 
+@pytest.mark.slow
 def test_a_browser_that_was_stopped_and_goes_on_takes_every_key_and_leaves_the_terminal_as_it_was(
     tmp_path: Path, own_home: Path
 ) -> None:
@@ -142,6 +143,7 @@ def test_frames_are_drawn_as_terminals_read_them_whatever_the_locale_says(tmp_pa
         assert b"\\u2500" not in browser.seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_program_that_is_killed_leaves_the_terminal_as_it_was_and_no_demo(
     number: signal.Signals, tmp_path: Path
@@ -159,6 +161,7 @@ def test_a_program_that_is_killed_leaves_the_terminal_as_it_was_and_no_demo(
         assert not list((tmp_path / "tmp").iterdir())
 
 
+@pytest.mark.slow
 def test_a_terminal_that_is_closed_ends_the_program_and_its_demo(tmp_path: Path) -> None:
     """The terminal is not the controlling one here, so no signal tells: the program has to notice."""
     (tmp_path / "tmp").mkdir()
@@ -172,6 +175,7 @@ def test_a_terminal_that_is_closed_ends_the_program_and_its_demo(tmp_path: Path)
         assert not list((tmp_path / "tmp").iterdir())
 
 
+@pytest.mark.slow
 def test_a_terminal_that_is_closed_while_much_is_drawn_ends_the_program(tmp_path: Path, own_home: Path) -> None:
     store = make_demo(tmp_path / "demo")
     with browser_in_terminal(["--root", str(store)], own_home, tmp_path, controlling=False) as browser:

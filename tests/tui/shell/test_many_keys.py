@@ -13,6 +13,8 @@ from tests.support.terminal import Terminal
 from tests.support.tui_support import browsing, fixed_source
 from tests.tui.outside.test_terminal import PROJECT, leave, surroundings
 
+pytestmark = pytest.mark.slow
+
 TIME = "2026-11-18T09:00:00.000Z"
 COLOUR = re.compile(rb"[34]8;2;(\d+);(\d+);(\d+)")
 
