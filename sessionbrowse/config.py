@@ -1,6 +1,6 @@
 """The user's settings file, and the program's directories.
 
-It does not check names of commands, agents and themes in the settings; the modules that use these names do.
+This module does not check names of commands, agents and themes in the settings; the modules that use them do.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class ResumeSettings(msgspec.Struct, frozen=True, kw_only=True):
     command: tuple[str, ...] = ()
     """Program and arguments that start the agent if the setting `in` is `command`.
 
-    Placeholders: `{argv}` is the agent's command line as separate words, `{line}` is one shell line that also changes
-    the directory, `{cwd}` is the directory.
+    Placeholders: `{argv}` is the agent's command line as separate words, `{line}` is one shell line that changes to
+    the session's directory and starts the agent, `{cwd}` is that directory.
     """
 
 
@@ -114,7 +114,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     projects_by: ProjectsBy = "directory"
     """`repository` shows all worktrees of one git repository as one project."""
     fold_families: bool = True
-    """Hide forks, copies, subagent runs and sessions of at most one message until the user unfolds their session."""
+    """Fold forks, copies, subagent runs and sessions of at most one message under the row above them."""
     row_fields: tuple[RowField, ...] = ROW_FIELDS
     """Fields that a session's row shows next to its title, as far as there is room."""
     preview: bool = True
@@ -130,11 +130,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     keys: dict[str, str] = msgspec.field(default_factory=dict)
     """Keys that replace the default keys; maps command ids to keys."""
     agents: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
-    """Program and arguments that start an agent, by agent name; the default is that name, searched on the PATH."""
+    """Program and arguments that start an agent, by agent name; the default is the program of that name on the PATH."""
     resume: ResumeSettings = ResumeSettings()
     """The settings for resuming sessions."""
     redact_patterns: tuple[str, ...] = ()
-    """Regular expressions for more secrets that `redact` masks; if one has groups, only the first group is masked."""
+    """Regular expressions: `redact` masks their matches besides the secrets that it finds itself.
+
+    If an expression has groups, only the text that matches group 1 is masked.
+    """
     not_for_agents: NotForAgents = NotForAgents()
     """Sessions that the command line hides from agents."""
     commands: tuple[CustomCommand, ...] = ()
@@ -184,7 +187,7 @@ def parse_settings(text: str) -> tuple[Settings, list[str]]:
 
 
 def _settings_of(kind: type[T], table: Mapping[str, Any], above: str, problems: list[str]) -> T:
-    """Return the valid settings of a TOML table as a struct of the type `kind`.
+    """Return the valid settings of a TOML table as a struct of the class `kind`, such as `Settings`.
 
     For each invalid setting one sentence is added to `problems`.
 
@@ -223,7 +226,10 @@ def _value_of(kind: Any, value: object, name: str, problems: list[str]) -> objec
 
 
 def _entries_of(kind: Any, table: Mapping[str, object], name: str, problems: list[str]) -> dict[str, Any]:
-    """Return the valid values of a TOML table with any keys; add one sentence to `problems` for each invalid value."""
+    """Return the valid part of the TOML table `table`, whose keys the user chooses, such as names of agents.
+
+    For each invalid value one sentence is added to `problems`.
+    """
     good: dict[str, Any] = {}
     for key, value in table.items():
         try:
@@ -307,7 +313,7 @@ def cache_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> 
 
 
 def state_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> Path:
-    """Return the directory of undo journal, pinned sessions and the browser's state at exit; it may not exist yet."""
+    """Return the directory for the journal, pinned sessions and the browser's state at exit; it may not exist yet."""
     return _own_dir("state", env, home)
 
 
@@ -329,7 +335,8 @@ def _own_dir(kind: str, env: Mapping[str, str], home: Path | None, system: str =
         import platformdirs
 
         return Path(getattr(platformdirs, f"user_{kind}_path")(APP, appauthor=False))
-    # On Unix platformdirs would return the same paths, but takes 17 ms to import and does not accept `env` and `home`.
+    # On Unix platformdirs would return the same paths, but its import takes 17 ms, and it cannot be told to use another
+    # environment (`env`) or home directory (`home`) than those of this process.
     variable, below_home = _XDG[kind]
     named = env.get(variable, "").strip()
     if Path(named).is_absolute():

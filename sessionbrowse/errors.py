@@ -30,7 +30,7 @@ class Unreadable(NotASession):
 
 
 class UnsupportedFormat(NotASession):
-    """A file has a known format that sessionbrowse does not read, such as pi-agent-core's v4 or an event stream."""
+    """A file has a known format that sessionbrowse does not read, such as Codex's, or that of `pi --mode json`."""
 
 
 # ---- finding -----------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ class RefusedWrite(SessionBrowseError):
 
 
 class EmptyText(RefusedWrite):
-    """A new name or label is empty after cleaning; removing a name or label needs an explicit request."""
+    """A new name or label is empty after cleaning; an empty text does not remove the old name or label."""
 
 
 class NothingStays(RefusedWrite):
@@ -128,7 +128,8 @@ class NoSuchChange(CannotUndo):
 class LostForGood(CannotUndo):
     """The data that an undo would restore is gone.
 
-    If several sessions fail for this reason, one sentence reports all: their number, "sessions", and `of_several`.
+    If this happens to several sessions, one sentence reports all of them. It begins with the number of sessions, and
+    the text `of_several` follows.
     """
 
     def __init__(self, sentence: str, of_several: str) -> None:

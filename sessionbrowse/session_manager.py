@@ -157,8 +157,8 @@ class SessionManager(SessionMover, SessionLists):
         Args:
             session_dir: the folder for sessions made from this one; None for the folder of the file. cwd_override: the
             working directory instead of the header's. agent: the program whose session it is; None to detect it from
-            the file's path and content. force: append even if a running omp may have the session open, which then stops
-            saving.
+            the file's path and content. force: append even if a running omp may have the session open; that omp then
+            stops saving the session.
 
         Raises:
             NotASession: the file cannot be read, or its program would not open it.
@@ -198,8 +198,8 @@ class SessionManager(SessionMover, SessionLists):
         """Open the most recently changed session of a directory, or start a new one if there is none.
 
         The session is chosen as its agent would choose: the newest modification time among the files with a valid
-        header. In a folder shared by several projects, only files whose header names the directory count (pi, atomic).
-        omp's own record of the last session of each terminal is ignored.
+        header. In a folder shared by several projects, only files with that directory in the header count (pi, atomic).
+        omp's own record of each terminal's last session is ignored.
         """
         environment = environment or Environment.real()
         agent_named(agent)
@@ -366,7 +366,7 @@ class SessionManager(SessionMover, SessionLists):
         return lambda taken: ids.entry_id(taken, environment.random_bytes)
 
     def _source(self) -> tuple[Session, ReadLine]:
-        """Return the parsed session, and a function that reads its lines, from the file or else from memory."""
+        """Return the parsed session, and a function that reads the session's lines (without a file: from memory)."""
         if self._file is None or not self._file.exists:
             return session_of(self._memory.rules, [self._memory.header, *self._memory.entries])
         path = self._file.path
@@ -403,7 +403,7 @@ def _new_header(
     }
     if parent_session is not None:
         header["parentSession"] = parent_session
-    # atomic writes `internal` and `workflow` together or not at all, and `workflow` only if all three names are set.
+    # atomic writes `internal` and `workflow` together, and only if `runId`, `stageId` and `stageName` are all set.
     if agent == "atomic" and internal and workflow is not None:
         names = {name: workflow.get(name, "") for name in ("runId", "stageId", "stageName")}
         if all(map(trim, names.values())):

@@ -302,7 +302,7 @@ def test_the_sessions_above_are_whole(tmp_path: Path, lines: list[bytes]):
     path.write_bytes(b"".join(lines))
     session = open_session(path)
     reasons = [problem.reason for problem in session.problems]
-    stale_head = "the head line is older than the last entry: indusagi resumes at the head's leaf"
+    stale_head = 'a line of kind "head" sets another leaf than the last entry: indusagi resumes at that leaf'
     assert reasons == ([stale_head] if lines is TRANSCRIPT else [])
     agents: dict[int, str] = {id(OF_OMP): "omp", id(OF_ATOMIC): "atomic", id(TRANSCRIPT): "indusagi"}
     assert session.agent == agents.get(id(lines), "pi")

@@ -63,12 +63,12 @@ def first_defined(environ: Mapping[str, str], names: tuple[str, ...]) -> tuple[s
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
-    """Return the name of the folder in which atomic keeps a project's sessions, formed as in pi."""
+    """Return the name of a project's session folder: the project's absolute path, in pi's form `--…--`."""
     return dashed_folder(absolute(configured_path(cwd, _home(around)) or cwd, around.cwd))
 
 
 def companions(path: str | Path) -> list[Path]:
-    """Return the files that belong to one session: its subagents' folder, and backups and reports of compactions."""
+    """Return the files that belong to one session: the folder of its subagents, its backups, reports of compactions."""
     name, stem = re.escape(Path(path).name), Path(path).stem
     belongs = re.compile(
         rf"{name}\.\d{{4}}-[0-9TZ-]+\.[A-Za-z0-9_-]+\.bak"

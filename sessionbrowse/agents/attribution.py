@@ -19,7 +19,7 @@ class Marks(Struct, frozen=True):
     agents: frozenset[str] = frozenset()
 
     def agent(self) -> str | None:
-        """Return the program whose marks the file has: the first of omp, atomic and indusagi; None without marks."""
+        """Return the first of omp, atomic and indusagi whose marks the file has; None if the file has no marks."""
         return next((name for name in ("omp", "atomic", "indusagi") if name in self.agents), None)
 
 
@@ -42,6 +42,6 @@ def is_omp_folder(name: str) -> bool:
     return (name.startswith("-") and not name.startswith("--")) or bool(_HASHED_FOLDER.fullmatch(name))
 
 
-# omp 17.2.5 to 17.2.8 put a hash into the names of project folders; later versions of omp rename such a folder only
-# when the user works in the project again.
+# omp 17.2.5 to 17.2.8 put a hash into the names of project folders. Such names remain, because later versions of omp
+# rename a folder only when the user works in the project again.
 _HASHED_FOLDER = re.compile(r"(?:home|tmp|abs)-.+-[0-9a-f]{64}")

@@ -90,10 +90,10 @@ class Surroundings(Struct, frozen=True):
 
 
 class RuntimeDirectories(Struct, frozen=True):
-    """Absolute paths of directories in which running agent programs write files about themselves; some may be missing.
+    """Absolute paths of directories, even missing ones, in which running agent programs write files about themselves.
 
     The directories in `runs` contain a file `*/clients/*.json` for each process. Those in `terminals` contain a file
-    for each terminal with the session that was last opened in the terminal.
+    for each terminal; this file tells which session was last opened in the terminal.
     """
 
     runs: tuple[str, ...] = ()
@@ -106,7 +106,7 @@ def no_runtime_directories(_: Surroundings) -> RuntimeDirectories:
 
 
 def rename_by_entry(name: str, _: bool) -> RenamePlan:
-    """Return the plan that renames a session, for programs that keep the name in an entry; "" clears the name."""
+    """Return the plan to rename a session by appending an entry that contains the name; "" clears the name."""
     return name_entry(name)
 
 
@@ -117,10 +117,10 @@ class Agent(Struct, frozen=True):
     paths of its settings files below a project's directory. `install` is a command that installs the program.
     `process_names` and `packages` identify the program's processes.
 
-    `clean_name` turns a name typed by the user into one that the program writes. `rename` returns the plan for a new
-    name ("" clears the name); its second argument is True if the file begins with omp's title slot. `rename` raises
-    `RefusedWrite` for a name that the program cannot store. `bears_appends` is True if the program can still save a
-    session after another program appended a line to its file.
+    `clean_name` turns a name typed by the user into one that the program writes. `rename` returns the plan to write a
+    new name into a session file ("" clears the name); its second argument is True if the file begins with omp's title
+    slot. `rename` raises `RefusedWrite` for a name that the program cannot store. `bears_appends` is True if the
+    program can still save a session after another program appended a line to the session's file.
     """
 
     name: str
@@ -194,7 +194,7 @@ def configured_path(value: str, home: str) -> str | None:
     path = expand_home(value, home)
     if not path.startswith("file://"):
         return path
-    from urllib.parse import unquote, urlsplit  # The import is slow (3 ms), and few settings are URLs.
+    from urllib.parse import unquote, urlsplit  # Slow to import (3 ms), and few settings are URLs.
 
     url = urlsplit(path)
     if url.netloc not in ("", "localhost") or re.search(r"%2f", url.path, re.IGNORECASE):
@@ -251,13 +251,13 @@ def custom_directories(value: str | None, around: Surroundings) -> Iterator[str]
 def configured_session_directories(
     around: Surroundings, global_settings: Sequence[str], project_settings: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the session directories that the key `sessionDir` in settings files names.
+    """Yield the session directories that users set with the key `sessionDir` in settings files.
 
-    Each directory comes with a text that tells the user which setting named it.
+    Each directory comes with a text that tells the user which setting contains the directory.
 
     The current directory and each known project are checked. `global_settings` are paths, `project_settings` are paths
-    below a project. The last of these files that has the key decides. `null` and "" yield nothing: they mean the
-    default directory.
+    below a project. A project's files take precedence over the global ones, and later files over earlier ones. The
+    values `null` and "" yield nothing: they mean the default directory.
     """
     base = [read_settings(path, around.disk) for path in global_settings]
     for start in dict.fromkeys((around.cwd, *around.projects)):
@@ -276,7 +276,7 @@ def configured_session_directories(
 
 
 def distinct(places: Sequence[Place]) -> list[Place]:
-    """Return the session directories without duplicates; two with equal path, agent and kind are duplicates."""
+    """Return the session directories without duplicates: only the first of those with equal path, agent and kind."""
     seen: dict[tuple[str, str, str], Place] = {}
     for place in places:
         seen.setdefault((place.agent, place.root, place.kind), place)
@@ -289,6 +289,6 @@ def no_companions(path: str | Path) -> list[Path]:
 
 
 def beside(path: str | Path, belongs: Callable[[str], bool]) -> list[Path]:
-    """Return, sorted, the files in the folder of the session file `path` whose names `belongs` accepts."""
+    """Return the files in the folder of the session file `path`, sorted, if `belongs` returns True for their names."""
     folder = Path(path).parent
     return [folder / name for name in names_in(str(folder)) if belongs(name)]

@@ -1,6 +1,6 @@
-"""Plans for changes of session files, as values; and the rules for names and labels that the programs share.
+"""Plans for changes of session files, and the rules for names and labels that the programs share.
 
-An agent's `rename` returns a plan; only `store/write/writer.py` executes plans.
+A plan only describes a change: an agent's `rename` returns a plan, and `store/write/writer.py` executes it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class OverwriteSlot(Struct, frozen=True, kw_only=True):
 
 
 class InsertSlot(Struct, frozen=True, kw_only=True):
-    """The plan to insert a title slot before the first line of a file that omp up to 16.2 wrote without one."""
+    """The plan to insert a title slot before a file's first line; omp up to 16.2 wrote files without title slots."""
 
     title: str
     source: Source | None
@@ -74,9 +74,10 @@ def label_entry(target_id: str, label: str | None) -> AppendLine:
 
 
 def checkout_entry(wanted_id: str | None, parent_id: str | None) -> AppendLine:
-    """Return the plan to append a hidden entry that makes the program resume the session at the entry `parent_id`.
+    """Return the plan to append a custom entry below the entry `parent_id`, so that the program resumes there.
 
-    If `parent_id` is None, the program resumes before the first entry. `wanted_id` is the entry that the user chose.
+    If `parent_id` is None, the program resumes before the first entry. `wanted_id` is the entry that the user chose; if
+    it is a user message, `parent_id` is its parent.
     """
     fields = {"customType": CHECKOUT_TYPE, "data": {"checkout": wanted_id}}
     return AppendLine(type="custom", fields=fields, own_first=True, parent_id=parent_id, keep_mtime=False)
@@ -93,7 +94,7 @@ def line_name(text: str) -> str:
 
 
 def title_name(text: str) -> str:
-    """Return a title cleaned as omp does: control characters and runs of spaces become one space, ends are trimmed."""
+    """Return a name cleaned as omp does: control characters and runs of spaces become one space, ends are trimmed."""
     return trim(_SPACES.sub(" ", _CONTROL.sub(" ", whole_characters(text))))
 
 

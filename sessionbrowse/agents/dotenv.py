@@ -15,7 +15,7 @@ _REFERENCE = r"(\\)?\$(?:\{([A-Za-z_][A-Za-z0-9_]*)\}|([A-Za-z_][A-Za-z0-9_]*))"
 
 
 def parse(content: bytes | None) -> dict[str, str]:
-    """Return the variables of a `.env` file, as omp reads it: `OMP_X` also sets `PI_X`, and replaces the file's `PI_X`.
+    """Return the variables of a `.env` file as omp reads it: `OMP_X` also sets `PI_X`, even if the file has `PI_X`.
 
     `content` None, for a missing file, gives no variables.
     """
@@ -47,7 +47,8 @@ def expand(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, s
 def layered(environ: Mapping[str, str], layers: Iterable[Mapping[str, str]]) -> dict[str, str]:
     """Return the environment with the variables of `.env` files added.
 
-    A variable gets its first non-empty value: that of the environment, else that of the first file in `layers`.
+    `layers` has the variables of each `.env` file. If a variable has several non-empty values, the value in the
+    environment is used; without such a value, the one in the first file.
     """
     merged = dict(environ)
     for layer in layers:

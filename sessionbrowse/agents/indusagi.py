@@ -1,7 +1,7 @@
 """indusagi: the directories of its sessions, for three generations of the program.
 
 Generation 1 (up to 0.12.15) writes pi's format, generations 2 and 3 write `indus/transcript@1`. Generations 1 and 2
-share `~/.indusagi/agent/sessions`; the Python port of indusagi and its framework use `~/.pindusagi`.
+share `~/.indusagi/agent/sessions`; the Python port of indusagi uses directories below `~/.pindusagi`.
 """
 
 from __future__ import annotations
@@ -63,20 +63,20 @@ def places(around: Surroundings) -> list[Place]:
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
-    """Return the name of a project's session folder in generation 1 of indusagi; a relative path stays relative."""
+    """Return the name of a project's session folder in generation 1 of indusagi; a relative path is not resolved."""
     return dashed_folder(cwd)
 
 
 def slug_of(cwd: str) -> str:
     """Return the name of a project's session folder in generations 2 and 3 of indusagi.
 
-    Characters other than a-z, A-Z and 0-9 are replaced by `-`, adjacent ones by a single `-`.
+    One `-` replaces each sequence of characters other than a-z, A-Z and 0-9.
     """
     return "--" + re.sub(r"[^A-Za-z0-9]+", "-", cwd).strip("-") + "--"
 
 
 def rename(name: str, _: bool) -> RenamePlan:
-    """Return the plan that renames a session.
+    """Return the plan to rename a session by appending an entry that contains the name.
 
     Raises:
         RefusedWrite: the name is empty; indusagi 0.12.15 cannot clear a name and would keep showing the older one.

@@ -57,9 +57,10 @@ class ProfileDirectories(Struct, frozen=True):
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return the directories of all omp profiles: for sessions, for archives, and for the paths of other session files.
+    """Return the directories of all omp profiles: session directories, archives, and registries.
 
-    omp writes the path of each session file that is not in its own session directory into a small file.
+    A registry is a directory of small files. Each has the path of a session file that is stored outside of omp's own
+    session directory.
     """
     around = msgspec.structs.replace(around, environ=effective_environment(around))
     stores = _stores(around)
@@ -101,7 +102,7 @@ def active_profile(environ: Mapping[str, str]) -> str | None:
 
 
 def profile_name(name: str) -> str | None:
-    """Return the name trimmed if it is a valid omp profile; None if it is not, as omp then uses its default profile."""
+    """Return the name of an omp profile, trimmed; None for an invalid name, as omp then uses its default profile."""
     name = name.strip()
     if name == "default" or not _PROFILE.fullmatch(name) or _DEVICE_NAME.fullmatch(name):
         return None
@@ -111,33 +112,35 @@ def profile_name(name: str) -> str | None:
 def folder_of(cwd: str, around: Surroundings) -> str:
     """Return the name of omp's session folder for a project.
 
-    The name depends on the project's path with symlinks resolved: below the home directory, below `tmpdir`, or
-    elsewhere.
+    The name is made from the project's path with symlinks resolved. It has one of three forms: for projects below the
+    home directory, for projects below the directory for temporary files (`tmpdir`), and for all others.
     """
     path = _real(absolute(cwd, around.cwd))
     for start, prefix in ((around.home, "-"), (around.tmpdir, "-tmp")):
         below = os.path.relpath(path, _real(start))
         if below == ".":
             return prefix
-        # omp only tests for a leading "..", so it treats a project in a folder named "..x" as one outside of home.
+        # A path that begins with ".." is outside of the directory `start`. omp tests only these two characters, so a
+        # project in a folder named "..x" counts as outside too.
         if not below.startswith(".."):
             return f"{prefix.rstrip('-')}-{dashes(below)}"
     return dashed_folder(path)
 
 
 def owns_folder_form(name: str) -> bool:
-    """Return True if omp may have given a project folder this name; other programs use only names like `--…--`."""
+    """Return True for a folder name that omp gives to projects: `--…--`, as in all programs, or a form of its own."""
     return is_dashed_folder(name) or is_omp_folder(name)
 
 
 def companions(path: str | Path) -> list[Path]:
-    """Return the files that belong to one omp session: its artifact folder, lock files, and leftovers of rewrites.
+    """Return the files that belong to one omp session: its artifacts, lock files, temporary files and backups.
 
-    Blobs are not included, because sessions share them.
+    Artifacts are a folder of files to which entries refer by `artifact://`. Blobs are not included, because sessions
+    share them.
     """
     name = re.escape(Path(path).name)
     stem = Path(path).stem
-    # Backup files are among the leftovers: omp up to 18.2 would restore a deleted session from its backup.
+    # Backups belong to the session, because omp up to 18.2 would restore a deleted session from its backup.
     leftover = re.compile(rf"\.{name}\.(?:[0-9a-f]{{16}}\.tmp|lock(?:\.os)?)|{name}\.[0-9a-f]{{16}}\.bak")
     return beside(path, lambda other: other == stem or bool(leftover.fullmatch(other)))
 

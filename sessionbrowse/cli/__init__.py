@@ -1,6 +1,6 @@
 """The command line: data goes to stdout, messages go to stderr. Without a command the terminal interface opens.
 
-Exit status: 0 done, 1 an expected failure with one sentence, 2 wrong usage, 130 interrupted.
+Exit status: 0 done, 1 an expected failure (explained in one sentence), 2 wrong usage, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status; errors that a user can cause are never raised.
+    """Run one command and return its exit status; an error that a user can cause is printed, not raised.
 
-    Without `argv`, the arguments of this process are used, and the process ends instead of returning.
+    Without `argv`, the command is the one given to this process; when it is done, the process ends here, unless it was
+    the terminal interface.
     """
     from sessionbrowse.errors import SessionBrowseError
 
@@ -129,7 +130,7 @@ def _has_said_shortage(error: Exception, *, ends: bool) -> bool:
 
 
 def _may_be_unfinished() -> bool:
-    """Return True if the journal may contain a change that began but did not end. Reading takes 1 ms per megabyte."""
+    """Return True if the journal may contain a change that began but did not end."""
     import re
     import stat
 
@@ -152,7 +153,8 @@ def _is_written() -> bool:
     try:
         sys.stdout.flush()
     except OSError:
-        # The reader has exited (`| head`) or the disk is full, and Python's own flush at exit would fail again.
+        # The program at the other end of the pipe has exited (`| head`), or the disk is full.
+        # Python's own flush at exit would fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return False
     return True

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sessionbrowse.store.index.rows import ListRow
 
 FILES, DIRECTORIES = ":files", ":directories"
-"""Placeholders printed instead of completions: the shell's script replaces them by names of files or directories."""
+"""Placeholders printed instead of completions: the completion script replaces them by names of files or directories."""
 _MOST = 100
 _TITLE_CELLS = 50
 _KINDS = {
@@ -158,7 +158,7 @@ def _values(action: argparse.Action, typed: _Typed, begun: str) -> Iterator[Comp
 
 
 def _sessions(typed: _Typed, begun: str) -> Iterator[Completion]:
-    """Yield `latest` and the session ids that begin with `begun`, newest first; if no id does, yield session names."""
+    """Yield `latest` and the session ids that begin with `begun`, newest first; if no id matches, session names."""
     index = _index()
     if index is None:
         return
@@ -190,7 +190,7 @@ def _index() -> Index | None:
 
 
 def _rows(index: Index, typed: _Typed) -> Iterator[ListRow]:
-    """Yield the index rows of the sessions that the typed roots and agents select, without hidden sessions."""
+    """Yield the index rows of the sessions that `--root` and `--agent` select, but no subagents and workflow stages."""
     from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings
     from sessionbrowse.store.index.rows import read_overview, read_rows
 
@@ -207,7 +207,7 @@ def _rows(index: Index, typed: _Typed) -> Iterator[ListRow]:
 
 
 def _entries(typed: _Typed, reference: str, begun: str) -> Iterator[Completion]:
-    """Yield labels and entry ids that begin with `begun`, of the session that `reference` names."""
+    """Yield the labels and the entry ids of the session `reference` that begin with `begun`."""
     from sessionbrowse.store.index.indexed_session import session_from_index
 
     index = _index()

@@ -45,7 +45,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("sessionbrowse label latest before-refactoring --clear", "remove the label of an entry"),
     ),
     "checkout": (("sessionbrowse checkout latest jwt-works", "make the agent resume at a label"),),
-    "fork": (("sessionbrowse fork latest --at 4f2a --cwd ~/other", "fork a session up to an entry, into ~/other"),),
+    "fork": (("sessionbrowse fork latest --at 4f2a --cwd ~/other", "fork up to an entry, to work in ~/other"),),
     "delete": (("sessionbrowse delete 01a2 01b7", "move two sessions to the trash, after confirmation"),),
     "restore": (
         ("sessionbrowse restore --list", "list the deleted sessions"),
@@ -76,7 +76,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "cleanup": (
         ("sessionbrowse cleanup --dry-run", "list the sessions to clean up, each with a reason"),
-        ("sessionbrowse cleanup --kind old --kind large", "move only old and large sessions, after confirmation"),
+        ("sessionbrowse cleanup --kind old --kind large", "move old and large sessions to the trash"),
     ),
     "redact": (
         ("sessionbrowse redact 01a2 --to masked.jsonl --dry-run", "print the secrets and names that would be masked"),
@@ -84,7 +84,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "export": (
         ("sessionbrowse export latest --format html -o session.html", "export a session as a web page"),
-        ("sessionbrowse export 01a2 --at jwt-works --format markdown", "export the path up to a label as Markdown"),
+        ("sessionbrowse export 01a2 --at jwt-works --format markdown", "export the branch up to a label as Markdown"),
     ),
     "index": (
         ("sessionbrowse index", "read all sessions into the index"),

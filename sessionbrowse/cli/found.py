@@ -16,7 +16,7 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
 
 
 def note_ranking(ranking: Ranking, note: Callable[[str], None]) -> None:
-    """Print which words were corrected, and whether sessions are missing from the result."""
+    """Print which words of the search were replaced by similar words, and whether more sessions match."""
     for wrong, right in ranking.instead.items():
         note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
     if ranking.unread:
@@ -26,7 +26,7 @@ def note_ranking(ranking: Ranking, note: Callable[[str], None]) -> None:
 
 
 def documents_of(sessions: Sequence[RankedSession], fields: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the hits (matching entries) as JSON documents, with only the keys `fields`, or all keys if it is empty."""
+    """Return the hits (matching entries) as JSON documents with the keys in `fields`, or with all if it is empty."""
     documents = [hit_document(hit) for session in sessions for hit in session.hits]
     return [{key: each[key] for key in fields} for each in documents] if fields else documents
 
@@ -90,13 +90,13 @@ def text_of(sessions: Sequence[RankedSession], home: str, *, bold: bool) -> list
 
 
 def write_fitted(text: str, most: int | None) -> None:
-    """Write a text and a newline to stdout, without the newline if it would exceed `most` characters."""
+    """Write the whole text to stdout, then a newline; without the newline if it would exceed `most` characters."""
     end = "\n" if most is None or len(text) < most else ""
     sys.stdout.buffer.write((text + end).encode("utf-8", "backslashreplace"))
 
 
 def fitted_lines(lines: Sequence[str], most: int | None) -> str:
-    """Return the first lines, joined, as many complete lines as fit into `most` characters."""
+    """Return as many of the first lines as fit into `most` characters, joined; no line is cut."""
     if most is None:
         return "\n".join(lines)
     kept, length = 0, -1
@@ -109,7 +109,7 @@ def fitted_lines(lines: Sequence[str], most: int | None) -> str:
 def _marked(hit: Hit, bold: bool) -> str:
     """Return the text around the match in an entry; with `bold`, the matching words are bold.
 
-    Control characters are removed from each part separately, because removing them shifts the offsets of the matches.
+    Control characters are removed after the text is split at the matches, because removing them shifts the offsets.
     """
     if not bold:
         return clean(hit.snippet)

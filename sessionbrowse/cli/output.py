@@ -31,10 +31,10 @@ Document = TypeVar("Document")
 _MOST_COLUMNS, _LEAST_COLUMNS = 40, 8
 """Maximum width of a table's columns: 40, and on a narrow terminal less, down to 8."""
 _TEXT_COLUMNS = 24
-"""Minimum width of the column that gets a table's remaining width, unless all texts in the column are shorter."""
+"""One column of a table gets the width that the others leave; it is at least this wide, or as wide as its texts."""
 _GAP_COLUMNS = 2
 _SAID_CHARACTERS = 200
-"""Maximum number of characters of a prompt or an answer that is printed in one line."""
+"""Maximum number of characters that the comparison of two branches prints of a user prompt or a model's answer."""
 MOST_INDENTATION = 120
 """Maximum width of the lines that draw the tree in front of a row, in columns."""
 
@@ -129,7 +129,7 @@ def print_sessions(summaries: Sequence[Summary], home: str) -> None:
 
 
 def short_id(session_id: str | None) -> str:
-    """Return a session id for a table: into a pipe unchanged, on a terminal the first 13 characters, which suffice."""
+    """Return a session id for a table: the whole id for a pipe, the first 13 characters for a terminal."""
     return (session_id or "")[: 13 if sys.stdout.isatty() else None]
 
 
@@ -290,7 +290,7 @@ def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:
 
 
 def print_changes(changes: Iterable[tuple[str, int | None, str, str, str, str]]) -> None:
-    """Print a table of changes that can be undone; `changes` has id, time in ms, kind, summary, file, agent."""
+    """Print a table of changes that can be undone, each given as id, time in ms, kind, summary, file, agent."""
     now = time.time() * 1000
     rows = [
         (change_id, age(at, now), verb, clean(summary), agent, clean(path))
@@ -357,7 +357,7 @@ def print_table(
 def _fitted(widest: Sequence[int], stretch: int, spare: Sequence[int], columns: int) -> dict[int, int]:
     """Choose the columns of a table that fit on the terminal; return their widths, by column number.
 
-    The width of the column `stretch` is a minimum.
+    For the column `stretch` the minimum width is returned; the table may widen the column.
     """
     shown = dict(enumerate(widest))
     shown[stretch] = min(widest[stretch], _TEXT_COLUMNS)

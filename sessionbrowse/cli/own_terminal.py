@@ -31,7 +31,7 @@ def own_terminal() -> Iterator[bool]:
         os.dup2(terminal, number)
     os.close(terminal)
     for name, (number, mode) in _STREAMS.items():
-        # A new stream object is needed: the old one caches properties of the old file, such as being seekable.
+        # The stream needs a new object, because a stream object caches properties of its file, such as being seekable.
         setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - the block of the caller uses it
     try:
         yield True

@@ -43,7 +43,7 @@ _COMMANDS = {
 HOMES = {command: home for home, commands in _COMMANDS.items() for command in commands}
 """For each command, the module of `cli/commands` that implements the command; in the order of the help."""
 MOST_UNREAD = 64 * 1024 * 1024
-"""Maximum bytes that `--for-agent` reads of files not in the index: about a second's work, because an agent waits."""
+"""Maximum number of bytes of unindexed files that `--for-agent` reads: more would let the agent wait for too long."""
 
 INTERFACES = (None, "demo", "pick")
 """The commands that open the interface; None stands for a command line without a command."""
@@ -103,7 +103,10 @@ def settings_in_force() -> Settings:
 
 
 class AddCommand(Protocol):
-    """A function that adds a command and returns the command's parser, or None if the command is not needed."""
+    """A function that adds a command to the command line and returns the command's parser.
+
+    It returns None, and adds nothing, if only the parser of another command is being made.
+    """
 
     def __call__(
         self, name: str, help_text: str, *, json: bool = True, reads: bool = True
@@ -218,12 +221,12 @@ _COLUMNS = 80
 
 
 def make_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of all commands; if `only` names a command, a parser of that command alone, which is faster."""
+    """Return the parser of all commands; with `only`, the parser has only that command and is faster to create."""
     parser = Parser(
         prog="sessionbrowse",
         description="Browse sessions of pi, omp, atomic and indusagi; without a command, open the terminal interface",
         epilog="REF is a session file's path, an id, latest, an exact name, or a unique prefix of an id. "
-        "ENTRY is an entry's id, a unique prefix of one, or an exact label.",
+        "ENTRY is an entry's id, a unique prefix of its id, or an exact label.",
         allow_abbrev=False,
         formatter_class=Help,
     )
@@ -286,7 +289,7 @@ def _add_where(parser: argparse.ArgumentParser, default: object = None) -> None:
 
 
 def add_for_agent(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--for-agent`, which prints short JSON for a language model."""
+    """Add to a parser the option `--for-agent`, which prints short JSON for a language model."""
     parser.add_argument(
         "--for-agent",
         action="store_true",
@@ -312,22 +315,22 @@ _ENTRY = "an entry's id, a unique prefix of its id, or an exact label"
 
 
 def add_ref(parser: argparse.ArgumentParser) -> None:
-    """Add the argument REF, which names one session."""
+    """Add to a parser the argument REF, which names one session."""
     parser.add_argument("ref", metavar="REF", help=_REF)
 
 
 def add_refs(parser: argparse.ArgumentParser) -> None:
-    """Add the argument REF for one or more sessions."""
+    """Add to a parser the argument REF, which names one or more sessions."""
     parser.add_argument("refs", nargs="+", metavar="REF", help=f"sessions: {_REF}")
 
 
 def add_entry(parser: argparse.ArgumentParser, dest: str = "entry") -> None:
-    """Add the argument ENTRY, which names one entry of the session."""
+    """Add to a parser the argument ENTRY, which names one entry of a session."""
     parser.add_argument(dest, metavar="ENTRY", help=_ENTRY)
 
 
 def add_text(parser: argparse.ArgumentParser, dest: str, metavar: str, text_help: str, clear_help: str) -> None:
-    """Add a text argument and its alternative `--clear`, of which the user must give one; and add `--force`."""
+    """Add to a parser a text argument, `--clear` and `--force`; the user must give either the text or `--clear`."""
     either = parser.add_mutually_exclusive_group(required=True)
     either.add_argument(dest, nargs="?", metavar=metavar, help=text_help)
     either.add_argument("--clear", action="store_true", help=clear_help)
@@ -335,12 +338,12 @@ def add_text(parser: argparse.ArgumentParser, dest: str, metavar: str, text_help
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--force`, which ignores that a session may be in use."""
+    """Add to a parser the option `--force`, which lets a command continue if the session may be in use."""
     parser.add_argument("--force", action="store_true", help="continue even if the session may be in use")
 
 
 def add_cwd(parser: argparse.ArgumentParser) -> None:
-    """Add the options `--cwd` and `--under`, which select sessions by working directory."""
+    """Add to a parser the options `--cwd` and `--under`, which select sessions by working directory."""
     parser.add_argument("--cwd", type=directory, metavar="DIR", help="only sessions whose working directory is DIR")
     parser.add_argument("--under", action="store_true", help="with --cwd: also sessions in directories below DIR")
 

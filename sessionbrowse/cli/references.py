@@ -1,4 +1,4 @@
-"""Find the sessions that a command's arguments name."""
+"""Find the sessions that a command's arguments stand for."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _TITLE_CELLS = 40
 
 
 def find(arguments: argparse.Namespace) -> Located:
-    """Return the session that the argument REF names: file, agent, and the searched directory that contains it."""
+    """Return the session given by the argument REF: its file, its agent, and the sessions folder that contains it."""
     return _find(arguments, arguments.ref, scope_of(arguments), output.warning_once())
 
 
 def find_target(arguments: argparse.Namespace) -> Target:
-    """Return the session that the argument REF names, as the target of a change."""
+    """Return the session given by the argument REF, as the target of a change."""
     # Imported here because commands that only read do not need this module.
     from sessionbrowse.services.transaction.change import target_of
 
@@ -37,7 +37,7 @@ def find_target(arguments: argparse.Namespace) -> Target:
 
 
 def find_targets(arguments: argparse.Namespace) -> list[Target]:
-    """Return the sessions that all REFs name, without duplicates, as targets of a change.
+    """Return the sessions given by all arguments REF, each once, as targets of a change.
 
     An unknown REF raises an error before anything is changed.
     """
@@ -59,7 +59,7 @@ def _find(arguments: argparse.Namespace, reference: str, scope: Scope, skipped: 
 
 
 def _choices(error: AmbiguousReference) -> str:
-    """Return the error's sentence, and a row (id, age, title, path) for each session that matches the reference."""
+    """Return the sentence of `error`, and one row (id, age, title, path) for each of the first sessions that match."""
     from sessionbrowse.store.find.agent_of_path import agent_of_path
     from sessionbrowse.store.read.summarise import summarise_path
 

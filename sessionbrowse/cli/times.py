@@ -37,7 +37,7 @@ def when(text: str) -> str:
 
 
 def span_ms(since: str | None, until: str | None, now: datetime) -> tuple[float | None, float | None]:
-    """Return begin and end of a span of time, in ms since 1970, None for no limit. A date as `until` includes that day.
+    """Return begin and end of a span of time, in ms since 1970, None for no limit; a date as `until` includes that day.
 
     Raises:
         argparse.ArgumentTypeError: `since` or `until` is not a time.
@@ -49,6 +49,6 @@ def span_ms(since: str | None, until: str | None, now: datetime) -> tuple[float 
 
 
 def add_span(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add the options `--since` and `--until`; their help begins with `what`, such as "only labels set"."""
+    """Add to a parser `--since` and `--until`; the help of both begins with `what`, such as "only labels set"."""
     parser.add_argument("--since", type=when, metavar="WHEN", help=f"{what} since a date, a time, 7d, 3w or today")
     parser.add_argument("--until", type=when, metavar="WHEN", help=f"{what} until WHEN; a date includes that day")

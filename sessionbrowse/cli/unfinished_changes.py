@@ -58,6 +58,6 @@ def _how_to_go_on(verb: str, before: object, path: str) -> str:
         **{copied: [copied, old, "--in-place"] for copied in ("prune", "shrink")},
     }.get(verb, [verb, old])
     return (
-        "The next command that changes sessions finishes this change: "
+        "To complete the interrupted change, run a command that changes sessions, for example: "
         f"sessionbrowse {' '.join(map(shell_quote, words))}"
     )

@@ -13,9 +13,10 @@ __all__ = ["make_demo"]
 
 
 def make_demo(target: Path, now_ms: int | None = None) -> Path:
-    """Write the demo store into the new or empty folder `target`, and return its path.
+    """Write the demo's projects and sessions into the new or empty folder `target`, and return the folder's path.
 
-    All times are relative to `now_ms` (default: the current time). The same `target` and `now_ms` give the same bytes.
+    All times are relative to `now_ms` (default: the current time). For the same `target` and `now_ms` the files are
+    identical.
     """
     world = World(target.absolute(), round(time.time() * 1000) if now_ms is None else now_ms)
     for project, purpose in PROJECTS.items():

@@ -74,7 +74,7 @@ def csv_encoding(world: World) -> None:
 
 
 def remove_jquery(world: World) -> None:
-    """Write a second session of the project whose directory was moved."""
+    """Write a sample session about removing jQuery, the second one in the project whose directory was moved."""
     s = world.story("pi", MOVED_PROJECT, "124d", "jquery")
     s.user("Remove jQuery, page by page, smallest first")
     s.run("grep -rlc '\\$(' static | wc -l", "37")

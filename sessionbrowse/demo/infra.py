@@ -29,7 +29,7 @@ def deploy_script(world: World) -> None:
 
 
 def terraform_drift(world: World) -> None:
-    """Write a session in which the user also runs shell commands from the agent's prompt."""
+    """Write a session in which the user also runs shell commands, typed after `!` in the agent."""
     s = world.story("pi", "infra", "6h", "drift", model="openai/gpt-5.2", thinking="low")
     plan = (
         "  # aws_security_group_rule.worker_egress will be updated in-place\n"

@@ -1,4 +1,4 @@
-"""Demo sessions about a bookkeeping service: sessions of pi, and a workflow of atomic with hidden sessions."""
+"""Demo sessions about a bookkeeping service, of pi and atomic; atomic hides the sessions of a workflow's stages."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def cleared_context(world: World) -> None:
 
 
 def accessibility(world: World) -> None:
-    """Write a session of atomic with a compaction in atomic's style: a transcript without some of its lines."""
+    """Write a session of atomic with a compaction in atomic's style: the conversation's text without some lines."""
     s = world.story("atomic", "webshop", "2.4d", "audit", model="anthropic/claude-opus-4-5")
     s.user("Audit the checkout for screen readers")
     s.run("npx pa11y http://localhost:8000/checkout", "• Error: form element has no label (7×)")

@@ -20,10 +20,10 @@ PROJECTS = {
 }
 
 MOVED_PROJECT = "legacy-crm"
-"""The name of a project whose directory was moved; its sessions name the old directory, which does not exist."""
+"""The name of a project whose directory was moved; its sessions still have the old path, which does not exist."""
 
 MOVED_TO = "clients/legacy-crm"
-"""The new directory, below the home directory, of the moved project; no session names it yet."""
+"""The moved project's new directory, relative to the home directory; sessions with this path do not exist yet."""
 
 _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
@@ -49,7 +49,7 @@ class World(Struct, frozen=True):
         return AGENTS[agent].folder_of(str(self.home / project), around)
 
     def story(self, agent: str, project: str, ago: str, title: str, **options: Any) -> Story:
-        """Return a new, empty session that ends `ago` (`40s`, `5m`, `2h`, `3d`) before now; `options` go to `Story`."""
+        """Return a new, empty session that ends `ago` (`40s`, `5m`, `2h`, `3d`) before the demo's time `now_ms`."""
         ends_ms = self.now_ms - int(float(ago[:-1]) * _UNITS_MS[ago[-1]])
         root = self.agent_directory(agent)
         return Story(agent, root, self.home / project, ends_ms, title, **options)

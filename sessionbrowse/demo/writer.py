@@ -1,7 +1,7 @@
 """Write one demo session step by step through `SessionManager`, with generated times, ids and costs.
 
-The generated values depend only on the session's content, so every run writes the same bytes. The file is written when
-the session is complete: only then is its duration known, and with it the start time (the end time is given).
+The generated values depend only on the session's content and its given end time, so the same end time gives the same
+bytes. The file is written when the session is complete, because the start time is the end time less the duration.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Story:
     # ---- what every agent writes ----
 
     def user(self, text: str, *, image: bool = False) -> str:
-        """Append a user message."""
+        """Append a user message to the session."""
         self._tick(25, 140)
         content: list[Json] = [{"type": "text", "text": text}]
         if image:
@@ -95,7 +95,7 @@ class Story:
         return self.message("user", {"content": content, **extra}, text)
 
     def say(self, text: str, *, thinking: str = "", stop: str = "stop", error: str = "") -> str:
-        """Append an assistant message; `stop` and `error` are its stop reason and error message."""
+        """Append an assistant message to the session; `stop` and `error` are its stop reason and error message."""
         content: list[Json] = [{"type": "text", "text": text}] if text else []
         return self._assistant(content, thinking, stop, error)
 
@@ -110,7 +110,7 @@ class Story:
         failed: bool = False,
         details: Json | None = None,
     ) -> str:
-        """Append a tool call of the assistant and its result `output`."""
+        """Append to the session an assistant message that calls a tool, and the tool's result `output`."""
         provider = self._model.partition("/")[0]
         call_id = _CALL_PREFIX[provider] + self._letters(22)
         call = {"type": "toolCall", "id": call_id, "name": tool, "arguments": arguments}
@@ -126,19 +126,19 @@ class Story:
         return self.message("toolResult", {**body, "isError": failed}, output)
 
     def run(self, command: str, output: str, *, failed: bool = False) -> str:
-        """Append the assistant's tool call that runs a shell command, and the command's output."""
+        """Append to the session the assistant's tool call that runs a shell command, and the command's output."""
         return self.use("bash", {"command": command}, output, failed=failed)
 
     def grep(self, pattern: str, path: str, output: str) -> str:
-        """Append the assistant's tool call that searches files, and the tool's output."""
+        """Append to the session the assistant's tool call that searches files, and the tool's output."""
         return self.use("grep", {"pattern": pattern, "path": path}, output)
 
     def write(self, path: str, content: str, output: str) -> str:
-        """Append the assistant's tool call that writes a file, and the tool's output."""
+        """Append to the session the assistant's tool call that writes a file, and the tool's output."""
         return self.use("write", {"path": path, "content": content}, output)
 
     def edit(self, path: str, line: int, old: Sequence[str], new: Sequence[str], *, say: str = "") -> str:
-        """Append the assistant's tool call that replaces the lines `old` of a file, from line `line` on, by `new`."""
+        """Append to the session a tool call that replaces the lines `old` of a file, from line `line` on, by `new`."""
         edits = [{"oldText": "\n".join(old), "newText": "\n".join(new)}]
         removed = [f"-{line + index:>3} {text}" for index, text in enumerate(old)]
         added = [f"+{line + index:>3} {text}" for index, text in enumerate(new)]
@@ -151,7 +151,10 @@ class Story:
         )
 
     def bash(self, command: str, output: str, *, exit_code: int = 0, excluded: bool = False) -> str:
-        """Append a shell command of the user, typed after `!`, or after `!!` to hide it from the model (`excluded`)."""
+        """Append to the session a shell command that the user typed in the agent after `!`, and the command's output.
+
+        If it is `excluded`, the user typed it after `!!`, which hides it from the model.
+        """
         self._tick(10, 60)
         body: Json = {"command": command, "output": output, "exitCode": exit_code}
         body |= {"cancelled": False, "truncated": False}
@@ -160,13 +163,13 @@ class Story:
         return self.message("bashExecution", body, output)
 
     def model(self, name: str) -> str:
-        """Append a change of the model, named `provider/id`."""
+        """Append to the session a change to the model `name`, given as `provider/id`."""
         self._model = name
         provider, _, model_id = name.partition("/")
         return self.add(self.session.append_model_change, provider, model_id)
 
     def thinking(self, level: str) -> str:
-        """Append a change of the thinking level."""
+        """Append to the session a change of the thinking level."""
         return self.add(self.session.append_thinking_level_change, level)
 
     def name(self, text: str) -> None:
@@ -180,14 +183,14 @@ class Story:
         return self.add(self.session.append_label_change, target_id, text)
 
     def compact(self, summary: str, keep_from: str, **extra: Any) -> str:
-        """Append a compaction, which replaces the entries before `keep_from` by a summary."""
+        """Append to the session a compaction, which replaces the entries before `keep_from` by a summary."""
         self._tick(15, 40)
         before, self._context = self._context, _PROMPT_TOKENS + len(summary) // 4 + 4_000
-        self._seen = min(self._seen, _PROMPT_TOKENS)  # After a compaction only the system prompt is cached.
+        self._seen = min(self._seen, _PROMPT_TOKENS)  # The provider's cache now has the system prompt only.
         return self.add(self.session.append_compaction, summary, keep_from, before, **extra)
 
     def leave(self, target_id: str | None, summary: str = "") -> None:
-        """Move the leaf back to an entry; `summary`, if given, is appended and summarises the old branch."""
+        """Move the leaf back to an entry; append `summary`, if given, as a summary of the branch just left."""
         self._tick(20, 90)
         if summary:
             self.add(self.session.branch_with_summary, target_id, summary)
@@ -197,21 +200,21 @@ class Story:
             self.session.branch(target_id)
 
     def note(self, custom_type: str, data: Json) -> str:
-        """Append a custom entry: the state of an extension, which is never sent to the model."""
+        """Append a custom entry to the session: the state of an extension, which is never sent to the model."""
         return self.add(self.session.append_custom_entry, custom_type, data)
 
     def remind(self, custom_type: str, content: str, **extra: Any) -> str:
-        """Append a custom message: a message of an extension, which is sent to the model."""
+        """Append a custom message to the session: a message of an extension, which is sent to the model."""
         self._grow(content)
         return self.add(self.session.append_custom_message_entry, custom_type, content, True, **extra)
 
     def pause(self, minutes: float, *, tokens: int = 0) -> None:
-        """Advance the session's clock without an entry; the simulated context grows by `tokens`."""
+        """Advance the session's clock without an entry, and add `tokens` to the counted size of the context."""
         self._clock += int(minutes * 60_000)
         self._context += tokens
 
     def add(self, append: Callable[..., T], *arguments: Any, **extra: Any) -> T:
-        """Advance the session's clock, call the session manager's method `append`, and return the method's result."""
+        """Advance the session's clock, call the session manager's method given as `append`, and return the result."""
         self._tick(0, 1)
         return append(*arguments, **extra)
 
@@ -224,7 +227,7 @@ class Story:
     # ---- forks ----
 
     def continue_from(self, source: Story, at: str, parent_session: str | None = None) -> None:
-        """Make this session a fork of the saved `source`: copy the path up to the entry `at`, with its labels."""
+        """Make this session a fork of the saved `source`: copy the branch up to the entry `at`, with its labels."""
         self.header_extra["parentSession"] = parent_session or str(source.path)
         self.session = SessionManager.in_memory(
             self.cwd, agent=self.agent, entries=source.session.get_entries(), environment=self._environment
@@ -235,7 +238,7 @@ class Story:
     # ---- writing ----
 
     def save(self, folder: str, name: str = "") -> Path:
-        """Write the session file into `folder` of the agent's sessions, with the session's end as modification time."""
+        """Write the session file to `sessions`/`folder`; the file's modification time is the end of the session."""
         begins_ms = self.ends_ms - self._clock
         self._shift_times(begins_ms - self._begins_ms)
         self._begins_ms = begins_ms
@@ -264,7 +267,7 @@ class Story:
                     entry["data"][key] = entry["timestamp"]
 
     def message(self, role: str, body: Json, seen: str) -> str:
-        """Append a message; the simulated context grows by the tokens of `seen`, the text that the model reads."""
+        """Append a message to the session, and count the tokens of `seen`, the text of it that a model would read."""
         self._grow(seen)
         self._tick(0, 1)
         return self.session.append_message({"role": role, **body, "timestamp": self._clock})

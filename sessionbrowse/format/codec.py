@@ -86,9 +86,10 @@ def content_from_json(value: Json) -> Content:
 
 
 def build(struct: type[V], value: dict[str, Json], implied: frozenset[str] = frozenset({"type"})) -> V:
-    """Return a struct filled from a JSON object; `extra` keeps unknown keys and values of a wrong type. Never raises.
+    """Return a struct with the values of a JSON object; `extra` keeps unknown keys and values of a wrong type.
 
-    `implied` are keys that are not stored, such as `type`, because the class of the struct stands for their values.
+    Never raises. The struct does not store the keys in `implied`, such as `type`: the struct's class implies the values
+    of these keys.
     """
     known = _fields(struct)
     found: dict[str, Any] = {}
@@ -158,8 +159,8 @@ _CONVERTERS: dict[Any, Callable[[Json], Any]] = {
 }
 
 
-# This table maps the type of a field to the exact type of its values. Values are only checked, because converting them
-# would be slower.
+# Maps the type of a struct's field to the class that a JSON value of this field must have. A value of this class is
+# stored unchanged; a value of another class goes to `extra`.
 _EXACT_TYPES: dict[Any, type] = {
     str: str,
     str | None: str,
@@ -172,7 +173,7 @@ _FIELDS: dict[type, dict[str, _Field]] = {}
 
 
 def _fields(struct: type[Value]) -> dict[str, _Field]:
-    """Map each JSON key of a struct to its field's name, the exact type of its values, and a converter for them."""
+    """Map each JSON key of a struct to the field's name, the class of its values, and a function to convert values."""
     known = _FIELDS.get(struct)
     if known is None:
         hints = get_type_hints(struct)

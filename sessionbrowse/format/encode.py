@@ -23,7 +23,7 @@ def json_bytes(value: Json) -> bytes:
     Raises:
         ValueError: a number is infinite or NaN, which JSON cannot hold.
     """
-    import json  # Imported here because the import takes 1 ms, and only writing needs the module.
+    import json  # Imported here because importing `json` takes 1 ms, and only writing needs `json`.
 
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = re.sub(_HALF_PAIR, lambda half: f"\\u{ord(half[0]):04x}", text)

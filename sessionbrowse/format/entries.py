@@ -78,7 +78,7 @@ class ToolCallBlock(Value, frozen=True, kw_only=True):
 
 
 class FallbackBlock(Value, frozen=True, kw_only=True):
-    """omp's note in an answer that model `to` replaced model `from_`; `to` and `from_` are objects with a `model`."""
+    """A content block in which omp notes a change of the model; `from_` and `to` are objects with the key `model`."""
 
     from_: dict[str, Json] | None = field(default=None, name="from")
     to: dict[str, Json] | None = None
@@ -206,7 +206,7 @@ class FileMentionMessage(Value, frozen=True, kw_only=True):
 
 
 class UnknownMessage(Value, frozen=True, kw_only=True):
-    """A message with an unknown role or without a role; in the latter case `role` is empty."""
+    """A message with an unknown role; `role` is empty if the message has no role."""
 
     role: str = ""
     content: Content = None
@@ -299,7 +299,7 @@ class ThinkingLevelChange(EntryBase, frozen=True, kw_only=True):
 class Compaction(EntryBase, frozen=True, kw_only=True):
     """A compaction: its summary replaces older history in what the model receives.
 
-    In format version 1 the first kept entry is named by an index, which counts the header as 0.
+    In format version 1 the first kept entry is named by its position among the file's lines; the header is 0.
     """
 
     summary: str | None = None
@@ -317,7 +317,8 @@ class Compaction(EntryBase, frozen=True, kw_only=True):
 class BranchSummary(EntryBase, frozen=True, kw_only=True):
     """The summary of a branch that the user left.
 
-    `from_id` is the leaf that was left (pi since 0.84.3), in other programs the parent's id; `"root"` stands for null.
+    `from_id` is the id of the leaf that was left (pi since 0.84.3), or the id of this entry's parent (other programs).
+    The programs write "root" if this id is null.
     """
 
     from_id: str | None = None
@@ -358,7 +359,10 @@ class SessionInfoEntry(EntryBase, frozen=True, kw_only=True):
 
 
 class ContextEdit(EntryBase, frozen=True, kw_only=True):
-    """A change of what the model receives for the entry `target_id` (pi 0.87): new content; None hides the entry."""
+    """An entry of pi 0.87 that replaces what the model receives for the entry `target_id`.
+
+    If `replacement` is None, the model no longer receives the entry `target_id`.
+    """
 
     target_id: str | None = None
     replacement: dict[str, Json] | None = None
@@ -372,7 +376,7 @@ class SessionSummary(EntryBase, frozen=True, kw_only=True):
 
 
 class ServiceTierChange(EntryBase, frozen=True, kw_only=True):
-    """A change of omp's service tier: an object with a tier per provider family, a text in older versions, or null."""
+    """A change of omp's service tiers: an object with a tier for each provider, one word in older files, or null."""
 
     service_tier: Json = None
 
@@ -385,7 +389,7 @@ class ModeChange(EntryBase, frozen=True, kw_only=True):
 
 
 class TtsrInjection(EntryBase, frozen=True, kw_only=True):
-    """An entry with the names of the rules that omp added to what the model receives."""
+    """An entry with the names of rules, instructions for the model, that omp added to what the model receives."""
 
     injected_rules: list[Json] | None = None
 
@@ -400,7 +404,7 @@ class TranscriptNode(EntryBase, frozen=True, kw_only=True):
 
 
 class PlainEntry(EntryBase, frozen=True, kw_only=True):
-    """An entry of one of the types in `entry_types.PLAIN_TYPES`, which have no struct: their keys are in `extra`."""
+    """An entry of a type without a struct of its own (`entry_types.PLAIN_TYPES`); `extra` has its special keys."""
 
     type: str = ""
 

@@ -1,4 +1,4 @@
-"""The type names of blocks, messages and entries in session files, with their structs; and keys that no code reads."""
+"""Map the types of blocks, messages and entries to structs; list the JSON keys that sessionbrowse does not read."""
 
 from __future__ import annotations
 

@@ -65,11 +65,12 @@ class Envelope(Struct, frozen=True, gc=False, array_like=True):
 
     `type` and `role` are as in the file, "" if absent. `text` is a label, a session's name or title, or a compaction's
     strategy. `has_text` is True if a model's answer has text other than blanks, `has_words` if it has text other than
-    blanks and dots. `has_content` is True for a message with content that is not a tool result. `timestamp` is
-    ISO 8601, rarely milliseconds. `problem` is a sentence about the entry's mistakes; `fault` names a mistake that
-    makes an agent program fail. `schema` is set in lines of indusagi's transcripts. `id_value` is set if the id is
-    not a string: "null", or the id's truth value in JavaScript. `task_spent` is the usage of subagents that a result
-    of omp's `task` tool reports.
+    blanks and dots. `has_content` is True if the message has the key `content`, but False for all tool results.
+    `timestamp` is ISO 8601 text, or in a few files a number of milliseconds since 1970. `problem` is a sentence about
+    the entry's mistakes; `fault` names a mistake that makes an agent program fail. `schema` is set in lines of
+    indusagi's transcripts. `id_value` is None if the id is missing or a string, "null" if the id is null, else "true"
+    or "false": what JavaScript takes the id for in a condition. `task_spent` is the usage of subagents that a result of
+    omp's `task` tool reports.
     """
 
     type: str = ""
@@ -105,7 +106,8 @@ def read_envelope(line: bytes) -> Envelope | BadLine:
     except REFUSALS:
         return _read_odd(line)
     if isinstance(entry, OrdinaryMessage):
-        # The result of omp's `task` tool stores the tokens of subagents in `details`, which `decode_ordinary` skips.
+        # A result of omp's `task` tool is decoded in full: its `details` have the tokens of subagents, but
+        # `decode_ordinary` does not decode `details`.
         is_task = isinstance(entry.message, OrdinaryResult) and entry.message.toolName == TASK_TOOL
         return _read_odd(line) if is_task else _of_message(entry)
     return Envelope(
@@ -122,7 +124,7 @@ def read_envelope(line: bytes) -> Envelope | BadLine:
 
 TASK_TOOL = "task"
 """The name of the tool by which omp starts subagents."""
-TOO_DEEP = "nested too deeply: the deepest lists and objects are left out"
+TOO_DEEP = "the entry is nested too deeply: its deepest lists and objects are left out"
 CONTENT_NULL = "the message's content is null"
 NO_CONTENT = "the message has no content"
 _NEED_CONTENT = frozenset({"user", "assistant"})
@@ -183,7 +185,7 @@ def _read_odd(line: bytes) -> Envelope | BadLine:
     except BadJson as error:
         return BadLine(str(error))
     if not isinstance(value, dict):
-        return Envelope(problem=f"{_kind_of(value)} where an entry belongs")
+        return Envelope(problem=f"the line holds {_kind_of(value)} where an entry belongs")
     if value.get("schema") == TRANSCRIPT_SCHEMA:
         return _of_transcript(value)
     odd = _Oddities([TOO_DEEP] if is_deep(line) else [])
@@ -254,13 +256,13 @@ def _of_transcript(value: dict[str, Json]) -> Envelope:
         tool_calls=calls,
         message_ms=_number(body.get("timestamp")),
         spent=_odd_spent(body.get("usage")),
-        problem=None if usable else "the entry lacks an id, role or time that is text: indusagi ignores it",
+        problem=None if usable else "the entry's id, role or time is missing or no text: indusagi ignores the entry",
         schema=TRANSCRIPT_SCHEMA,
     )
 
 
 class _Oddities:
-    """Reads the values of an entry in an unusual form, and collects a sentence about each mistake in the entry."""
+    """Reads the values of an entry that has an unusual form; collects a sentence about each mistake in the entry."""
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
@@ -301,7 +303,10 @@ class _Oddities:
         return None if item is False or item == 0 else json.dumps(item, ensure_ascii=False)
 
     def check_message(self, message: Json) -> None:
-        """Record mistakes in a message: in its type, its role, or the content of a user or assistant message."""
+        """Add a sentence to `problems` if a message has the wrong type, a wrong role, or wrong content; set `fault`.
+
+        Content is checked only in user and assistant messages.
+        """
         if not isinstance(message, dict):
             self.problems.append("the message is missing" if message is None else f"the message is {_kind_of(message)}")
             self.fault = "no message" if message is None else None
@@ -369,7 +374,10 @@ def _word(item: Json) -> str:
 
 
 def _number(item: Json) -> float | None:
-    """Return a finite number unchanged, None for any other value; an infinite number such as 1e999 would spoil sums."""
+    """Return a finite number unchanged, None for any other value.
+
+    With an infinite number such as 1e999, all sums of tokens and costs would be infinite.
+    """
     if isinstance(item, bool) or not isinstance(item, int | float) or not abs(item) <= LARGEST:
         return None
     return item

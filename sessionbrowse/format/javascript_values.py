@@ -60,7 +60,7 @@ def number(value: float) -> str:
 
 
 def to_number(value: Json | Literal[Missing.KEY]) -> float:
-    """Return the number to which JavaScript's `Number(value)` converts a JSON value; NaN if it cannot."""
+    """Return the number that JavaScript's `Number(value)` returns for a JSON value; it may be NaN."""
     match value:
         case Missing.KEY:
             return math.nan
@@ -142,7 +142,10 @@ def _leaves(values: list[Json]) -> Iterator[Json]:
 
 
 def _pieces(value: Json, limit: int) -> Iterator[str]:
-    """Yield the JSON text of a value in pieces, so that the caller can stop after `limit` characters."""
+    """Yield the JSON text of a value in pieces, so that a caller who needs only the beginning can stop early.
+
+    Strings are cut after `limit` + 1 characters: one more than the caller needs, so that the caller notices the cut.
+    """
     match value:
         case str():
             yield _quoted(value[: limit + 1])

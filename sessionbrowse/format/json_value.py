@@ -50,7 +50,7 @@ def json_object(line: bytes) -> dict[str, Json] | None:
 
 
 def _loads_like_javascript(line: bytes) -> Json:
-    import json  # Imported here because the import takes 1 ms, and few lines need the module.
+    import json  # Imported here because importing `json` takes 1 ms, and few lines need `json`.
 
     text = line.decode("utf-8", "replace")
     try:

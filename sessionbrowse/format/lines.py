@@ -99,7 +99,10 @@ def _split(piece: bytes) -> list[bytes]:
 
 
 def _complete_lines(lines: list[bytes], offset: int, max_line: int) -> Iterator[LineBlock]:
-    """Yield blocks of consecutive lines; a line of more than `max_line` bytes is shortened and gets its own block."""
+    """Yield `lines`, which begin at `offset` of the file, as blocks of consecutive lines.
+
+    A line of more than `max_line` bytes is shortened and gets its own block.
+    """
     if max(map(len, lines)) <= max_line:
         yield LineBlock(offset, lines)
         return

@@ -1,12 +1,13 @@
-"""The fast decoder for ordinary lines: it decodes the fields that list, tree and index need and skips all others.
+"""Decode ordinary lines fast: only the fields that list, tree and index need.
 
 Ordinary lines, nearly all lines of a session, are user messages, answers, tool results, model changes and extension
-state in their usual form. The structs of this module refuse all other lines, and `envelope.read_envelope` decodes
-these in full. A struct's field of type None must be absent or null in the line.
+state in their usual form. All other lines do not fit the structs of this module. `decode_ordinary` then raises an
+exception, and `envelope.read_envelope` decodes the line in full. A field of type None must be absent or null in the
+line.
 
-Measured on 107 MB, the fast decoder takes 80 ms of CPU, the full one 400 ms; separate decoders for list and tree were
-at most 8 % faster. `decode_with_tools` also decodes tool calls and results, nine tenths of all bytes. It is 27 %
-slower than `decode_ordinary`, so only the index of tools uses it.
+Measured on 107 MB, `decode_ordinary` takes 80 ms of CPU, decoding in full 400 ms; separate decoders for list and tree
+were at most 8 % faster. `decode_with_tools` also decodes the arguments and results of tool calls, nine tenths of all
+bytes. It is 27 % slower than `decode_ordinary`, so it is used only if the index must store tool calls, too.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 REFUSALS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
-"""The exceptions with which `decode_ordinary` and `decode_with_tools` refuse a line that is not in the usual form."""
+"""The exceptions that `decode_ordinary` and `decode_with_tools` raise for a line that is not in the usual form."""
 
 
 class OrdinaryCost(Struct, gc=False):
@@ -47,25 +48,25 @@ class OrdinaryText(Struct, gc=False, tag_field="type", tag="text"):
 
 
 class OrdinaryThinking(Struct, gc=False, tag_field="type", tag="thinking"):
-    """A content block with the model's reasoning; the decoder skips its text."""
+    """A content block with the model's reasoning, without the text of the reasoning."""
 
     type: ClassVar[str] = "thinking"
 
 
 class OrdinaryRedacted(Struct, gc=False, tag_field="type", tag="redactedThinking"):
-    """A content block with encrypted reasoning (omp); the decoder skips its data."""
+    """A content block with encrypted reasoning (omp), without the encrypted data."""
 
     type: ClassVar[str] = "redactedThinking"
 
 
 class OrdinaryImage(Struct, gc=False, tag_field="type", tag="image"):
-    """A content block with an image; the decoder skips its data."""
+    """A content block with an image, without the image's data."""
 
     type: ClassVar[str] = "image"
 
 
 class OrdinaryCall(Struct, gc=False, tag_field="type", tag="toolCall"):
-    """A content block with a tool call; the decoder skips its arguments."""
+    """A content block with the id of a tool call, without the call's arguments."""
 
     type: ClassVar[str] = "toolCall"
     id: str | None = None
@@ -117,7 +118,8 @@ class AnswerWithCalls(OrdinaryAnswer, gc=False, tag_field="role", tag="assistant
 class OrdinaryResult(Struct, gc=False, tag_field="role", tag="toolResult"):
     """A tool's result without its content.
 
-    A result with `usage` is refused; such results are rare, and `envelope.read_envelope` decodes them.
+    A result with the key `usage` does not fit this struct, so `decode_ordinary` raises an exception; such results are
+    rare, and `envelope.read_envelope` decodes them.
     """
 
     role: ClassVar[str] = "toolResult"
@@ -188,7 +190,7 @@ class OrdinaryLevelChange(_WithoutModel, gc=False, tag_field="type", tag="thinki
 
 
 class OrdinaryCustom(_WithoutModel, gc=False, tag_field="type", tag="custom"):
-    """An entry with the state of an extension; the decoder skips its data."""
+    """An entry in which an extension stores its state, without the stored data."""
 
     customType: str | None = None
 
@@ -200,16 +202,17 @@ decode_ordinary = msgspec.json.Decoder(OrdinaryLine).decode
 decode_with_tools = msgspec.json.Decoder(
     MessageWithTools | OrdinaryModelChange | OrdinaryLevelChange | OrdinaryCustom
 ).decode
-"""Decode one line like `decode_ordinary`, but with tool calls and results.
+"""Decode one line like `decode_ordinary`, but with the arguments of tool calls and the content of tool results.
 
-A tool result with blocks other than text and images is refused.
+Also raises one of `REFUSALS` for a tool result that has content blocks other than text and images.
 """
 
 
 def decode_each(lines: Iterable[bytes], decode: Callable[[bytes], Any], refused: Any) -> tuple[list[Any], list[int]]:
-    """Decode lines with `decode`; return one result for each line, and the positions of refused lines.
+    """Decode each line with the function `decode`: `decode_ordinary` or `decode_with_tools`.
 
-    The result of a refused line is the value of the argument `refused`.
+    Return one result for each line, and the positions, counted from 0, of the lines for which `decode` raised one of
+    `REFUSALS`. The result for these lines is `refused`.
     """
     decoded: list[Any] = []
     numbers: list[int] = []
@@ -219,7 +222,7 @@ def decode_each(lines: Iterable[bytes], decode: Callable[[bytes], Any], refused:
             decoded.extend(rest)
             return decoded, numbers
         except REFUSALS:
-            # The results before the refused line are already in `decoded`; `rest` continues with the line after it.
+            # The results of all lines before the failed line are in `decoded`; `rest` goes on with the next line.
             numbers.append(len(decoded))
             decoded.append(refused)
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from sessionbrowse.format.json_value import Json, json_object
 
 V4 = "a session in pi-agent-core's format version 4, which sessionbrowse does not support"
-EVENT_STREAM = "an event stream of a pi-family agent, not a session"
-CLAUDE_CODE = "a transcript of Claude Code, not of a pi-family agent"
-CODEX = "a rollout of Codex, not of a pi-family agent"
+EVENT_STREAM = "an event stream of pi, omp or atomic, not a session"
+CLAUDE_CODE = "a transcript of Claude Code, which sessionbrowse does not support"
+CODEX = "a session of Codex (a rollout), which sessionbrowse does not support"
 PROBED_LINES = 5
 """Number of lines at the beginning of a file that `recognise` examines."""
 
@@ -25,7 +25,7 @@ def recognise(head: bytes) -> str | None:
         if "parentId" in value or not isinstance(kind, str | None):
             return None
         if kind in ("session", "title"):
-            # A header does not prove a session: the output of `pi --mode json` has a header too, and then events.
+            # A file with a header need not be a session: `pi --mode json` prints a header before its events.
             has_header = True
         elif kind in _EVENTS:
             return EVENT_STREAM

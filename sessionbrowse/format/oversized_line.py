@@ -1,8 +1,8 @@
 """Shorten a JSON line that is too large or nested too deeply, so that it can be decoded like any other line.
 
-The line is read once, as a stream. Long strings are cut, and long or deep lists and objects are closed early. The
-short line keeps all keys of the entry and of its message, with id, parent, role and usage; long texts, images and tool
-data lose their ends. In this module, a container is a JSON list or object, and a record is the JSON object of a line.
+The line is read once, as a stream. Long strings are cut; a list or object that is too large loses its last items, and
+one that is too deep becomes empty. The short line keeps the keys of the entry and of its message, with id, parent, role
+and usage; long texts, images and tool data lose their ends.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ MAX_DEPTH = 200
 """Maximum depth of nested lists and objects in a line; deeper lists and objects become empty."""
 
 KEPT_STRING_BYTES = 512 * 1024
-"""Maximum number of bytes kept of one JSON string; even a string of JSON escapes keeps over 64 KiB of text."""
+"""Maximum number of bytes kept of one JSON string: over 64 KiB of text, even if `\\uXXXX` stands for each character."""
 
 SHORTEST_CUT_BYTES = 4096
-"""Minimum number of bytes kept of a JSON string that is too long."""
+"""Number of bytes kept of a JSON string that is an image, or is in a list or object of over `MAX_MEMBER_BYTES`."""
 
 MAX_MEMBER_BYTES = 1024 * 1024
-"""Size in bytes at which a list or object in an entry, or in an entry's message, is closed early."""
+"""Size in bytes above which a list or object in an entry, or in an entry's message, loses its last items."""
 
 MAX_REDUCED_BYTES = 4 * 1024 * 1024
-"""Size in bytes at which the shortened JSON object of a line is closed early."""
+"""Size in bytes above which a shortened line gets no further keys and items."""
 
-# This pattern matches JSON text without brackets, including short strings; `bytes.find` is faster for long strings.
-# No pattern has a possessive group, because Python before 3.11.5 matches possessive groups wrongly.
+# This pattern matches JSON text up to the next bracket or long string. It excludes long strings because `_string_end`
+# reads them faster. No pattern here uses possessive groups, because Python before 3.11.5 matches them wrongly.
 _FLAT = re.compile(rb'(?:[^"\[\]{}]+|"[^"\\]{0,512}(?:\\.[^"\\]{0,512}){0,64}")*', re.DOTALL)
 _STRING_BODY = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
 # This pattern finds the strings in JSON text from which `_without_escaped_quotes` removed escaped quotes.
 _STRING = re.compile(rb'"[^"]*"')
 _NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
-# This table maps each bracket to a signed byte: +1 if the bracket opens a container, -1 if it closes one.
+# This table maps each bracket to a signed byte: +1 if the bracket opens a list or object, -1 if it closes one.
 _STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 _PATTERN_REACH = 1024
 _STEP_BYTES = 64 * 1024
 _KEY_REACH = 32
 _MESSAGE_KEY = re.compile(rb'"message"\s*:\s*$')
 _IMAGE_KEY = re.compile(rb'"data"\s*:\s*$')
-# This many bytes of the text after a complete JSON object are kept, so that the decoder can report the text.
+# This many bytes are kept of text that follows a complete JSON object, so that an error message can report the text.
 _TAIL_BYTES = 1024
 _WINDOW = 64 * 1024
 
@@ -59,8 +59,8 @@ class BigLine:
         self._string_was_cut = False
         self._pending_escape = b""
         self._depth = 0
-        # For each open list or object, this is the position in `_out` after the last list or object directly inside
-        # it, or after its opening bracket.
+        # `_out` is the short line so far. For each list or object that is still open, `_ends` has the position in
+        # `_out` after the last list or object directly inside it, or after its opening bracket.
         self._ends: list[int] = []
         self._skip_depth = 0
         # This is the number of bytes that may still be kept of text after the JSON object; None within the object.
@@ -90,7 +90,10 @@ class BigLine:
         return bytes(self._out) + (bytes(self._string) if self._string is not None else b"")
 
     def _past_unkept(self, piece: bytes | bytearray, at: int, stop: int) -> int:
-        """Return the position after those bytes of a string that are dropped, such as most of an image."""
+        """Return the position in `piece` after those bytes that are dropped because their string is too long.
+
+        Most of an image is dropped in this way. Return `at` if no bytes at `at` are to be dropped.
+        """
         string = self._string
         if string is None or len(string) < self._string_room or self._pending_escape:
             return at
@@ -140,9 +143,10 @@ class BigLine:
         return end + 1
 
     def _skips_all(self, piece: bytes, at: int) -> bool:
-        """Skip the rest of a piece if the list or object that is being skipped ends after it; return True if so.
+        """Return True if the list or object that is being dropped goes on beyond the end of `piece`.
 
-        Only brackets are counted, which is fast.
+        All of `piece` from `at` is then dropped fast: only brackets are counted. If False is returned, nothing has
+        changed, and the caller must find the end of the list or object in `piece`.
         """
         structure = _STRING.sub(b"", _without_escaped_quotes(piece[at:]))
         quote = structure.find(b'"')
@@ -194,7 +198,7 @@ class BigLine:
     def _end_here(self) -> None:
         """Shorten the innermost list or object: drop its last, incomplete member, and skip all further members."""
         end = self._ends[-1]
-        # Strings are replaced by letters of the same length, so all remaining commas separate members.
+        # In `masked`, each string is replaced by as many letters, so every comma separates two members.
         masked = _STRING.sub(lambda string: b"x" * len(string[0]), _without_escaped_quotes(bytes(self._out[end:])))
         comma = masked.rfind(b",")
         del self._out[end + max(0, comma) :]
@@ -241,7 +245,8 @@ class BigLine:
     def _room(self) -> int:
         """Return the number of bytes to keep of the next string.
 
-        This is half of the number of bytes that the enclosing list or object may still grow, within fixed limits.
+        This is half of the bytes by which the list or object around the string may still grow, but at most
+        `KEPT_STRING_BYTES` and at least `SHORTEST_CUT_BYTES`.
         """
         if self._whole:
             return 1 << 62
@@ -254,7 +259,10 @@ class BigLine:
 
 
 def reduce_line(line: bytes) -> bytes:
-    """Return a JSON line, given as a whole, with long strings cut and long or deep lists and objects closed early."""
+    """Return a shortened JSON line: long strings are cut, and large lists and objects lose their last items.
+
+    Lists and objects nested deeper than `MAX_DEPTH` become empty.
+    """
     big = BigLine()
     big.feed(line)
     return big.reduced()

@@ -36,7 +36,7 @@ class Member(Struct, frozen=True, gc=False):
 
 
 def members(line: bytes) -> dict[str, Member]:
-    """Return the positions of the members of a line's JSON object, by key; if a key occurs twice, of its last member.
+    """Map each key of a line's JSON object to its byte positions; if a key occurs twice, the last occurrence counts.
 
     Raises:
         BadJson: the line is no JSON object.
@@ -98,7 +98,8 @@ def value_of(line: bytes, key: str) -> bytes | None:
 def edited(line: bytes, edits: Edits) -> bytes:
     """Return the JSON line with values replaced or removed; a path that leads to no value is ignored.
 
-    If a key occurs twice in an object, both values change. A change inside a value that is changed itself is ignored.
+    If a key occurs twice in an object, both of its values are changed. If `edits` replaces or removes a value, then
+    other edits inside this value are ignored.
 
     Raises:
         BadJson: the line is no JSON value.
@@ -202,7 +203,10 @@ def _end_item(stack: list[_Container], end: int) -> None:
 
 
 def _changes_of(container: _Container, path: Path, edits: Edits) -> list[tuple[int, int, bytes]]:
-    """Return the changes of the items of one list or object, as (start, end, new bytes); a removal includes a comma."""
+    """Return what to change in the line for those items of one list or object that `edits` replaces or removes.
+
+    Each change is (start, end, new bytes); a removal includes a comma.
+    """
     changes: list[tuple[int, int, bytes]] = []
     items = container.items
     some_kept = False

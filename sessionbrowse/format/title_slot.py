@@ -18,7 +18,8 @@ Source = Literal["auto", "user"]
 def slot_line(title: str, source: Source | None, updated_at: str) -> bytes:
     """Return the 256 bytes of a title slot with this title.
 
-    A title of more than 158 bytes (174 if `source` is None) is cut after a whole code point.
+    `source` tells whether the user or omp ("auto") chose the title; None if unknown. A title of more than 158 bytes
+    (174 if `source` is None) is cut after a whole code point.
     """
     fits, too_long = 0, len(title) + 1
     while too_long - fits > 1:

@@ -1,1 +1,1 @@
-"""The base classes and helpers of `SessionManager`: entries in memory, context, session file, session lists."""
+"""The base classes of `SessionManager`, and its helpers for session files, contexts and lists of sessions."""

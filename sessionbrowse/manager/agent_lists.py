@@ -117,7 +117,7 @@ def in_order(sessions: Sequence[SessionInfo]) -> list[SessionInfo]:
 
 
 def pinned_first(sessions: list[SessionInfo], agent_dir: str | None) -> list[SessionInfo]:
-    """Return sessions in an order in which those pinned with omp's `/pin` come first (omp 18.0.1)."""
+    """Return the given sessions, those pinned with omp's `/pin` first (omp 18.0.1)."""
     content = read_small_file(os.path.join(agent_dir, "session-pins.json")) if agent_dir else None
     try:
         pins = set(msgspec.json.decode(content or b"[]", type=list[str]))

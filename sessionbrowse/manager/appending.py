@@ -43,7 +43,8 @@ class SessionAppender(SessionReader):
     Every method that adds an entry raises:
         RefusedWrite: the file may not be changed (it has an older format, is a link out of its directory, or belongs
         to another program).
-        InUse: a running omp may have the session open and would stop saving; `force` on opening skips this check.
+        InUse: a running omp may have the session open, and would stop saving it after another program adds an entry;
+        `force` on opening skips this check.
         WriteFailed: an I/O error occurred; the entry is neither in the file nor in memory.
         TypeError, ValueError: the argument that the error names has a wrong type, or a value with which the programs
         could not list or open the session, such as NaN, or a message that is no object.
@@ -197,7 +198,7 @@ class SessionAppender(SessionReader):
         return self._memory.by_id[self._append("usage", fields | ({"note": note} if note else {}))]
 
     def append_context_edit(self, target_id: str, replacement: Json) -> str:
-        """Replace what the model receives of an earlier message; None hides the message. Return the new entry's id.
+        """Replace an earlier message in the context, or hide it if `replacement` is None; return the new entry's id.
 
         Raises:
             NoSuchEntry: the session has no entry `target_id`, or the entry is not on the active branch.
@@ -265,7 +266,10 @@ class SessionAppender(SessionReader):
         return self._append("reset_boundary", {})
 
     def append_ttsr_injection(self, rule_names: Sequence[str]) -> str:
-        """Record the names of stream rules (TTSR) that omp added to the context, and return the entry's id (omp)."""
+        """Record the names of rules that omp gave to the model, and return the entry's id (omp).
+
+        They are stream rules (TTSR): omp adds one to the context when the model's output matches its pattern.
+        """
         self._only("append_ttsr_injection", "omp")
         return self._append("ttsr_injection", {"injectedRules": list(rule_names)})
 
@@ -328,7 +332,7 @@ class SessionAppender(SessionReader):
         self._memory.leaf = self._known(entry_id)
 
     def reset_leaf(self) -> None:
-        """Move the leaf before the first entry, so that the next entry becomes a root. Only memory changes."""
+        """Move the leaf before the first entry, so that the next entry has no parent. Only memory changes."""
         self._memory.leaf = None
 
     def branch_with_summary(
@@ -341,8 +345,9 @@ class SessionAppender(SessionReader):
     ) -> str:
         """Move the leaf to an entry (None: before the first), append a branch summary, and return the summary's id.
 
-        The summary is about the branch that is left. Its `fromId` is the old leaf in pi (0.84.3), else the new leaf, or
-        "root" if that leaf is None. omp stores `from_hook` as `fromExtension`; only pi and atomic store `usage`.
+        The summary is about the branch that is left. Its `fromId` is the old leaf in pi (0.84.3), and `entry_id` in the
+        other programs; "root" stands for None. omp stores `from_hook` as `fromExtension`. Only pi and atomic store
+        `usage`.
 
         Raises:
             NoSuchEntry: the session has no entry `entry_id`.
@@ -416,7 +421,7 @@ class SessionAppender(SessionReader):
         return entry_id
 
     def _reload(self, file: SessionFile) -> None:
-        """Reload the file after other programs appended to it; if the last entry was the leaf, the new last one is."""
+        """Reload the file after other programs appended to it; a leaf at the end of the file moves to the new end."""
         stood_at, was_at_end = self._memory.leaf, self._is_at_end()
         self._memory = memory_session_of(open_session(file.path, self.agent))
         file.read()
@@ -435,10 +440,10 @@ class SessionAppender(SessionReader):
 
 
 def _given(**fields: Json) -> EntryObject:
-    """Return the fields without those that are None; the programs' `JSON.stringify` omits undefined fields as well."""
+    """Return an entry's fields without those that are None: JavaScript's `JSON.stringify` omits undefined fields."""
     return {key: plain(value) for key, value in fields.items() if value is not None}
 
 
 def _set(**fields: Optional) -> EntryObject:
-    """Return the fields without those that the caller did not pass (UNSET); None is kept, and written as null."""
+    """Return an entry's fields without those that the caller did not pass (UNSET); None is kept as null."""
     return {key: plain(value) for key, value in fields.items() if value is not UNSET}

@@ -25,8 +25,8 @@ _LARGEST_BITS = 1023
 def checked_arguments(made: type[Checked]) -> type[Checked]:
     """Make the public methods of a class check their arguments against the type annotations before they run.
 
-    All values must be JSON: no NaN, infinity, set, or object that contains itself. Whole numbers may be floats, as in
-    JavaScript. The methods raise a TypeError or ValueError that names the wrong argument.
+    All values must be JSON: no NaN, infinity, set, or object that contains itself. An int may be passed for a float
+    and the reverse, as in JavaScript. The methods raise a TypeError or ValueError that names the wrong argument.
     """
     for name, method in list(vars(made).items()):
         if isinstance(method, types.FunctionType) and not name.startswith("_"):
@@ -67,7 +67,7 @@ def check_message(message: Json, agent: str) -> None:
 
 
 def check_usage(argument: str, usage: Json) -> None:
-    """Raise TypeError if `usage` (tokens, cost of a model call) has no cost: omp 18.2.3 could not open the session."""
+    """Raise TypeError if `usage` (tokens, cost of a model call) has no cost: omp 18.2.3 cannot open such a session."""
     if is_true(usage) and not (isinstance(usage, dict) and usage.get("cost") is not None):
         raise TypeError(f"{argument}: usage must be an object with a cost")
 

@@ -1,7 +1,7 @@
 """The context of a session as JSON objects like those in the file, and pi's functions on lists of entries (pi 1.5.2).
 
-`model/context` selects the messages that the model receives, by each program's rules. This module converts each of the
-messages back to the JSON object in the file from which the message was read.
+`model/context` selects the messages that the model receives, by each program's rules. This module returns
+these messages as JSON objects with the keys of the session file.
 """
 
 from __future__ import annotations
@@ -271,7 +271,7 @@ def _choice(model: ModelRef | None) -> ModelChoice | None:
 
 
 def session_of(rules: Rules, objects: Iterable[EntryObject]) -> tuple[Session, ReadLine]:
-    """Return a `Session` built from JSON objects instead of a file, and a function that reads bytes at an offset."""
+    """Return a `Session` built from JSON objects as if from a file, and a function that reads that file's bytes."""
     content = b"".join(json_line(value) for value in objects)
 
     def read(offset: int, size: int) -> bytes:
@@ -281,7 +281,7 @@ def session_of(rules: Rules, objects: Iterable[EntryObject]) -> tuple[Session, R
 
 
 def _objects(session: Session, path: list[EntryObject], messages: Iterable[ContextMessage]) -> list[MessageObject]:
-    """Return the messages of a context as JSON objects; in pi sessions, with the context edits on the path applied."""
+    """Return the messages of a context as JSON objects; in pi sessions, with the context edits in `path` applied."""
     edits = {
         entry.get("targetId"): entry["replacement"].get("content")
         for entry in path
@@ -295,7 +295,8 @@ def _object_of(
 ) -> MessageObject:
     """Return a context message as a JSON object.
 
-    If the program sends the message unchanged, this is the object in the file; else it is built from what is sent.
+    If the program sends the message unchanged, this is the object in the file. Otherwise it is a new object with the
+    content that the program sends.
     """
     index = message.index
     entry: EntryObject = path[index] if index is not None else {}

@@ -20,7 +20,7 @@ from sessionbrowse.store.write.in_use import PROC
 
 
 class Environment(Struct, frozen=True, kw_only=True):
-    """The surroundings (home directory, environment variables), clock (ms since 1970), random bytes, `/proc` path."""
+    """What a session manager gets from the system: home directory, environment variables, clock (ms), random bytes."""
 
     around: Surroundings
     now_ms: Callable[[], float]

@@ -64,7 +64,7 @@ class MemorySession:
         return id_of(self.entries[-1]) if self.entries else None
 
     def add(self, entry: EntryObject) -> None:
-        """Add an entry at the end and make it the leaf."""
+        """Add an entry to the session, after all others, and make it the leaf."""
         self.entries.append(entry)
         entry_id = id_of(entry)
         if entry_id is not None:
@@ -137,7 +137,7 @@ class MemorySession:
         return None
 
     def without_last(self) -> Callable[[], None]:
-        """Return a function that reverts the next `add`, for callers that then fail to write the file (pi 1.5)."""
+        """Return a function that reverts the next `add`, for use if the file cannot be written (pi 1.5)."""
         leaf, labels = self.leaf, dict(self.labels)
 
         def take_back() -> None:
@@ -188,7 +188,7 @@ def _header_object(session: Session) -> EntryObject:
     header: EntryObject = loads(session.header_line) if session.header_line else {}
     if session.rules.name == "title_slot" and session.title_slot is not None:
         # In omp the title slot overrides the header. So the header's title and title source are removed first, even
-        # if the slot has none.
+        # if the slot contains no title.
         header = {key: value for key, value in header.items() if key not in ("title", "titleSource")}
         if session.title_slot.title:
             header["title"] = session.title_slot.title

@@ -128,7 +128,7 @@ class SessionReader:
         return self._memory.name()
 
     def get_session_name_state(self) -> str:
-        """Return "named", "cleared" or "unnamed", the three states of atomic 0.9.14."""
+        """Return "named", "cleared" (the session's name was removed) or "unnamed" (it had none) (atomic 0.9.14)."""
         if self.get_session_name() is not None:
             return "named"
         return "cleared" if any(entry.get("type") == "session_info" for entry in self._memory.entries) else "unnamed"
@@ -163,7 +163,10 @@ class SessionReader:
         return None
 
     def get_injected_ttsr_rules(self) -> list[str]:
-        """Return the names of the stream rules (TTSR) added to the context on the active branch, each once (omp)."""
+        """Return the names of rules that omp gave to the model on the active branch, each once (omp).
+
+        They are stream rules (TTSR): omp adds one to the context when the model's output matches its pattern.
+        """
         rules: dict[str, None] = {}
         for entry in self.get_branch():
             if entry.get("type") == "ttsr_injection":

@@ -30,7 +30,10 @@ from sessionbrowse.text import clean, iso_ms
 
 
 class Placed(Struct, frozen=True):
-    """The result of an append: the ids of entry and parent, and `others_wrote` if another program wrote meanwhile."""
+    """The ids of an appended entry and its parent.
+
+    `others_wrote` is True if another program may have written to the file at the same time.
+    """
 
     entry_id: str
     parent_id: str | None
@@ -101,13 +104,15 @@ class SessionFile:
         return (now.device, now.inode, now.size) != (self._left.device, self._left.inode, self._left.size)
 
     def read(self) -> None:
-        """Remember the file's current state as read by the manager; `changed` compares with this state."""
+        """Remember device, inode and size of the file after the manager has read it; `changed` compares with them."""
         self._left = Fingerprint.of(os.stat(self.path))
         self._opened = None
         self._is_ours = False
 
     def append(self, plan: AppendLine, entry_id: str, timestamp_ms: float) -> Placed:
-        """Append one entry as a child of `plan.parent_id`; if that is not set, of the file's last entry when writing.
+        """Append one entry to the file; `plan` has its type and other fields, and `plan.parent_id` is its parent's id.
+
+        If `plan.parent_id` is UNSET, the parent is the last entry in the file at the time of writing.
 
         Raises:
             RefusedWrite, InUse: the file may not be changed.
@@ -128,7 +133,8 @@ class SessionFile:
             status = os.fstat(descriptor)
             file.descriptor = -1
         parent_id = file.tail.last_id if plan.parent_id is UNSET else plan.parent_id
-        # `tail` still describes the file before this append. It is updated, because the next append uses it.
+        # `file.tail` knows the ids in the file and the last entry. `append_line` has updated it for entries of other
+        # programs, but not for the new entry.
         file.tail.last_id, file.tail.last_is_nameless = appended.entry_id, False
         file.tail.ids.add(appended.entry_id)
         self._left = Fingerprint.of(status)
@@ -136,7 +142,10 @@ class SessionFile:
         return Placed(appended.entry_id, parent_id, appended.left is None)
 
     def check_title(self) -> None:
-        """Raise `RefusedWrite` if the file has no title slot and inserting a slot is not allowed (omp)."""
+        """Raise `RefusedWrite` if the file has no title slot and must not get one (omp).
+
+        It must not get one if, for example, another agent may read the file.
+        """
         with writer.opened(Target(self.path, self._agent.name)) as file:
             if parse_slot(file.first_bytes()) is None:
                 refuse_slot(file, self._environment.around)
@@ -227,7 +236,7 @@ def _header_of(file: writer.OpenedFile) -> tuple[bytes, int]:
     head = b"".join(file_blocks(file.descriptor, 0, len(line) + HEAD_BYTES))
     offset = head.find(line) if line else -1
     if offset < 0:
-        raise RefusedWrite(f"The header of {file.name} is not at the beginning; the file is unchanged.")
+        raise RefusedWrite(f"The header of {file.name} is not at the beginning of the file; nothing was changed.")
     return line, offset
 
 
@@ -252,7 +261,7 @@ def _before(first: bytes, descriptor: int) -> Iterator[bytes]:
 
 
 def entry_of(plan: AppendLine, entry_id: str, parent_id: str | None, timestamp_ms: float) -> EntryObject:
-    """Return the JSON object of a new entry; `plan` has its type and its other fields."""
+    """Return the JSON object of a new entry; `plan` (an `AppendLine`) contains the entry's type and other fields."""
     base: EntryObject = {"id": entry_id, "parentId": parent_id, "timestamp": iso_ms(timestamp_ms)}
     body = {**plan.fields, **base} if plan.own_first else {**base, **plan.fields}
     return {"type": plan.type, **body}

@@ -53,8 +53,8 @@ class SessionLists:
     ) -> Sessions:
         """Return the sessions of all working directories, or of the folder `session_dir`, newest first.
 
-        As in pi, `on_progress` may also be the first argument. The function gets one `Progress` instead of pi's two
-        numbers.
+        As in pi, `on_progress` may also be the first argument. `on_progress` is called with one `Progress` instead of
+        pi's two numbers.
         """
         if callable(session_dir):
             session_dir, on_progress = None, session_dir
@@ -72,7 +72,7 @@ class SessionLists:
         include_internal: bool = False,
         environment: Environment | None = None,
     ) -> Iterator[Progress]:
-        """Read the files of `list` one by one and yield the progress; `session` is None for a file not listed."""
+        """Read the same files as `list`, and yield the progress after each; `session` is None for omitted files."""
         environment = environment or Environment.real()
         agent_named(agent)
         place = resolved(cwd, environment.around)
@@ -92,7 +92,7 @@ class SessionLists:
         include_internal: bool = False,
         environment: Environment | None = None,
     ) -> Iterator[Progress]:
-        """Read the files of `list_all` one by one, most recently changed first, and yield the progress."""
+        """Read the same files as `list_all`, newest first, and yield the progress after each."""
         environment = environment or Environment.real()
         agent_named(agent)
         if session_dir is not None:

@@ -31,15 +31,15 @@ def whole_lines(session: Session, read: ReadLine) -> Iterator[bytes]:
 
 
 def kept_path(session: Session, index: int) -> list[int]:
-    """Return the entries on the path to `index` except label entries: a fork copies these and writes new labels."""
+    """Return the indexes of the entries on the path to the entry `index`, without label entries, for a fork."""
     return [at for at in session.branch(index) if session.kind(at).type != "label"]
 
 
 def path_lines(session: Session, index: int, read: ReadLine, new_id: Callable[[set[str]], str]) -> Iterator[bytes]:
-    """Yield the lines of the entries on the path to `index`, then a new label entry for each label on the path.
+    """Yield a fork's lines: first the entries on the path to the entry `index`, then a new label entry for each label.
 
     Label entries on the path are not copied. The child of a label entry gets the entry before the label as its parent
-    (pi 0.79.2). A label entry that is a compaction's first kept entry is replaced by the entry after it (pi 0.85).
+    (pi 0.79.2). If a compaction's first kept entry is a label entry, the entry after the label replaces it (pi 0.85).
     """
     generation = generation_of(session.version)
     replaced: dict[str | None, str | None] = {}

@@ -20,14 +20,14 @@ SEEN_LOADING = ("pi", "omp")
 """The agents with which the extension was tested: the real program loaded it."""
 
 _MARK = b"Written by `sessionbrowse integrate`"
-"""Text in every file that `install` writes; a folder with any file that lacks it was not made by sessionbrowse."""
+"""Text in every file that `install` writes. If a file in a folder lacks this text, sessionbrowse did not make it."""
 
 _SOURCES = Path(__file__).parent.parent / "inside"
 _FILES: Mapping[str, tuple[str, str]] = {
     "extension.js": ("extensions", "index.js"),
     "SKILL.md": ("skills", "SKILL.md"),
 }
-"""Maps each source file to the folder of the agent's directory to install it in, and the installed file's name."""
+"""Maps a file of this package to its place in the agent's directory: the folder, and the name of the installed file."""
 
 
 class OwnFolder(Struct, frozen=True):

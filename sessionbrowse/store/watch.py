@@ -89,8 +89,8 @@ class Watcher:
             debounce=_DEBOUNCE_MS,
             rust_timeout=_STOP_MS,
             stop_event=stop,
-            # This option is used only after a `PermissionError`, because with it the library silently skips the
-            # directories beyond the operating system's limit.
+            # The option `ignore_permission_denied` is set only after a `PermissionError`, because it also makes the
+            # library silently skip directories beyond the operating system's limit.
             ignore_permission_denied=skips_forbidden,
         ):
             self._report(frozenset([path for _, path in changes]))

@@ -108,7 +108,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
     @cached_property
     def source(self) -> Source:
-        """The functions that read sessions; made on first use, because their modules take long to import."""
+        """An object whose functions read sessions; made on first use, because its modules take long to import."""
         from sessionbrowse.tui.data.sources import source_of
 
         return source_of(self.options)
@@ -146,7 +146,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return SessionCache(lambda path, agent: self.source.open_session(path, agent))
 
     def get_default_screen(self) -> Screen[Any]:
-        """Return the session list as first screen, with rows that the last run saved or that the disk monitor sent."""
+        """Return the first screen: the session list, with saved rows, or rows sent by the disk monitor process."""
         from sessionbrowse.tui.lists.screen import BrowseScreen
 
         if self._first_rows is not None:
@@ -160,7 +160,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return BrowseScreen(self.library)
 
     def on_mount(self) -> None:
-        """Scan the disk for sessions if no other process does, and schedule the work that follows the first paint."""
+        """Scan the disk for sessions, unless a background process does so; schedule the work after the first paint."""
         if self.monitor is None and self._first_rows is None:
             self.start_scan()
         if self.options.pick is not None:
@@ -190,11 +190,11 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         threading.Thread(target=self._prepare, name="sessionbrowse-imports", daemon=True).start()
 
     def _prepare(self) -> None:
-        """Import modules before a key needs them, then recover changes that a crash interrupted."""
+        """Import modules that key presses will need, then recover changes that a crash interrupted."""
         for name in ("changes.change_runner", "data.sources", "reading.documents", "session.screen"):
             import_module(f"sessionbrowse.tui.{name}")
         if self.options.pick is not None:
-            return  # Recovery would change files that the program that called `sessionbrowse pick` may have open.
+            return  # Recovery could change a session file that the caller of `sessionbrowse pick` has open.
         from sessionbrowse.tui.changes.change_runner import recover_at_start
 
         recover_at_start(self)
@@ -285,7 +285,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         picking = self.options.pick
         if picking is None or (picking.needs_entry and entry_id is None):
             self.open_tree(summary, index, entry_id, searched)
-        elif not self._has_picked:  # Of two fast key presses, only the first chooses.
+        elif not self._has_picked:  # Of two fast key presses, only the first sets the result of `pick`.
             self._has_picked = True
             picking.choose(summary, entry_id)
             self.exit(0)
@@ -293,7 +293,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
     def open_tree(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
     ) -> None:
-        """Open a session's tree at an entry; if none is given and an agent has this session open, at its leaf."""
+        """Open a session's tree at an entry, or else at the leaf; the agent that has it open may know a newer leaf."""
         from sessionbrowse.tui.session.screen import SessionScreen
 
         caller = self.options.caller
@@ -338,17 +338,17 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         return screen
 
     def find_handler(self, screen: str, command_id: str) -> Callable[[Any], None] | None:
-        """Return the function that runs a command on a screen; None if the screen has none for it."""
+        """Return the function that runs a command on a screen; None if the command does not exist on this screen."""
         from sessionbrowse.tui.handlers import find_handler
 
         return find_handler(screen, command_id)
 
     def lend_terminal(self, command: ResumeCommand) -> None:
-        """Leave the full screen, run an agent in its directory, and show the browser again when the agent has ended."""
+        """Leave the full screen, run a command that starts an agent, and show the browser when the agent has ended."""
         failure: str | None = None
         try:
             with self.suspend():
-                # Textual does not restore the terminal after an exception in this block, so exceptions are caught.
+                # Textual does not restore the terminal if an exception leaves `suspend`, so exceptions are caught.
                 try:
                     failure = run_in_terminal(command, self.options.environ)
                 except Exception as error:
@@ -435,7 +435,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
         In `sessionbrowse pick`, leaving without a chosen session gives exit status 1.
         """
-        # Reading `self.changes` would create the change runner; without a runner, no change is running.
+        # Until its first use, the change runner `self.changes` is not in `__dict__`, and no change is running.
         if "changes" in self.__dict__ and self.changes.busy and not self._leaving:
             self._leaving = True
             self.say("Leaving after the running change; press the key again to leave at once.")

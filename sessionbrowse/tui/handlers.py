@@ -52,7 +52,7 @@ MODULES = {
 
 
 def find_handler(screen: str, command_id: str) -> Callable[[Any], None] | None:
-    """Return the function `do_<id>` that runs a command on the screen of this name; None if the screen has none."""
+    """Return the function `do_<id>` that runs a command on the named screen; None if no such function exists."""
     if command_id.startswith(CUSTOM_ID):
         return partial(run_custom_command, command_id=command_id)
     if command_id in LATER and screen in ("browse", "session"):

@@ -17,14 +17,14 @@ MOST_PROBLEMS = 3
 
 
 def setting_problems(settings: Settings, keys: Keys) -> list[str]:
-    """Return a sentence for each invalid custom command, each clash of keys and an unknown theme in the settings."""
+    """Return a sentence for each problem in the settings: invalid custom commands, clashing keys, an unknown theme."""
     problems: list[str] = []
     if settings.commands:
         from sessionbrowse.tui.resume.custom_commands import custom_problems
 
         problems += custom_problems(settings.commands)
     problems += keys.clashes
-    # The theme setting is checked even if the user has switched themes with a key: the setting is still wrong.
+    # This checks the theme in the settings, not the theme in use, which the user may have switched with a key.
     if theme.textual_name(settings.theme) is None:
         problems.append(f'There is no theme named "{clean(settings.theme)}": the themes are {", ".join(theme.NAMES)}.')
     return problems

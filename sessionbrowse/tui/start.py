@@ -21,8 +21,8 @@ def run(
 ) -> int:
     """Open the browser, wait until the user leaves it, and return the exit status.
 
-    `monitor` is the process that scans the disk for sessions. `first_rows` are session rows that the last run saved;
-    the app paints them and then starts a monitor. If both are None, a thread scans the disk.
+    `monitor` is the process that scans the disk for sessions. `first_rows` are session rows that the previous run of
+    the browser saved; the app paints them and then starts a monitor. If both are None, a thread scans the disk.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.

@@ -76,7 +76,8 @@ def test_a_directory_that_does_not_exist_and_has_no_session_is_an_expected_failu
     missing = tmp_path / "webshop"
     assert main(["list", "--cwd", str(missing), "--root", str(there)]) == 1
     assert (
-        capfd.readouterr().err == f"sessionbrowse: The directory {missing} does not exist, and no session names it.\n"
+        capfd.readouterr().err
+        == f"sessionbrowse: The directory {missing} does not exist, and no session belongs to it.\n"
     )
     # The directory of old sessions may be gone, and a new project has none yet.
     assert main(["list", "--cwd", "/w", "--root", str(there)]) == 0

@@ -132,7 +132,7 @@ def test_config_names_the_settings_that_the_browser_cannot_use(own_home: Path, c
     assert main(["config"]) == 0
     said = capsys.readouterr().err
     assert 'There is no theme named "darkk"' in said
-    assert "There is no command named 'resum'." in said
+    assert "there is no command named 'resum'." in said
     assert "uses the unknown placeholder {nope}" in said
 
 

@@ -1,6 +1,6 @@
 """The commands that change sessions, and `undo`: each calls its service and prints the result.
 
-stdout gets only data: the JSON document, the path of a new file, or a text to send again. Messages go to stderr.
+stdout gets only data: the JSON document, the path of a new file, or the text of a user message. Notes go to stderr.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def run_label(arguments: argparse.Namespace) -> int:
 
 
 def run_checkout(arguments: argparse.Namespace) -> int:
-    """Run `checkout`: append one line to the session file; print the text of a user message, to be sent again."""
+    """Run `checkout`: append one line to the session file; if ENTRY is a user message, print the message's text."""
     target = find_target(arguments)
     with changing_session():
         checked_out = checkout(target, arguments.entry, force=arguments.force)
@@ -83,7 +83,7 @@ def run_fork(arguments: argparse.Namespace) -> int:
         forked = fork(located.path, located.agent, located.place, at=arguments.at, cwd=arguments.cwd)
     output.note_all(forked.notes)
     if arguments.cwd is not None and not os.path.isdir(forked.cwd):
-        output.note(f"The directory {forked.cwd} does not exist; the new session cannot be resumed until it exists.")
+        output.note(f"The directory {forked.cwd} does not exist; create it before you resume the new session.")
     if arguments.json:
         output.print_json(forked.document())
         return 0
@@ -110,7 +110,7 @@ def run_delete(arguments: argparse.Namespace) -> int:
         except NoTrash as error:
             if into == "own":
                 raise
-            raise NoTrash(f"{error.sentence} Say --own-trash for that.") from error
+            raise NoTrash(f"{error.sentence} Add --own-trash to use sessionbrowse's own trash folder.") from error
 
     return each(arguments, targets, remove, lambda deleted: f"{_into(deleted.into)}: {clean(deleted.path)}")
 
@@ -152,7 +152,7 @@ def run_archive(arguments: argparse.Namespace) -> int:
 
 
 def run_relocate(arguments: argparse.Namespace) -> int:
-    """Run `relocate`: move all sessions of a project to the project's new directory, or none of the sessions."""
+    """Run `relocate`: move all sessions of a project to the project's new directory; on an error, move none."""
     scope = _whole_scope(arguments)
     places_of(scope, output.warn)
     if arguments.new is None:
@@ -166,7 +166,7 @@ def run_relocate(arguments: argparse.Namespace) -> int:
     for session in moved.sessions:
         output.print_lines([clean(f"{session.source} → {session.target}")])
     verb = "would be moved" if moved.dry_run else "moved"
-    mended = f"; parent paths updated in other sessions ({len(moved.mended)})" if moved.mended else ""
+    mended = f"; other sessions with a new path of their parent session: {len(moved.mended)}" if moved.mended else ""
     output.note(f"{len(moved.sessions)} session{'' if len(moved.sessions) == 1 else 's'} {verb}{mended}")
     return 0
 
@@ -206,11 +206,11 @@ def _print_candidates(arguments: argparse.Namespace, scope: Scope) -> int:
         return 0
     if not found:
         raise NotFound(
-            f"No directory is found where {clean(arguments.old)} may be now. Give the new directory: relocate OLD NEW."
+            f"No possible new directory of {clean(arguments.old)} was found. Give one as NEW: relocate OLD NEW."
         )
     output.print_lines(clean(one.path) for one in found)
     output.note(
-        f"Found by {found[0].why}. To update the sessions, give one of the directories as NEW: "
+        f"Each of these directories has {found[0].why} as OLD. To update the sessions, give one of them as NEW: "
         "sessionbrowse relocate OLD NEW"
     )
     return 0
@@ -226,7 +226,7 @@ def each(
     change: Callable[[T, ChangeContext, str | None], C],
     sentence: Callable[[C], str],
 ) -> int:
-    """Apply `change` to all items, one after another; print failures, continue, and return the exit status.
+    """Call the function `change` with each item; print failures, continue, and return the exit status.
 
     If there is only one item, its failure is raised.
     """
@@ -279,7 +279,7 @@ def _what(row: Undoable) -> str:
 
 
 def say(arguments: argparse.Namespace, changed: ChangeResult, sentence: str) -> None:
-    """Print a change's notes, then its JSON document with `--json`, else the sentence."""
+    """Print a change's notes, then the change's JSON document if `--json` is given, else `sentence`."""
     output.note_all(changed.notes)
     if arguments.json:
         output.print_json(changed.document())
@@ -288,7 +288,7 @@ def say(arguments: argparse.Namespace, changed: ChangeResult, sentence: str) -> 
 
 
 def _naming_list(command: str, attempt: Callable[[], C]) -> C:
-    """Call `attempt`; if it raises the error for an unknown change, add a hint on `--list` to the error."""
+    """Return the result of `attempt`, which undoes or restores; if the change is unknown, the error names `--list`."""
     try:
         return attempt()
     except NoSuchChange as error:
@@ -297,7 +297,7 @@ def _naming_list(command: str, attempt: Callable[[], C]) -> C:
 
 @contextmanager
 def changing_session() -> Iterator[None]:
-    """Run a change in the `with` block: Ctrl+C cleans up first, and errors for sessions in use suggest `--force`."""
+    """A `with` block for changes: Ctrl+C leaves no temporary files; the error for a session in use names `--force`."""
     try:
         with interrupts_clean_up():
             yield
@@ -340,7 +340,7 @@ def add_arguments(add: AddCommand) -> None:
     if fork := add("fork", "Copy a session to a new session file, and print the new path"):
         add_ref(fork)
         fork.add_argument(
-            "--at", metavar="ENTRY", help="copy only the path up to ENTRY (exclusive if ENTRY is a user message)"
+            "--at", metavar="ENTRY", help="copy only the branch up to ENTRY (without ENTRY if it is a user message)"
         )
         fork.add_argument(
             "--cwd",
@@ -380,8 +380,8 @@ def add_arguments(add: AddCommand) -> None:
         add_refs(unarchive)
         add_force(unarchive)
 
-    if relocate := add("relocate", "Move all sessions of a project with a moved or renamed directory (none on error)"):
-        relocate.add_argument("old", metavar="OLD", help="the project's old directory, which the sessions name now")
+    if relocate := add("relocate", "Move all sessions of a project whose directory was moved; on an error, move none"):
+        relocate.add_argument("old", metavar="OLD", help="the project's old directory, as recorded in the sessions")
         relocate.add_argument(
             "new",
             metavar="NEW",

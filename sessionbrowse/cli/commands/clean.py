@@ -59,7 +59,7 @@ def run_prune(arguments: argparse.Namespace) -> int:
 
 
 def run_shrink(arguments: argparse.Namespace) -> int:
-    """Run `shrink`: write copies with notes instead of large content, or replace the sessions by such copies."""
+    """Run `shrink`: write copies in which short notes replace large content, or replace the sessions by such copies."""
     targets = find_targets(arguments)
     if arguments.to is not None and len(targets) > 1:
         raise RefusedWrite("Several sessions cannot be copied with --to; shrink one at a time, or use --in-place.")
@@ -146,7 +146,7 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
             except NoTrash as error:
                 if arguments.own_trash:
                     raise
-                raise NoTrash(f"{error.sentence} Say --own-trash for that.") from error
+                raise NoTrash(f"{error.sentence} Add --own-trash to use sessionbrowse's own trash folder.") from error
 
         bulk = in_bulk(chosen, remove, context=context)
         undo_id, failed = bulk.undo_id, bool(bulk.failed)
@@ -173,7 +173,7 @@ def _note_others(rows: list[CleanupRow], chosen: list[CleanupRow]) -> None:
 
 
 def _is_cleanup_wanted(arguments: argparse.Namespace, chosen: list[CleanupRow]) -> bool:
-    """Return True if `--yes` was given or the user confirms the move on a terminal; else print a note."""
+    """Return True if `--yes` was given or the user confirms on a terminal; else print that nothing was moved."""
     if arguments.yes:
         return True
     what = f"{plural(len(chosen), 'session')}, {size(sum(row.summary.bytes for row in chosen))}, to the trash"
@@ -202,9 +202,9 @@ def _can_do(can_do: tuple[str, ...]) -> str:
 
 def _repair(arguments: argparse.Namespace) -> int:
     if not arguments.refs:
-        raise RefusedWrite("Name the sessions to repair.")
+        raise RefusedWrite("Add the REF of each session to repair.")
     if arguments.repair_to is not None and len(arguments.refs) > 1:
-        raise RefusedWrite("--repair-to writes one session; repair them one at a time, or use --in-place.")
+        raise RefusedWrite("--repair-to writes only one session; repair the sessions one at a time, or use --in-place.")
     where = Where(to=arguments.repair_to)
 
     def mend(target: Target, context: ChangeContext, group: str | None) -> Cleaned:
@@ -301,7 +301,7 @@ def add_arguments(add: AddCommand) -> None:
             action="append",
             dest="kinds",
             choices=KINDS,
-            help="only this kind (repeatable); by default empty, duplicate and copy are moved, other kinds only listed",
+            help="only sessions of this kind (repeatable); default: move empty, duplicate, copy; list other kinds",
         )
         cleanup.add_argument("--yes", action="store_true", help="do not ask")
         cleanup.add_argument("--dry-run", action="store_true", help="only list the sessions, move nothing")
@@ -309,7 +309,7 @@ def add_arguments(add: AddCommand) -> None:
 
 
 def _add_yes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--yes", action="store_true", help="with --in-place: REF may be latest, the newest session")
+    parser.add_argument("--yes", action="store_true", help="with --in-place: allow latest (the newest session) as REF")
 
 
 def _add_where(parser: argparse.ArgumentParser) -> None:

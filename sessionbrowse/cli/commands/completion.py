@@ -66,7 +66,7 @@ complete -c sessionbrowse -f -k -a '(__sessionbrowse_words)'
 
 
 def complete(words: Sequence[str]) -> int:
-    """Print the possible completions of the last word, one per line, followed by a tab and a description if any."""
+    """Print completions of a command line's last word, one per line, followed by a tab and a description if any."""
     from sessionbrowse.cli.candidates import candidates
 
     lines = [f"{one.word}\t{clean(one.meaning)}" if one.meaning else one.word for one in candidates(words)]

@@ -1,4 +1,4 @@
-"""The commands that make sessions fit to share: `export` writes a document, `redact` a copy with secrets masked."""
+"""The commands that make sessions fit to share: `export` writes a document, `redact` writes a masked copy."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def _detector() -> SecretDetector:
 
 
 def _row(suspect: Suspect) -> str:
-    """Return one line about a suspected secret: mask, count, line number, context with most of the secret hidden."""
+    """Return one line about a suspected secret: its replacement, count and line, and the text around the secret."""
     return f"{suspect.mask.text}  {suspect.count}×  line {suspect.line}  {context_of(suspect)}"
 
 
 def _kept(review: Review, everything: bool) -> tuple[Suspect, ...]:
-    """Ask the user which suspected secrets to mask, unless `everything` is masked; return those to keep unmasked.
+    """Ask the user about each suspected secret, unless `everything` is masked; return the secrets to keep unmasked.
 
     Raises:
         RefusedWrite: there is no terminal to ask on, or the user quit before the last question.
@@ -114,18 +114,18 @@ COMMANDS = {"export": run_export, "redact": run_redact}
 def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module and their arguments to the parser."""
     if export_parser := add(
-        "export", "Print a session, or the path up to an entry, as HTML, Markdown or JSON", json=False
+        "export", "Print a session, or its branch up to one entry, as HTML, Markdown or JSON", json=False
     ):
         add_ref(export_parser)
         export_parser.add_argument("--format", choices=FORMATS, required=True, help="html is one self-contained file")
-        export_parser.add_argument("--at", metavar="ENTRY", help="export only the path up to this entry")
+        export_parser.add_argument("--at", metavar="ENTRY", help="export only the branch up to this entry")
         export_parser.add_argument(
             "-o", "--output", metavar="FILE", help="write to this new file instead of standard output"
         )
         export_parser.add_argument(
             "--redact", action="store_true", help="mask secrets and personal names, as redact does"
         )
-        export_parser.add_argument("--yes", action="store_true", help="with --redact: mask findings without a review")
+        export_parser.add_argument("--yes", action="store_true", help="with --redact: mask everything without a review")
 
     if parser := add("redact", "Copy a session with secrets, home directories and user names masked"):
         add_ref(parser)

@@ -57,7 +57,7 @@ def run_index(arguments: argparse.Namespace) -> int:
             check_index(index)
             update_index(scope, index, tools=tools, processes=True, skipped=output.warn, progress=shown)
         except IndexBusy:
-            # The other process indexes the same files, so this process has nothing to do.
+            # Another process indexes the same files, so this process has nothing to do.
             output.note("Another sessionbrowse is updating the index.")
         return index.status()
 
@@ -126,7 +126,7 @@ def _print_status(status: Status, as_json: bool) -> int:
         "bytes": status.bytes,
         "tools": status.has_tools,
     }
-    tools = ", with tool calls and results" if status.has_tools else ""
+    tools = ", including tool calls and results" if status.has_tools else ""
     counts = f"{plural(status.sessions, 'session')}, {plural(status.entries, 'entry', 'entries')}"
     sentence = f"{counts}, {size(status.bytes)}{tools}: {status.path}"
     if as_json:

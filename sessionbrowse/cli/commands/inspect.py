@@ -92,7 +92,7 @@ def add_arguments(add: AddCommand) -> None:
 
     if tree := add("tree", "Show the branch tree of a session, as its agent draws it"):
         add_ref(tree)
-        tree.add_argument("--filter", choices=FILTERS, default="default", help="the entries that the tree shows")
+        tree.add_argument("--filter", choices=FILTERS, default="default", help="kinds of entries that the tree shows")
         tree.add_argument("--ids", action="store_true", help="print each entry's id before its row")
 
     if context := add("context", "Show the context that the model would receive"):

@@ -1,7 +1,8 @@
 """Open the terminal interface: the command `demo`, and a start without a command.
 
-The disk monitor, a process that reads the session files, is started before the interface is imported, so that both run
-in parallel. If the last run saved the first rows of the list, the interface shows these rows, then starts the monitor.
+The disk monitor, a process that reads the session files, is started before the interface is imported, so that reading
+and importing run in parallel. But if the previous run of the browser saved the first rows of the session list, the
+interface shows these rows, then starts the monitor.
 """
 
 from __future__ import annotations

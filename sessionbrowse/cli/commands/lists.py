@@ -72,7 +72,7 @@ def run_list(arguments: argparse.Namespace) -> int:
             summaries = unpack(listing, chosen, whole=arguments.json)
     cwd = arguments.cwd
     if cwd is not None and not summaries and not os.path.isdir(cwd):
-        raise NotFound(f"The directory {os.path.abspath(cwd)} does not exist, and no session names it.")
+        raise NotFound(f"The directory {os.path.abspath(cwd)} does not exist, and no session belongs to it.")
     if arguments.null:
         output.print_paths(each.path for each in summaries)
     elif arguments.json:
@@ -137,7 +137,7 @@ def run_labels(arguments: argparse.Namespace) -> int:
 
 
 def _text_filter(arguments: argparse.Namespace) -> Callable[..., bool]:
-    """Return a test of texts: each word of QUERY must occur in one of the texts, ignoring case and accents."""
+    """Return a function that tests whether all words of QUERY occur in its arguments, ignoring case and accents."""
     from sessionbrowse.model.search.words import literal
 
     words = literal(" ".join(arguments.query)).split()
@@ -213,9 +213,9 @@ def _iso(milliseconds: float | None) -> str | None:
 def _found(
     scope: Scope, text: str, sort: str | None, filters: dict[str, Any], note: Note, *, whole: bool
 ) -> tuple[list[Summary], dict[str, RankedSession]]:
-    """Return the sessions that match a query, in the requested order.
+    """Return the sessions that match a query, in the order `sort`, and a dictionary of matches and scores by path.
 
-    The second value maps the path of each session to its match and score; it is empty unless best matches come first.
+    The dictionary is empty unless the sessions are sorted by score.
     """
     from sessionbrowse.cli.found import note_ranking
     from sessionbrowse.services.search.ranking import Ranker, can_rank
@@ -243,7 +243,7 @@ def _rank_of(found: RankedSession | None) -> dict[str, Any]:
 def paths_found(scope: Scope, text: str, note: Note) -> set[str]:
     """Return the paths of the sessions that match a query.
 
-    A session matches if an entry, the name, the directory or the id has all words of the query, or the query's pattern.
+    A session matches if one entry, the name, the directory or the id matches the whole query.
     """
     question, _, _, searcher = _searched(scope, text, {"is_there": None, "named": False}, note)
     return set(searcher.paths_of(question))
@@ -252,7 +252,7 @@ def paths_found(scope: Scope, text: str, note: Note) -> set[str]:
 def _searched(
     scope: Scope, text: str, filters: dict[str, Any], note: Note
 ) -> tuple[SearchQuery, Listing, list[Listed], Searcher]:
-    """Return the parsed query, all sessions, the sessions that pass the filters, and an object that searches these."""
+    """Return the parsed query, all sessions, the sessions that pass the filters, and a searcher for these sessions."""
     from sessionbrowse.model.search.patterns import first_spans
     from sessionbrowse.model.search.query import parse_question
     from sessionbrowse.services.list.gather import gather

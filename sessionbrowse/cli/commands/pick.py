@@ -82,7 +82,7 @@ def _user_text(summary: Summary, entry_id: str) -> str | None:
         index = session.index_by_id.get(entry_id)
         value = loads(session.raw(index)) if index is not None else None
     except (SessionBrowseError, BadJson):
-        # The session file was changed or deleted after the user chose the entry.
+        # The session file was changed or deleted after the user chose the entry, so the message has no text now.
         return None
     message = value.get("message") if isinstance(value, dict) else None
     return message_text(value) if isinstance(message, dict) and message.get("role") == "user" else None
@@ -121,7 +121,7 @@ def add_arguments(add: AddCommand) -> None:
     ):
         pick.add_argument("--session", metavar="REF", help="open the tree of this session first")
         pick.add_argument("--query", default="", metavar="QUERY", help="initial filter; with --entry, initial search")
-        pick.add_argument("--here", action="store_true", help="begin with the sessions of the current directory")
+        pick.add_argument("--here", action="store_true", help="show the sessions of the current directory first")
         pick.add_argument("--entry", action="store_true", help="choose an entry, not a session; opens the search")
         pick.add_argument(
             "--open-session",

@@ -1,4 +1,4 @@
-"""The command `resume`: run the agent on a session; with `--at`, first make an entry the place where it resumes.
+"""The command `resume`: run the agent on a session; with `--at`, first check out the entry at which to resume.
 
 If another program may be writing the session, the user is asked for confirmation.
 """
@@ -59,8 +59,8 @@ def run_resume(arguments: argparse.Namespace) -> int:
 def _check_out(arguments: argparse.Namespace, located: Located) -> None:
     from sessionbrowse.services.change.checkout import checkout
 
-    # Only a running omp loses data when another program adds a line. So only for omp is the checkout refused, without
-    # `--force`, if the agent may be running.
+    # `checkout` refuses to change a session in use, unless it is forced. Only a running omp loses data when another
+    # program adds a line to its session, so for omp the user must give `--force`; for other agents, always force.
     force = arguments.force or located.agent != "omp"
     checked_out = checkout(target_of(located, arguments.ref), arguments.at, force=force)
     output.note_all(checked_out.notes)
@@ -81,7 +81,7 @@ def _document(command: ResumeCommand, path: str, at: str | None) -> dict[str, ob
 
 
 def _line(command: ResumeCommand, path: str, at: str | None) -> str:
-    # Joined by `&&`: if the checkout fails, the agent must not start, as it would resume on another branch.
+    # `&&` joins the two commands: the agent must not start if the checkout fails, as it would resume elsewhere.
     first = " ".join(map(shell_quote, _first(path, at))) + " && " if at is not None else ""
     return first + command.shell_line()
 

@@ -29,7 +29,6 @@ def run_search(arguments: argparse.Namespace) -> int:
     """Run `search`: print the matching entries, found through the index if there is one, else in the files."""
     settings = settings_in_force()
     scope = scope_of(arguments, settings, hidden=True, archived=True)
-    # Spaces inside an argument were quoted in the shell, so the query keeps these spaces.
     text = " ".join(arguments.query)
     if not text.strip():
         raise NotFound("The query is empty: add a search word.")
@@ -85,7 +84,7 @@ def _ranked(
         ranker = Ranker(searcher, query, tools=tools, half_life_days=half_life_days)
         return ranker.rank(arguments.limit, per_session)
     hits = searcher.find(query, tools=tools)
-    # If a query has words and a pattern, its matches are found in no order, so all must be found before sorting.
+    # A query with words and a regular expression finds matches in no order, so all matches are found, then sorted.
     best = arguments.sort == "best" and bool(query.tokens())
     shown = PER_SESSION if per_session is None else per_session
     return grouped(hits, searcher.summary, arguments.limit, shown, best=best)
@@ -104,7 +103,7 @@ def _fields(text: str) -> tuple[str, ...]:
 
 
 def _characters(text: str) -> int:
-    """Return the value of `--max-chars`, at least 2 so that `[]` fits; raise ArgumentTypeError for other texts."""
+    """Return the value of `--max-chars`, at least 2 (the length of `[]`); raise ArgumentTypeError for other texts."""
     number = count(text)
     if number < len("[]"):
         raise argparse.ArgumentTypeError(f"{text} is less than 2")

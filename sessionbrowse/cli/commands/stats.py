@@ -59,7 +59,7 @@ def run_stats(arguments: argparse.Namespace) -> int:
 
 
 def span_of(since: str | None, until: str | None, now: datetime) -> Span:
-    """Return the time span between the values of `--since` and `--until`; raise ArgumentTypeError for other texts."""
+    """Return the time span from `since` until `until`; raise ArgumentTypeError if a value is not a time."""
     return Span(*span_ms(since, until, now))
 
 
@@ -110,7 +110,7 @@ def _sums(totals: Totals) -> tuple[str, ...]:
 
 
 def _beside(total: Totals) -> list[str]:
-    """Return sentences about requests to models: copies and possible copies, not in the total, and unknown costs."""
+    """Return sentences about copied requests, requests without a price, and compactions without a recorded cost."""
     sums, sentences = total.total, []
     if copies := total.copies[REQUESTS]:
         counted = plural(copies, "copy of a model request", "copies of model requests")

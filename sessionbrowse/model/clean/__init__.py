@@ -1,1 +1,1 @@
-"""Compute clean copies of sessions, repairs and cleanup lists: values and pure functions, no disk access."""
+"""Compute clean copies of sessions, repairs and cleanup lists. No module here reads or writes files."""

@@ -6,7 +6,7 @@ from sessionbrowse.format.json_value import Json
 from sessionbrowse.text import size as shown_size
 
 _LEAST_MEDIA_CHARACTERS = 64
-"""Minimum length of base64 text that is replaced: a shorter image is about as long as its placeholder."""
+"""Minimum base64 length of an image that a placeholder replaces; replacing a smaller image would save too little."""
 
 
 def short_call_id(call_id: str) -> str:

@@ -20,7 +20,7 @@ KINDS: tuple[Kind, ...] = ("empty", "duplicate", "copy", "large", "archived", "o
 NOTHING_OWN: frozenset[Kind] = frozenset({"empty", "duplicate", "copy"})
 """The kinds of sessions without own content: at most one message, or only content that another session has too."""
 EMPTY_BYTES = 64 * 1024
-"""Maximum file size in bytes of a session that counts as empty; an empty session may have one message."""
+"""Maximum file size in bytes of an "empty" session, which has at most one message, no name and no label."""
 LARGE_BYTES = 1024 * 1024
 """Minimum total size of a session's images, in bytes, for the cleanup reason "large"."""
 DAY_MS = 24 * 3600 * 1000.0
@@ -56,9 +56,10 @@ class CleanupRow(Struct, frozen=True, kw_only=True):
 
 
 def considered(summaries: Iterable[Summary]) -> list[Summary]:
-    """Return the sessions that may be cleaned up by themselves: no transcripts, and no subagent sessions.
+    """Return the sessions that a cleanup may propose: not those that atomic hides, and no transcripts.
 
-    A subagent session is removed together with the session that started it.
+    atomic hides the sessions of a workflow's stages; they are removed together with the session that started them. A
+    transcript is a file without header.
     """
     return [one for one in summaries if not one.hidden and not one.is_transcript]
 
@@ -83,8 +84,8 @@ def cleanup_rows(
 ) -> list[CleanupRow]:
     """Return the sessions to clean up, sorted by kind and then by size, largest first.
 
-    `contents` maps the path of each session that `contents_needed` returns to its content. A session that is missing
-    there is never reported as copy, duplicate or large. Sessions changed during the last day are left out, because a
+    `contents` has, by path, the contents of the sessions that `contents_needed` returns. A session without content
+    is never reported as copy, duplicate or large. Sessions changed during the last day are left out, because a
     new fork is a copy until its first message.
     """
     same = _same(summaries, contents)
@@ -103,7 +104,7 @@ def _row(
         return CleanupRow(summary=one, kind="empty", reason="one message only" if one.message_count else "no message")
     if one.path in same:
         kind, kept = same[one.path]
-        words = "identical to the session" if kind == "duplicate" else "every entry is also in the session"
+        words = "the file is identical to the session" if kind == "duplicate" else "every entry is also in the session"
         return CleanupRow(
             summary=one,
             kind=kind,
@@ -133,7 +134,7 @@ def _is_empty(one: Summary) -> bool:
 
 
 def _same(summaries: Sequence[Summary], contents: Mapping[str, SessionContent]) -> dict[str, tuple[Kind, Summary]]:
-    """Map the path of each duplicate or copy to its kind and to the session to keep, which has all of its content."""
+    """Map the path of each duplicate or copy to its kind and a session to keep, which has the same or more content."""
     known = [one for one in summaries if one.path in contents and contents[one.path].is_whole and not _is_empty(one)]
     known.sort(key=lambda one: _keeping_order(one, contents[one.path]))
     found: dict[str, tuple[Kind, Summary]] = {}
@@ -158,7 +159,7 @@ def _same(summaries: Sequence[Summary], contents: Mapping[str, SessionContent]) 
 
 
 def _holds(other: Summary, one: Summary, contents: Mapping[str, SessionContent]) -> bool:
-    """Return True if the session `other` contains every entry, the name and the labels of the session `one`."""
+    """Return True if `other` contains all entries, the name and the labels of `one`; both are sessions."""
     return (
         bool(contents[one.path].entries)
         and contents[one.path].entries <= contents[other.path].entries

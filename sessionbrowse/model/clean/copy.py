@@ -29,7 +29,7 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import CHECKOUT_TYPE
 
 ReadBytes = Callable[[int, int], bytes]
-"""A callback `(offset, size)` that returns these bytes of the original file, even of a very long line."""
+"""A callback that returns `size` bytes of the original file, beginning at `offset`."""
 _BLOCK_BYTES = 1024 * 1024
 _MARGIN = b" \t\r\n\xef\xbb\xbf"
 
@@ -63,8 +63,8 @@ def clean_copy(
 ) -> Copy:
     """Return the clean copy of a session, with its preview, as `plan` describes it; an empty plan copies every byte.
 
-    `size` is the size of the file in bytes. `now` is the ISO 8601 time for a line that sets the leaf, if the copy needs
-    one. `new_id` returns an entry id that is not in the given set.
+    `size` is the size of the file in bytes. `now` is the ISO 8601 time of the entry that is appended if the
+    copy's last entry is not the copy's leaf. `new_id` returns an entry id that is not in the given set.
 
     Raises:
         RefusedWrite: entries have repeated or missing ids, or the copy would contain no message.
@@ -75,7 +75,7 @@ def clean_copy(
     for index in range(len(session.ids)):
         start, length = session.offsets[index], session.sizes[index]
         if start < at:
-            continue  # The entry shares its line with the previous entry, for which the whole line was handled.
+            continue  # This line has several entries: it was already copied or left out with its first entry.
         writing.keep(at, start)
         at = min(start + length + 1, size)
         writing.entry(index, shape, at)
@@ -120,7 +120,10 @@ class _Writing:
         self._header_done = plan.header is None
 
     def keep(self, start: int, end: int) -> None:
-        """Copy the bytes between two entries: the header, and lines that are no entries."""
+        """Add bytes of the original that contain no entry to the copy: the header, or lines that are no entries.
+
+        The header and the text of the lines are changed as the plan says.
+        """
         if start >= end:
             return
         if self._plan.masker is not None:
@@ -165,7 +168,7 @@ class _Writing:
         return self._read(last.offset + last.size - 1, 1) == b"\n"
 
     def removed(self, size: int) -> Removed:
-        """Return the amounts (entries, bytes, tokens, …) that the copy lacks; the original file has `size` bytes."""
+        """Return how much the copy leaves out (entries, bytes, …); the original file has `size` bytes."""
         return Removed(
             entries=self._entries,
             bytes=size - sum(len(part) if isinstance(part, bytes) else part.size for part in self.parts),
@@ -264,9 +267,10 @@ def _long_call_ids(value: dict[str, Json]) -> set[str]:
 
 
 def _appended(session: Session, shape: CopyShape, new_id: Callable[[set[str]], str], now: str) -> list[bytes]:
-    """Return the lines to append to the copy: labels and name whose lines were dropped, else a line that sets the leaf.
+    """Return the lines to append to the copy: the labels and the name that were set by entries which are left out.
 
-    Each appended entry is the parent of the next one.
+    If there are no such lines, but agents would not resume the copy at its leaf, append one entry below the leaf. Each
+    appended entry is the parent of the next.
     """
     taken = {entry_id for entry_id in session.ids if entry_id is not None} if shape.out else set()
     parent = _id(session, shape.leaf)

@@ -29,15 +29,15 @@ KINDS: dict[str, DamageKind] = {
     "malformed-line": DamageKind("skips the line"),
     "byte-order-mark": DamageKind("refuses the file, or ignores the byte order mark"),
     "carriage-returns": DamageKind("refuses the file"),
-    "invalid-utf-8": DamageKind("reads a replacement character for each bad sequence"),
+    "invalid-utf-8": DamageKind("reads a replacement character for each invalid byte sequence"),
     "odd-record": DamageKind("skips the line, or fails on it"),
     "second-header": DamageKind("ignores the second header, or keeps it as an entry"),
     "stray-title-slot": DamageKind("keeps the title slot as an entry without id, or cannot open the file"),
-    "stale-title": DamageKind("shows the session's older name"),
+    "stale-title": DamageKind("shows an old name of the session"),
     "no-header": DamageKind("refuses the file"),
     "empty-file": DamageKind("writes a new session into the empty file", ("delete",)),
     "bad-header": DamageKind("refuses the file"),
-    "no-id": DamageKind("cannot reach the entry; if the entry is the last one, the context is empty"),
+    "no-id": DamageKind("cannot reach the entry; a last entry without id makes the context empty"),
     "no-parent": DamageKind("begins a new tree at the entry"),
     "missing-parent": DamageKind("begins a new tree at the entry; earlier messages are not in the context"),
     "future-parent": DamageKind("links the entry to its parent as usual", ()),
@@ -50,9 +50,9 @@ KINDS: dict[str, DamageKind] = {
     "result-apart": DamageKind("sends the message between tool call and result, which a provider may refuse"),
     "hidden-messages": DamageKind("resumes the session without the newest messages", ("checkout",)),
     "bad-first-kept": DamageKind("keeps no entries from before the compaction", ()),
-    "id-differs-from-name": DamageKind("uses the session id in the header", ()),
+    "id-differs-from-name": DamageKind("uses the session id in the header, not the one in the file name", ()),
     "missing-directory": DamageKind("asks for another working directory, or stops", ("relocate",)),
-    "not-listed": DamageKind("does not list the file"),
+    "not-listed": DamageKind("leaves the file out of the list of sessions"),
 }
 """All kinds of damage by name, as `doctor` prints them."""
 
@@ -88,7 +88,7 @@ _CUT_SHORT = frozenset({"aborted", "error"})
 
 
 class Damage(Struct, frozen=True, kw_only=True):
-    """One damage in a session file: its kind, line (from 1), byte offset, entry id if any, and reason for the user."""
+    """One mistake in a session file: kind, line (from 1), byte offset, entry id if any, and reason for the user."""
 
     kind: str
     line: int
@@ -142,7 +142,7 @@ def _damage(
 
 
 def _of_links(session: Session) -> Iterator[Damage]:
-    """Yield damage of references: a parent later in the file, or a first kept entry that is not on the path."""
+    """Yield damage of links: a parent later in the file, or a first kept entry that is not above its compaction."""
     for index, parent in enumerate(session.parents):
         if parent > index:
             yield _damage(
@@ -206,7 +206,7 @@ def _between(session: Session, index: int) -> int | None:
 
 
 def _unanswered(session: Session, index: int) -> Iterator[Damage]:
-    """Yield the tool calls of an answer that have no result before the next message on any branch below."""
+    """Yield damage for each tool call of an assistant message that has no result before the conversation goes on."""
     missing = set(session.envelopes[index].tool_calls)
     went_on = False
     waiting = list(session.children(index))
@@ -224,7 +224,7 @@ def _unanswered(session: Session, index: int) -> Iterator[Damage]:
 
 
 def _of_title(session: Session) -> Iterator[Damage]:
-    """Yield one damage if omp's title slot (the name at the file's start) is older than the last change of the name."""
+    """Yield damage if the name in omp's title slot (the file's start) is older than the last `title_change` entry."""
     if session.title_slot is None:
         return
     newest_first = reversed(range(len(session.ids)))
@@ -234,7 +234,7 @@ def _of_title(session: Session) -> Iterator[Damage]:
     last = session.fields(change)
     if later_slot(session.title_slot, last.get("title"), last.get("source"), last.get("timestamp")) is not None:
         yield _damage(
-            session, "stale-title", change, "the name in the first line is older than this change of the name"
+            session, "stale-title", change, "the title slot in the first line has an older name than this entry sets"
         )
 
 

@@ -1,6 +1,7 @@
 """Decide which entries a clean copy leaves out, and adapt the rest: parents, labels, name, compactions, leaf.
 
-The rules were tested with pi 0.87.1 and 1.5.2 on random trees: the context at every kept entry stays the same.
+The rules were tested on random trees with the versions 0.87.1 and 1.5.2 of pi: the context at every kept entry stays
+the same.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _SAID = frozenset({"message", "custom_message", "compaction", "branch_summary", 
 
 
 class Again(Struct, frozen=True):
-    """A left-out label or name entry that is written again at the end of the copy: type, time and other fields."""
+    """A label or name entry that is left out, but written again at the copy's end: type, time and other fields."""
 
     type: str
     timestamp: Json
@@ -26,12 +27,12 @@ class Again(Struct, frozen=True):
 
 
 class CopyShape(Struct, frozen=True, kw_only=True):
-    """The structure of a clean copy: which entries it leaves out, which get new parents, and its leaf, all as indexes.
+    """The structure of a clean copy: indexes of left-out entries, of entries with new parents, and of the leaf.
 
     `out` are the left-out entries. `parents` maps entries to their new parents (`ROOT`: no parent). `again` are the
     label and name lines to write again at the end. `first_kept` maps a compaction to its new first kept entry.
-    `needs_leaf_line` is True if the leaf is not the copy's last entry, so that a line must set it. `labels_gone` counts
-    the labels of left-out entries.
+    `needs_leaf_line` is True if an entry must be appended below the leaf, because agents resume at a file's last entry.
+    `labels_gone` counts the labels of left-out entries.
     """
 
     out: frozenset[int] = frozenset()
@@ -44,9 +45,9 @@ class CopyShape(Struct, frozen=True, kw_only=True):
 
 
 def abandoned(session: Session, *, keep_labelled: bool) -> frozenset[int]:
-    """Return the topmost entry of each inactive branch that contains a message, summary or other context entry.
+    """Return the topmost entry of each inactive branch that contains a message or a summary.
 
-    With `keep_labelled`, the path to a labelled entry, and everything below this entry, is not abandoned.
+    With `keep_labelled`, the path to each labelled entry, and all entries below this entry, count as active.
     """
     parents = session.parents
     stays = set(session.active_branch())
@@ -124,13 +125,13 @@ def _refuse_ambiguous(session: Session) -> None:
     )
     if not is_sound:
         raise RefusedWrite(
-            "Entries lack an id or share one, or their parents form a loop, so it is not certain what belongs "
-            "together. Repair the session first; nothing was changed."
+            "Some entries have no id, or the same id, or their parents form a loop. Repair the session first; nothing "
+            "was changed."
         )
 
 
 def _labels_of(session: Session, dropped: set[int]) -> set[int]:
-    """Return the label entries to drop too: those that label a dropped entry, or another label entry dropped here."""
+    """Return the label entries whose labelled entry the copy leaves out, so that it leaves them out too."""
     labels = [(index, one.target_id) for index, one in session.columns.kept.items() if one.type == "label"]
     out: set[int] = set()
     while True:
@@ -156,7 +157,7 @@ def _nearest(session: Session, index: int, out: set[int]) -> int:
 
 
 def _labels_again(session: Session, out: set[int]) -> list[Again]:
-    """Return the label lines to write again, in file order: for each kept entry whose label would otherwise change."""
+    """Return the label lines to write again: one for each kept entry whose label would otherwise be lost or changed."""
     marks: dict[str, LabelMark | None] = {}
     last: dict[str, int] = {}
     for index in sorted(session.columns.kept):
@@ -179,7 +180,7 @@ def _labels_again(session: Session, out: set[int]) -> list[Again]:
 def _name_again(session: Session, out: set[int]) -> list[Again]:
     """Return the line to write again if the copy leaves out the entry that set or cleared the session's name.
 
-    omp needs none, because it stores the name in the title slot at the start of the file.
+    For omp, no line is needed, because omp stores the name in the title slot at the start of the file.
     """
     if session.rules.name == "title_slot":
         return []
@@ -190,7 +191,7 @@ def _name_again(session: Session, out: set[int]) -> list[Again]:
             name = next_name(session.rules, name, session.columns.kept[index])
     if name == session.name:
         return []
-    # indusagi ignores lines with an empty name, so the name is that of the last line with a name.
+    # indusagi ignores lines with an empty name, so write the last line again that has a name.
     filled = [index for index in infos if session.columns.kept[index].text] if session.name else infos
     line = session.fields(filled[-1])
     return [Again("session_info", line.get("timestamp"), {"name": line.get("name") if session.name else ""})]

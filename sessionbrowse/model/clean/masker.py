@@ -27,7 +27,7 @@ _WORDS_OF_THE_FORMAT = frozenset(
     {"type", "role", "toolName", "provider", "model", "modelId", "api", "stopReason", "customType", "mimeType"}
 )
 _FREE = frozenset({"arguments", "details", "data", "nestedCalls", "preserveData", "jsonlEvents", "meta", "input"})
-"""Keys whose values tools and extensions write, in any format: inside them, secrets in key names are masked too."""
+"""JSON keys under which tools and extensions store data of their own; in such data, key names are masked too."""
 _GONE = "[reasoning removed]"
 
 
@@ -46,8 +46,8 @@ class Mask(Struct, frozen=True):
 class MaskedLine(Struct, frozen=True):
     """A line with its secrets masked.
 
-    `lost_reasoning` is True if reasoning lost its signature or was removed; then the ids of tool calls in the line lost
-    their reference to this reasoning too.
+    `lost_reasoning` is True if reasoning lost its signature or was removed. Then the ids of tool calls in the line have
+    lost the part that refers to this reasoning.
     """
 
     line: bytes
@@ -90,8 +90,8 @@ class Masker:
         new = edited(line, edits)
         raw = new.decode("utf-8", "surrogateescape")
         if self.text(raw, words=False) != raw or self._has_secret_key(value):
-            # The edits miss secrets in key names, under repeated keys and in unusual escapes, so the whole line is
-            # written anew.
+            # A secret is left in a key name, under a repeated key or in an unusual escape. Changes of single values do
+            # not reach these places, so the whole line is written anew.
             new = json_line(self._whole(loads(new.strip(b" \t\r\n\xef\xbb\xbf"))))
             raw = new.decode("utf-8", "surrogateescape")
             if self.text(raw, words=False) != raw:
@@ -144,7 +144,7 @@ class Masker:
         return None
 
     def _unsigned(self, value: dict[str, Json], edits: dict[Path, bytes | None]) -> bool:
-        """Add edits that remove the provider's signatures from changed blocks of an answer.
+        """Drop the provider's signature from changed blocks of an assistant message, by further changes in `edits`.
 
         Return True if reasoning lost its signature or was removed.
         """
@@ -193,7 +193,7 @@ class Masker:
         return False
 
     def _whole(self, value: Json) -> Json:
-        """Return a JSON value with all strings masked, and also the keys inside data of tools and extensions."""
+        """Return a JSON value with secrets masked in all strings, and in key names of tools' and extensions' data."""
         done: dict[str, Json] = {}
         waiting: list[tuple[Json, Json, Path, Json]] = [(done, "", (), value)]
         while waiting:
@@ -227,7 +227,7 @@ def strings(value: Json) -> Iterator[tuple[Path, str]]:
 
 
 def neighbours(texts: list[tuple[Path, str]]) -> Iterator[tuple[tuple[Path, str], tuple[Path, str]]]:
-    """Yield pairs of texts that have the same path inside consecutive items of a list, such as two text blocks."""
+    """Yield pairs of texts at the same key of two consecutive items in a list, such as the texts of two blocks."""
     last: dict[tuple[Path, Path], tuple[Path, str]] = {}
     for path, text in texts:
         at = next((number for number in range(len(path) - 1, -1, -1) if isinstance(path[number], int)), None)
@@ -255,7 +255,7 @@ def unpacked(token: str) -> str | None:
 
 
 def is_readable(signature: Json) -> bool:
-    """Return True if a signature of reasoning contains no long encoded data, so that secrets in it can be found."""
+    """Return True if the signature of a reasoning block has no long encoded data, which could hide a secret."""
     return isinstance(signature, str) and _UNREADABLE.search(signature) is None
 
 

@@ -2,12 +2,14 @@
 
 An undamaged line keeps its bytes; in a damaged line, only the damaged JSON values are replaced. Rules:
 
-- Several entries on one line, or after an unfinished entry, get lines of their own; the rest of the line is dropped.
-- An entry without id gets one. Of two entries with the same id the earlier gets a new id; references mean the later.
-- If a parent's line is unreadable, the entry gets the parent named in that line, else the previous entry of the file.
+- Several entries on one line, or after an unfinished entry, get lines of their own; other text is dropped.
+- An entry without id gets a new id. Of two entries with the same id, the earlier gets a new id, and references stay
+  with the later.
+- If the line of an entry's parent is unreadable, the entry's new parent is its grandparent, if the unreadable line
+  still shows the grandparent's id, else the previous entry of the file.
 - A loop of parents is cut at its first entry, which gets the previous entry of the file as its parent.
 - A message between a tool call and its result is moved behind the result.
-- omp's title slot (256 bytes at the start of the file) is updated if a later title change is missing in it.
+- omp's title slot (256 bytes at the start of the file) is updated if it is older than the last `title_change` entry.
 - The first header is kept; without one, a header is made. Message content that is null becomes empty.
 """
 
@@ -44,7 +46,7 @@ class Mended(Struct, frozen=True):
 
 
 class _Entry(Struct):
-    """An entry to write: the bytes of its line, its JSON object, its new id, and the index of its parent entry."""
+    """An entry to write: the bytes of its line, its JSON object, its new id, and its parent's list position."""
 
     raw: bytes
     value: dict[str, Json]
@@ -75,9 +77,9 @@ def mended(
 
 
 def _read(content: bytes, agent: str) -> tuple[bytes | None, bytes | None, list[_Entry], dict[str, str], int]:
-    """Return the title slot, the header, the entries, parent ids, and the number of unreadable lines of a file.
+    """Return a file's title slot, header and entries, a dict of lost parents, and the number of unreadable lines.
 
-    The parent ids are those of entries in unreadable lines, by entry id.
+    The dict maps the id of an entry in an unreadable line to the id of the entry's parent.
     """
     slot: bytes | None = None
     header: bytes | None = None
@@ -197,7 +199,7 @@ def _leads_to(parents: list[int], start: int, wanted: int) -> bool:
 
 
 def _without_unusable(entries: list[_Entry]) -> list[_Entry]:
-    """Return the entries without those of type message that have no message object, on which agents fail.
+    """Return all entries but those of type `message` without a message object; agents fail on such entries.
 
     The children of a removed entry become children of the removed entry's parent.
     """
@@ -263,9 +265,10 @@ def _in_file_order(entries: list[_Entry], moved: set[int]) -> list[_Entry]:
 
 
 def _between(entries: list[_Entry], index: int) -> list[int]:
-    """Return the entries between a tool result and the tool call or other tool result above it, nearest first.
+    """Return the entries from a tool result up to the next tool result or assistant message above, nearest first.
 
-    Return an empty list if no message is among these entries, or if the answer above them does not have the call.
+    Neither end is included. Return an empty list if none of the entries is a message, or if the assistant message
+    above does not contain the tool call that the result answers.
     """
     found: list[int] = []
     at = entries[index].parent

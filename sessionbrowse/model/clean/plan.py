@@ -13,8 +13,9 @@ class CleanPlan(Struct, frozen=True, kw_only=True):
     """The plan of a clean copy: the content that the copy leaves out or replaces.
 
     `drop` are indexes of entries to leave out, with all their descendants. `images` replaces images and other media by
-    a short text, and `results_over` does so for output of tools above this number of bytes. `thinking` drops reasoning.
-    `header` is the copy's header line, without newline, if it differs. `masker` masks secrets in every line.
+    short texts. `results_over` replaces tool output of more than this number of bytes. `thinking` drops reasoning.
+    `header` is a new header line for the copy, without newline; None keeps the original header. `masker` masks
+    secrets in every line.
     """
 
     drop: frozenset[int] = frozenset()
@@ -39,7 +40,7 @@ class Reparented(Struct, frozen=True):
 
 
 class Removed(Struct, frozen=True, kw_only=True):
-    """The amounts that a clean copy lacks: entries, bytes, estimated tokens, images, model calls and their cost."""
+    """How much a clean copy leaves out: entries, bytes, estimated tokens, images, model calls and their cost."""
 
     entries: int = 0
     bytes: int = 0
@@ -96,14 +97,14 @@ class CopyPreview(Struct, frozen=True, kw_only=True):
         if self.labels_gone:
             sentences.append(f"Labels removed with their entries: {self.labels_gone}.")
         if self.compactions:
-            sentences.append(f"Compactions with another first kept entry: {', '.join(map(clean, self.compactions))}.")
+            sentences.append(f"Compactions with a new first kept entry: {', '.join(map(clean, self.compactions))}.")
         if self.leaf_moved:
             sentences.append(f"The session is resumed at {clean(self.leaf_id or '(no id)')}.")
         return tuple(sentences)
 
     def document(self) -> dict[str, Json]:
         """Return the preview of the copy as a JSON object."""
-        import msgspec  # Imported here because only JSON output needs the module.
+        import msgspec
 
         document: dict[str, Json] = msgspec.to_builtins(self)
         return document

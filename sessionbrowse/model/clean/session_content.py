@@ -25,8 +25,8 @@ _LEAST_MEDIA_LINE = 1024
 class SessionContent(Struct, frozen=True, kw_only=True):
     """The content of one session file, for comparing: `digest` of all bytes, and one hash number for each entry.
 
-    `media` and `media_bytes` are the number and the size of its images. `is_whole` is False if a line was too long to
-    be compared. `file` identifies the file on the disk.
+    `media` and `media_bytes` are the number and the total size of the session's images. `is_whole` is False if a line
+    was too long to be compared. `file` identifies the file on the disk.
     """
 
     digest: bytes
@@ -47,13 +47,13 @@ class ContentReader:
         self._is_whole = True
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
-        """Add complete lines, each with its newline."""
+        """Include the next complete lines of the session file, each with its newline, in the computed content."""
         for line in lines:
             self._digest.update(line)
             self._take(line)
 
     def add_block(self, block: LineBlock) -> None:
-        """Add a line that is too large for the buffer, or has no newline."""
+        """Include a very long line of the session file, or its last line without newline, in the computed content."""
         if block.reduced_from:
             self._is_whole = False
         for line in block.lines:

@@ -32,7 +32,7 @@ class Shrunk(Struct, frozen=True):
 
 
 def shrunk(value: dict[str, Json], plan: CleanPlan, *, may_drop_thinking: bool, new_call_id: str | None) -> Shrunk:
-    """Return the edits that shrink one entry's line as the plan says.
+    """Return the edits that shrink one entry's line according to the plan of the clean copy.
 
     `new_call_id` is the new value of a tool result's `toolCallId`, None to keep it.
     """
@@ -55,13 +55,13 @@ def shrunk(value: dict[str, Json], plan: CleanPlan, *, may_drop_thinking: bool, 
 
 
 def drops_thinking(value: dict[str, Json]) -> bool:
-    """Return True if an entry is an answer that has reasoning and also other content, so that reasoning can go."""
+    """Return True if an entry is an assistant message that has reasoning and also other content."""
     message = value.get("message")
     return isinstance(message, dict) and bool(_without_thinking(message))
 
 
 def recent_answers(session: Session) -> set[int]:
-    """Return the entries after the last user message before each leaf; providers require the reasoning in them."""
+    """Return the entries after the last user message of each branch; providers require their reasoning."""
     has_child = set(session.parents)
     found: set[int] = set()
     for leaf in range(len(session.parents)):
@@ -79,7 +79,7 @@ def _without_thinking(message: dict[str, Json]) -> dict[Path, bytes | None]:
     if message.get("role") != "assistant" or not isinstance(content, list):
         return {}
     gone = [at for at, block in enumerate(content) if isinstance(block, dict) and block.get("type") in _THINKING]
-    # Providers refuse an answer without content, so reasoning stays if there is nothing else.
+    # Providers refuse an assistant message without content, so a message keeps reasoning that is its only content.
     if not gone or len(gone) == len(content):
         return {}
     edits: dict[Path, bytes | None] = {("message", "content", at): None for at in gone}
@@ -117,7 +117,8 @@ def _without_output(message: dict[str, Json], limit: int) -> dict[Path, bytes | 
     if total > limit:
         for number, (at, _) in enumerate(texts):
             first = json_bytes(_placeholder("tool result", total))
-            # The first block gets the placeholder. The others are removed, because providers refuse empty blocks.
+            # A short text replaces the first text block of the tool result. The other text blocks are removed, because
+            # providers refuse empty blocks.
             path: Path = ("message", "content", at, "text") if number == 0 else ("message", "content", at)
             edits[path] = first if number == 0 else None
     for key in _EXTRAS:
@@ -127,7 +128,7 @@ def _without_output(message: dict[str, Json], limit: int) -> dict[Path, bytes | 
 
 
 def _media(value: dict[str, Json]) -> Iterator[tuple[Path, dict[str, Json] | str]]:
-    """Yield the path of each image or other medium in an entry, and the text block or text that replaces it."""
+    """Yield the JSON path of each image or other medium in an entry, and its placeholder (a text block or a text)."""
     waiting: list[tuple[Path, Json]] = [((), value)]
     while waiting:
         path, item = waiting.pop()

@@ -1,7 +1,8 @@
 """Build the context as atomic 0.9.15 does: without blank messages and tool results whose call is missing.
 
-atomic's verbatim compaction becomes one message: a fixed sentence, the transcript of the retained lines, and the kept
-entries written like the transcript. Compactions that pi wrote have no effect: older history stays in the context.
+The summary of atomic's own compactions consists of lines quoted from the older history. The compaction becomes one
+message: a fixed sentence, the summary, and the kept entries as text in the same form. Compactions that pi wrote have no
+effect: older history stays in the context.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ def _append_boundary(draft: Draft, place: int) -> None:
     kept = _without_stray_results([message for message in made if message is not None])
     for message in kept:
         assert message.index is not None
-        draft.leave_out(message.index, "the compaction contains this text" if message.sent else "not sent to the model")
+        draft.leave_out(message.index, "the compaction quotes the entry" if message.sent else "the message is not sent")
     tail = _serialized([message for message in kept if message.sent])
     blocks = _joined([TextBlock(text=COMPACTION_PREFIX + (entry.summary or "")), *_apart(entry.summary, tail)])
     boundary = CustomRoleMessage(content=blocks, custom_type="compaction", display=True, details=entry.details)
@@ -149,7 +150,10 @@ def _apart(summary: str | None, tail: list[Block]) -> list[Block]:
 
 
 def _serialized(messages: list[ContextMessage]) -> list[Block]:
-    """Return messages as the blocks of a transcript, with a section for each message, and images unchanged."""
+    """Return the content blocks of a text that quotes all messages: each begins with a header such as "[User]: ".
+
+    Images stay blocks of their own.
+    """
     blocks: list[Block] = []
     for header, section in _sections(messages):
         if any(not isinstance(block, TextBlock) or block.text for block in section):
@@ -186,7 +190,10 @@ def _sections(messages: list[ContextMessage]) -> list[tuple[str, list[Block]]]:
 
 
 def _section(content: Content) -> list[Block]:
-    """Return the blocks of a transcript section: texts joined, each image on its own line, without a final line end."""
+    """Return a message's content as the blocks that follow a header such as "[User]: ".
+
+    Texts are joined, each image is on its own line, and a line end after the last text is dropped.
+    """
     if isinstance(content, str):
         return [TextBlock(text=content)] if content else []
     blocks: list[Block] = []

@@ -16,8 +16,9 @@ __all__ = ["Context", "ContextMessage", "LeftOut", "ModelRef", "OmpSettings", "b
 def build(session: Session, at: int | None = None) -> Context:
     """Return the context at the entry with the index `at`, or at the leaf if `at` is None. Bad data never raises.
 
-    At the leaf, two cases are special. If the last entry has no id, pi, omp and indusagi still start at the last entry,
-    but the context of atomic is empty. If the id of the last entry is null, the context is empty in all programs.
+    At the leaf, two cases are special. If the last entry has no id, the context of atomic is empty, but pi, omp and
+    indusagi build the context at this entry as at any other. If the last entry's id is null, the context is empty in
+    all programs.
     """
     start = session.leaf if at is None else at
     is_atomic = session.rules.context == "atomic"
@@ -40,8 +41,8 @@ def build(session: Session, at: int | None = None) -> Context:
 def first_place_sent(session: Session, before: int) -> int | None:
     """Return the position, on the active branch, of the first entry that is in the context at the leaf.
 
-    Only positions below `before` are searched; return None if there is none. For pi and indusagi, messages after the
-    position are not decoded.
+    Only positions below `before` are searched; return None if there is none. For pi and indusagi, the search is fast:
+    it does not decode the messages after the first one found.
     """
     path = session.active_branch()
     if session.rules.context in ("pi", "indusagi") and not session.is_transcript:

@@ -30,13 +30,13 @@ MOST_JUDGED = 500
 """Maximum number of files, of commands and of labels that are searched for in a summary, because the search is slow."""
 
 _Use = tuple[str | None, str, str]
-"""A use of a file or command: id of the tool call, path, and first line of the command; "" if there is none."""
+"""A use of a file or command: id of the tool call, path of the file or "", first line of the command or ""."""
 
 
 class Forgotten(Struct, frozen=True):
     """Files, commands (first lines) and labels that a compaction's summary does not mention, newest first.
 
-    Each text is paired with the index of the last entry that contains it.
+    Each file, command and label is paired with the index of the last entry that contains it.
     """
 
     files: tuple[tuple[str, int], ...] = ()
@@ -105,7 +105,7 @@ def _used(message: Message | None) -> list[_Use]:
 
 
 def _lost(places: dict[str, int], summary: str) -> tuple[tuple[str, int], ...]:
-    """Return those of the newest texts that a summary does not contain as whole words, newest first."""
+    """Return the items of `places` (text, entry index) whose text is not in a summary as whole words, newest first."""
     found = []
     for text, at in islice(reversed(places.items()), MOST_JUDGED):
         wanted = re.escape(" ".join(text.split()).casefold())
@@ -124,6 +124,6 @@ def _first_line(command: str | None) -> str:
 
 
 def _put(places: dict[str, int], text: str, index: int) -> None:
-    """Store the index of the entry that used a text last, and make the text the newest in `places`."""
+    """Put the file, command or label `text` at the end of `places`, with the index of the last entry that has it."""
     places.pop(text, None)
     places[text] = index

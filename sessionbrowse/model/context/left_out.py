@@ -9,8 +9,8 @@ SPEAKING_TYPES = frozenset({"message", "custom_message", "branch_summary"})
 """Entry types that can become messages; only these are reported as omitted because of a compaction or `/clear`."""
 
 _USUAL_REASONS = {
-    "message": "not sent to the model",
-    "custom_message": "not sent to the model",
+    "message": "the message is not sent to the model",
+    "custom_message": "the message is not sent to the model",
     "branch_summary": "empty branch summary",
     "compaction": "older compaction",
     "model_change": "model change",
@@ -55,7 +55,10 @@ _MADE_ONLY_BY = {
 
 
 def unread_note(session: Session) -> str | None:
-    """Return a warning if the context may have messages that the agent program itself cannot read, else None."""
+    """Return a warning if lines of the file end in carriage returns, else None.
+
+    sessionbrowse shows the messages in such lines in the context, but the agent program cannot read them.
+    """
     if all(problem.reason != CARRIAGE_RETURNS for problem in session.problems):
         return None
     return f"{session.agent} does not read lines that end in carriage returns: the model would not receive them."
@@ -71,7 +74,7 @@ def usual_reason(session: Session, index: int) -> str:
     """Return the reason why an entry is not in the context, given by the entry's type, as a text for the user."""
     kind = session.kind(index).type
     if not kind:
-        return "not an entry of a session"
+        return "the line is not an entry of a session"
     reason = _USUAL_REASONS.get(kind)
     if reason is None:
         return f"{session.agent} does not know entries of the type {kind}"

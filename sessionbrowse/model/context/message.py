@@ -98,7 +98,10 @@ class Context(Struct, frozen=True, kw_only=True):
     tokens: int
     omp: OmpSettings | None = None
     note: str | None = None
-    """A warning about messages in the context that the agent program itself cannot read; None if there are none."""
+    """A warning if the agent program cannot read some messages, because their lines end in carriage returns; or None.
+
+    The messages are in `messages` nevertheless.
+    """
 
 
 class Draft:
@@ -115,7 +118,7 @@ class Draft:
         self._reasons[index] = reason
 
     def leave_out_all(self, indexes: Iterable[int], reason: str) -> None:
-        """Store the reason why entries are not in the context, except for types that never become messages."""
+        """Store a reason why entries are not in the context; skip entries whose types never become messages."""
         for index in indexes:
             if self.session.kind(index).type in SPEAKING_TYPES:
                 self._reasons[index] = reason
@@ -193,7 +196,7 @@ def context_message(
 
 
 def unsent(message: ContextMessage) -> ContextMessage:
-    """Return a copy of a message marked as not sent: the agent program keeps the message, but omits it in requests."""
+    """Return a message with `sent` set to False: the agent program keeps the message, but omits it in requests."""
     return replace(message, sent=False, tokens=0)
 
 
@@ -213,7 +216,10 @@ def last_of_type(session: Session, path: list[int], *types: str) -> int | None:
 
 
 def first_kept(session: Session, path: list[int], compaction_place: int, kept_id: str | None) -> int | None:
-    """Return the position in `path` of a compaction's first kept entry; None if it is not before the compaction."""
+    """Return the position in `path` of the first entry that a compaction keeps.
+
+    Return None if no entry before the compaction has the id `kept_id`.
+    """
     if kept_id is None:
         return None
     for place in range(compaction_place):

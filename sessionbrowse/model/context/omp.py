@@ -1,4 +1,4 @@
-"""Build the context as omp 18.2.3 does, with `/clear`, omp's kinds of compaction, failed turns and context notes."""
+"""Build the context as omp 18.2.3 does: after the last `/clear`, with omp's compactions, without failed answers."""
 
 from __future__ import annotations
 
@@ -80,9 +80,9 @@ def build(session: Session, path: list[int]) -> Context:
 
 
 def _append_compacted(draft: Draft, place: int, reset_place: int) -> None:
-    """Add the messages of a path with a compaction: the summary, the kept entries, and the entries after it.
+    """Add to the context a compaction's summary, the entries that the compaction keeps, and all later entries.
 
-    `place` is the position of the compaction on the path. Some compactions also keep the last user request.
+    `place` is the position of the compaction on the path. Some compactions also keep the user's last prompt.
     """
     session, path = draft.session, draft.path
     entry = session.entry(path[place])
@@ -98,7 +98,7 @@ def _append_compacted(draft: Draft, place: int, reset_place: int) -> None:
         _append_last_request(draft, place, reset_place, start)
     if _has_provider_history(entry.preserve_data):
         kept = path[start:place] if start is not None else []
-        draft.leave_out_all(kept, "replaced by the provider's own compacted history")
+        draft.leave_out_all(kept, "the provider's compacted history replaces the entry")
         replayed = first_kept(session, path, place, entry.provider_replay_through_entry_id)
         if replayed is not None:
             _append_all(draft, path[replayed + 1 : place])
@@ -113,9 +113,9 @@ def _is_rollover(compaction: Compaction) -> bool:
 
 
 def _append_last_request(draft: Draft, place: int, reset_place: int, start: int | None) -> None:
-    """Add the last user request before a compaction if it is older than the kept entries.
+    """Add to the context the user's last prompt before a compaction, if the prompt is older than the kept entries.
 
-    omp does this for compactions that replace history by context notes, which do not contain the request.
+    omp does this if the model's own notes replace the older history, because these notes do not contain the prompt.
     """
     for before in range(place - 1, reset_place, -1):
         if _is_user_request(draft.session, draft.path[before]):
@@ -161,7 +161,7 @@ def _append_all(draft: Draft, indexes: list[int]) -> None:
 
 
 def _entry_message(session: Session, index: int) -> ContextMessage | str | None:
-    """Return the message that an entry becomes, or the reason why it becomes none.
+    """Return the message that the entry at `index` becomes, or the reason why the entry becomes no message.
 
     Return None for an entry type that never becomes a message.
     """
@@ -175,14 +175,14 @@ def _entry_message(session: Session, index: int) -> ContextMessage | str | None:
                 if is_true(message.retry_recovery):
                     return "a failed answer that omp retried"
                 if message.stop_reason == "error" and not _says_anything(message.content):
-                    return "an error without an answer"
+                    return "a failed answer without content"
             return context_message(session, index, role, message, sent=_is_sent(role, message))
         case "custom_message":
             entry = session.entry(index)
             if not isinstance(entry, CustomMessage):
                 return None
             if entry.custom_type in _TRANSIENT_CUSTOM_TYPES:
-                return "a note that was sent in its own turn only"
+                return "a note that omp sends in one turn only"
             if entry.content is None:
                 return "the message's content is missing"
             message = custom_message(entry)
@@ -233,9 +233,10 @@ def _is_sent(role: str, message: Message) -> bool:
 
 
 def _strip_calls_without_results(draft: Draft) -> None:
-    """Remove tool calls without a result, because providers refuse them, and answers that then have no content.
+    """Remove tool calls without a result, which providers refuse; then remove answers that have no content left.
 
-    Changed answers also lose the signatures of thinking blocks, which are no longer valid, and encrypted thinking.
+    A changed answer also loses its encrypted thinking and the signatures of its thinking blocks, because encryption
+    and signatures are no longer valid.
     """
     answered = {
         message.message.tool_call_id for message in draft.messages if isinstance(message.message, ToolResultMessage)
@@ -301,11 +302,11 @@ def _drop_failed_turns(draft: Draft) -> None:
         if after < len(messages) and _is_interrupted_thinking(messages[after]):
             continue
         was = "an aborted" if message.stop_reason == "aborted" else "a failed"
-        drop(place, f"{was} turn, which omp does not send")
+        drop(place, f"{was} answer, which omp does not send")
         for block in message.content if isinstance(message.content, tuple) else ():
             if isinstance(block, ToolCallBlock):
                 for result in results.pop(block.id, ()):
-                    drop(result, f"the result of {was} turn, which omp does not send")
+                    drop(result, f"a tool result of {was} answer, which omp does not send")
     draft.messages = [message for message, kept in zip(messages, is_kept, strict=True) if kept]
 
 

@@ -71,7 +71,7 @@ def _render(notes: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    """Return a prompt with superfluous whitespace removed, as omp does before it sends the prompt.
+    """Return a text without superfluous whitespace, which omp removes from its prompts before it sends them.
 
     Outside of code blocks, omp removes blanks at line ends, repeated blank lines, blank lines before a closing tag, and
     padding in tables.

@@ -9,7 +9,7 @@ from sessionbrowse.model.session.session import Session
 
 _TIERS = frozenset({"auto", "default", "flex", "scale", "priority"})
 _FAMILIES = ("openai", "anthropic", "google")
-# Older versions of omp stored one word for the service tiers; this maps the word to a tier for each provider family.
+# Older versions of omp stored one word for all service tiers. Maps this word to a tier for each provider.
 _OLD_TIERS = {
     "priority": dict.fromkeys(_FAMILIES, "priority"),
     "openai-only": {"openai": "priority"},
@@ -50,9 +50,9 @@ def restore(session: Session, path: list[int]) -> OmpSettings:
 
 
 def _models(session: Session, path: list[int]) -> dict[str, str]:
-    """Return the models by role at the end of a path.
+    """Map omp's roles for models, such as "default", to the models that are set for them at the end of a path.
 
-    If no model change set the default model, it is the model of the last answer.
+    If no model change on the path sets the role "default", the model of the last answer has this role.
     """
     models: dict[str, str] = {}
     inferred: str | None = None

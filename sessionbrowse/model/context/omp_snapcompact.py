@@ -8,17 +8,18 @@ from sessionbrowse.format.entries import Block, ImageBlock, TextBlock
 from sessionbrowse.format.json_value import Json
 
 MAX_PAYLOAD = 3_000_000
-"""Maximum size of all pictures sent to the model at once, in base64 characters; omp omits the oldest beyond it."""
+"""Maximum total size of the pictures in a request, in base64 characters; omp omits old pictures that do not fit."""
 
 BLOB_PAYLOAD = 170_000
 """Assumed size of a picture in omp's blob store, in base64 characters; this code does not read the blob store."""
 
 _BLOB_PREFIX = "blob:sha256:"
-# In the old history that omp stores as text, this character replaces line ends, and control characters switch dim
-# text on and off.
+# omp stores a part of the old history as text. In this text, the character `█` stands for a line end, and two control
+# characters mark where dim text begins and ends.
 _LINE_END = "█"
 _INK_SWITCHES = str.maketrans("", "", "\x0e\x0f")
-# omp sends no pictures of a large history if any picture has neither font nor variant, as such pictures crashed omp.
+# omp draws old history as images (frames). Frames without the keys `font` and `variant` crashed omp, so it sends none
+# of them if they are many or large.
 _RISKY_FRAMES = 16
 _RISKY_TEXT = 250_000
 _RISKY_TRUNCATED = 1_000_000

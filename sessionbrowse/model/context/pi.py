@@ -47,7 +47,8 @@ _ROLES = _OLDER_ROLES | {"system"}
 def build(session: Session, path: list[int]) -> Context:
     """Return the context at the last entry of `path`, as pi 1.5.2 builds it.
 
-    It has the last compaction, the entries that the compaction keeps except system messages, and all later entries.
+    The context has the last compaction, the entries that the compaction keeps except system messages, and all later
+    entries.
     """
     draft = Draft(session, path)
     selected = _selected(draft, keeps_system=False)
@@ -58,7 +59,7 @@ def build(session: Session, path: list[int]) -> Context:
         if edit is None or not made:
             draft.messages += made
         elif _removes(edit):
-            draft.leave_out(index, "removed by a context edit")
+            draft.leave_out(index, "a context edit removes the entry")
         else:
             draft.messages += [_edited(session, message, edit) for message in made]
     model, thinking = settings(session, path)
@@ -66,9 +67,10 @@ def build(session: Session, path: list[int]) -> Context:
 
 
 def first_place_sent(session: Session, path: list[int], before: int, *, older: bool) -> int | None:
-    """Return the position in `path` of the first entry that is in the context; None if there is none below `before`.
+    """Return the position in `path` of the first entry in the context, if this position is below `before`, else None.
 
-    Few entries are decoded. `older` selects the algorithm of `build_older` in place of that of `build`.
+    The search stops at this entry, so few entries are decoded. If `older` is True, the context is that of
+    `build_older`, else that of `build`.
     """
     draft = Draft(session, path)
     selected = _selected(draft, keeps_system=older)
@@ -131,7 +133,7 @@ def settings(session: Session, path: list[int]) -> tuple[ModelRef | None, str | 
 
 
 def entry_message(session: Session, index: int, roles: frozenset[str]) -> ContextMessage | None:
-    """Return the message that the entry at `index` becomes in a context; None if it becomes none."""
+    """Return the message that the entry at `index` becomes in a context; None if the entry becomes no message."""
     match session.kind(index).type:
         case "message":
             message = stored_message(session, index)
@@ -151,7 +153,7 @@ def entry_message(session: Session, index: int, roles: frozenset[str]) -> Contex
 
 
 def is_sent(role: str, message: Message, roles: frozenset[str]) -> bool:
-    """Return True if the program sends a message: its role is one of `roles`, or it is a `!` command (not `!!`)."""
+    """Return True if the program sends a message: a message with one of the `roles`, or a `!` command (not `!!`)."""
     if isinstance(message, BashExecutionMessage):
         return not message.exclude_from_context
     return role in roles
@@ -166,7 +168,7 @@ def entries_taking_part(session: Session, path: list[int]) -> list[int]:
 
 
 def _selected(draft: Draft, *, keeps_system: bool) -> list[int]:
-    """Return the entries from which the context is built, and record why the other entries are omitted.
+    """Return the entries from which the context is built, and store in `draft` why the other entries are omitted.
 
     These are the last compaction, the entries that it keeps, and all later entries; without a compaction, all entries.
     """
@@ -233,7 +235,7 @@ def _checkpoint(session: Session, index: int, entry: Compaction, with_system: bo
 
 
 def _edited(session: Session, message: ContextMessage, edit: ContextEdit) -> ContextMessage:
-    """Return a message with its content replaced by that of a context edit; unchanged if its role has no content."""
+    """Return a message with the content that a context edit gives it; a message without content stays unchanged."""
     old = message.message
     content = content_from_json((edit.replacement or {}).get("content"))
     match old:

@@ -36,7 +36,7 @@ IMAGE_CHARACTERS = 4800
 
 
 def estimate(message: Message | Compaction | BranchSummary, beside: tuple[Block, ...] = ()) -> int:
-    """Return the estimated number of tokens of a message and of the blocks in `beside`, which omp sends with it."""
+    """Return the estimated number of tokens of a message and of the blocks that omp sends with the message."""
     return -(-(_characters(message) + _in_content(beside)) // CHARACTERS_PER_TOKEN)
 
 
@@ -98,7 +98,8 @@ def _in_json(value: Json) -> int:
     try:
         return _units(msgspec.json.encode(value).decode())
     except (UnicodeEncodeError, OverflowError, RecursionError):
-        # msgspec cannot encode lone surrogates, huge numbers and deep nesting; `json` can encode most of these.
+        # The module msgspec cannot encode lone surrogates, huge numbers and deep nesting; Python's `json` can encode
+        # most of these.
         try:
             return len(json.dumps(value, separators=(",", ":")))
         except RecursionError:

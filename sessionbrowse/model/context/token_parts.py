@@ -67,7 +67,7 @@ class ContextItem(Struct, frozen=True):
 
 
 def context_items(messages: Sequence[ContextMessage]) -> list[ContextItem]:
-    """Return the items of a context in the order of its messages; the sum of their tokens is that of the messages."""
+    """Return the items of a context in the order of its messages; the items' tokens add up to the context's."""
     files = _files_read(messages)
     items: list[ContextItem] = []
     for message in messages:
@@ -94,7 +94,7 @@ def tokens_by_part(items: Iterable[ContextItem]) -> dict[Part, int]:
 
 
 def largest_items(items: Iterable[ContextItem], limit: int = 20) -> list[ContextItem]:
-    """Return the `limit` items of a context with the most tokens, largest first; equal ones keep their order."""
+    """Return the `limit` items of a context with the most tokens, largest first; equal items keep their order."""
     return nlargest(limit, items, key=lambda item: item.tokens)
 
 

@@ -26,7 +26,8 @@ class DecodedLines(Struct):
     """Consecutive lines of a session file, each with its newline, and their decoded entries.
 
     `kinds` has one byte for each line: `OTHER`, `USER`, `ANSWER` or `RESULT`. `messages` has None for an entry that is
-    no message. `refused` are the positions of lines that the fast decoder could not decode; their entry is `REFUSED`.
+    no message. `refused` are the positions of lines that are not in the usual form (see `ordinary_line`); their entry
+    is `REFUSED`.
     """
 
     lines: list[bytes]
@@ -36,13 +37,13 @@ class DecodedLines(Struct):
     refused: list[int]
 
     def part(self, begin: int, end: int) -> DecodedLines:
-        """Return the lines from position `begin` to before `end`; the fast decoder must have decoded all of them."""
+        """Return the lines from position `begin` to before `end`; none of them may be in `refused`."""
         here = slice(begin, end)
         return DecodedLines(self.lines[here], self.entries[here], self.messages[here], self.kinds[here], [])
 
 
 class Refused:
-    """The placeholder entry for a line that the fast decoder could not decode."""
+    """Stands for the entry of a line that is not in the usual form (see `ordinary_line`), so it was not decoded."""
 
     message = None
 
@@ -68,11 +69,12 @@ def messages_only(kinds: bytes) -> bytes:
 
 
 def odd_lines(block: DecodedLines, *, cut_at_separators: bool) -> list[int]:
-    """Return the positions of unusual lines, for which fast decoding is not enough.
+    """Return the positions of unusual lines, which must be decoded one by one.
 
-    Unusual are lines that the fast decoder refused, and lines that are not valid UTF-8, which it does not notice in
-    values that it skips. Results of omp's subagents are unusual because their `details` contain token usage. With
-    `cut_at_separators`, lines with U+2028 or U+2029 are unusual too, because pi's list cuts lines at these characters.
+    Unusual are the lines in `block.refused`, and lines that are not valid UTF-8: the decoder for usual lines skips some
+    values of a line, and does not notice invalid bytes in these values. Results of omp's subagents are unusual because
+    their `details` contain token usage. With `cut_at_separators`, lines with U+2028 or U+2029 are unusual too, because
+    pi's list cuts lines at these characters.
     """
     lines = block.lines
     odd = [number for number in beyond_ascii(lines) if _is_odd_text(lines[number], cut_at_separators)]
@@ -109,21 +111,24 @@ def newest_message_ms(block: DecodedLines) -> float:
 
 
 def last_moment(entries: Sequence[Any], messages: Sequence[Any]) -> float:
-    """Return the latest time of messages in milliseconds, else 0; for a message without time, use its entry's time."""
+    """Return the latest time of messages in milliseconds, 0 if there is none.
+
+    For a message without time, the time of its entry is used.
+    """
     own: list[float | None] = [message.timestamp for message in messages]
     try:
         newest: float = max([0, *own])  # type: ignore[type-var, assignment]
         if is_time(newest):
             return newest
     except TypeError:
-        # Some messages have no time: the time of their entries is used instead, below.
+        # `max` fails if a message has no time.
         pass
     times = [parse_time(entry.timestamp) if time is None else time for time, entry in zip(own, entries, strict=True)]
     return max([0, *[time for time in times if time is not None and is_time(time)]])
 
 
 def tokens_of(used: Sequence[OrdinaryUsage]) -> int:
-    """Return the total number of tokens of some model calls, added up in the same way as in pi."""
+    """Return the total number of tokens of the given model calls, added up in the same way as in pi."""
     sums = [usage.input + usage.output + usage.cacheRead + usage.cacheWrite for usage in used]
     try:
         return sum(map(int, sums))
@@ -162,7 +167,7 @@ def _is_odd_text(line: bytes, cut_at_separators: bool) -> bool:
 
 
 class _Kinds(dict[type, int]):
-    """Maps the class of a decoded message to the kind of its line (`USER`, …); the class's msgspec tag is the role."""
+    """Maps the class of a decoded message to the message's kind: `OrdinaryUser` to `USER`, and so on."""
 
     def __missing__(self, struct: type[Struct]) -> int:
         kind = self[struct] = _ROLES.index(struct.__struct_config__.tag)

@@ -12,7 +12,7 @@ from sessionbrowse.model.listing.summary import Summary
 
 
 class Excludable(Protocol):
-    """The properties of a session that decide if it is excluded."""
+    """The properties of a session that decide if it is hidden from agents, by the setting `not_for_agents`."""
 
     @property
     def path(self) -> str:
@@ -45,7 +45,8 @@ class Excluded(Struct, frozen=True, kw_only=True):
     def withheld(self, sessions: Iterable[Excludable], summaries: Callable[[], Iterable[Summary]]) -> set[str]:
         """Return the paths of excluded sessions, and of all forks and subagent sessions made from excluded sessions.
 
-        `summaries` returns a summary, with its parent, for each of the `sessions`; it is called only if needed.
+        `summaries` returns the summaries of all `sessions`. It is not called if no session is excluded and the user's
+        rules contain no id or path.
         """
         withheld = {session.path for session in sessions if self.hides(session)}
         if not withheld and not self.sessions:

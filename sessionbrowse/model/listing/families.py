@@ -1,7 +1,7 @@
 """Group related sessions into families, which a list can fold: forks, copies, subagent sessions, stubs.
 
-A stub has at most one message. A folded list shows the first member of each family that is neither a subagent session
-nor a stub; the other members are folded under this row.
+A stub has at most one message. A folded list shows one row for each family. The row shows the family's first session
+that is no subagent session and no stub; the family's other sessions are folded under this row.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from sessionbrowse.model.listing.summary import Summary
 
 STUB_MESSAGES = 1
-"""A session with at most this many messages, and without name and label, is a stub."""
+"""Maximum number of messages in a stub; `is_stub` checks this and other conditions."""
 
 
 def is_stub(summary: Summary) -> bool:

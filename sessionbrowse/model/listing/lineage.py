@@ -10,8 +10,9 @@ from sessionbrowse.model.session.stranded_messages import is_left_behind
 class Lineage:
     """The tree of one session file: ids, parent ids, and flags for messages, by entry index.
 
-    `models` maps an entry to the model that it names, and True if the user chose this model explicitly. `moves` are
-    the entries that an agent writes when the user moves to another branch, such as branch summaries.
+    `models` maps the index of an entry that names a model to a pair: the model, and True if the user chose the model
+    explicitly. `moves` are the indexes of entries that an agent writes when the user moves to another branch, such as
+    branch summaries.
     """
 
     def __init__(self) -> None:
@@ -38,7 +39,7 @@ class Lineage:
     def leaf_model(self, *, explicit_first: bool) -> str | None:
         """Return the model in use at the leaf: the last model named on the path from the root to the leaf.
 
-        With `explicit_first`, a model that the user chose explicitly comes before a model that an answer names.
+        With `explicit_first`, the last model that the user chose explicitly is preferred to all other models.
         """
         nearest: str | None = None
         index = len(self.ids) - 1
@@ -62,17 +63,17 @@ class Lineage:
             if not self.is_message[start]:
                 continue
             index = self.parent(start)
-            # `above` marks the ancestors of messages. The walk stops at a marked entry, because all its ancestors are
-            # marked too.
+            # `above` is 1 for each entry with a message below it. The loop stops at an entry that has 1, because all
+            # ancestors of this entry have 1 too.
             while index >= 0 and not above[index]:
                 above[index] = 1
                 index = self.parent(index)
         return max(1, sum(1 for index, taken in enumerate(above) if self.is_message[index] and not taken))
 
     def is_left_behind(self) -> bool:
-        """Return True if the newest message is not on the active path although the user moved to no other branch.
+        """Return True if the last message of the file is not on the branch of the file's last entry.
 
-        The active path ends at the last entry of the file.
+        Return False if a later checkout or branch summary shows that the user left the message's branch on purpose.
         """
         newest = self.is_message.rfind(1)
         if newest < 0:
@@ -103,7 +104,7 @@ class Lineage:
         return len(known) == len(ids) and None not in known
 
     def parent(self, index: int) -> int:
-        """Return the index of an entry's parent, -1 if the file does not contain a parent."""
+        """Return the index of the parent of the entry at `index`; -1 if the entry has no parent in the file."""
         if self.is_linear or self.is_chain():
             return index - 1
         parent = self.parents[index]

@@ -114,7 +114,7 @@ def fields_of(summary: Summary, text: str | None = None) -> Fields:
 def fuzzy(query: str, text: str) -> float | None:
     """Return the score of a text that contains all letters of the query in order; lower is better, None means no match.
 
-    The better of two scores counts: that of the leftmost letters, and that of a place where the letters have no gaps.
+    The better of two scores counts: one for the leftmost letters that match, and one for the whole query without gaps.
     If `abc12` does not match, `12abc` is tried.
     """
     query, text = query.lower(), text.lower()
@@ -141,9 +141,10 @@ def filtered(
     text_of: Callable[[Summary], str | None] | None = None,
     pattern_is_in: PatternIsIn = is_in,
 ) -> list[Summary]:
-    """Return the summaries that match a query, sorted by `sort`; without a query, `relevance` means newest first.
+    """Return the summaries that match a query, sorted by score or in the order `sort` (see `ordered`).
 
-    `text_of` returns the text of a session's messages.
+    They are sorted by score if the query is not empty and `sort` is "relevance" or "threaded". `text_of` returns the
+    text of a session's messages.
     """
     scores: dict[int, float] = {}
     matching: list[Summary] = []
@@ -174,11 +175,12 @@ def ordered(summaries: Iterable[Summary], sort: str) -> list[Summary]:
 
 
 def threads(summaries: Sequence[Summary]) -> list[tuple[Summary, tuple[bool, ...]]]:
-    """Return summaries as in pi's threaded view: forks below their parent session, newest thread first.
+    """Return summaries in the order of pi's threaded view: each session is followed by its forks.
 
-    Each summary has flags for drawing the tree's lines, one per level from the top: True if the ancestor at this level
-    is the last of its siblings. The last flag is for the summary itself. If parents form a loop, one session of the
-    loop begins a thread; pi does not show the sessions of a loop.
+    Sessions are sorted by the last change of the session or its forks, newest first. Each summary comes with flags for
+    drawing the lines of the tree: one flag for each ancestor from the top, then one for the session. A flag is True if
+    that ancestor or session is the last of its siblings. If parents form a loop, one session of the loop is shown
+    without parent; pi does not show the sessions of a loop.
     """
     index_by_path = {summary.path: index for index, summary in enumerate(summaries)}
     parents = [index_by_path.get(summary.parent_path or "", ROOT) for summary in summaries]

@@ -24,7 +24,7 @@ class PickerTexts:
 
     def __init__(self) -> None:
         self._held: dict[str, PickerText] = {}
-        # Maps a directory to its lower-case form: many sessions share few directories, so each is matched only once.
+        # Maps each directory to its lower-case form, so that a word is compared once per directory, not per session.
         self._directories: dict[str, str] = {}
 
     def hold(self, summaries: Iterable[Summary]) -> list[PickerText]:
@@ -43,7 +43,10 @@ class PickerTexts:
         return held
 
     def matching(self, among: list[PickerText], words: tuple[str, ...]) -> list[PickerText]:
-        """Return the sessions that match every word, in the given order, exactly as `picker.score` does."""
+        """Return the sessions of `among` that match every word, without changing the order of the sessions.
+
+        A session matches here if, and only if, `picker.score` returns a score for it.
+        """
         for word in words:
             lowered, is_in = word.lower(), scattered(word).match
             near = {cwd for cwd, directory in self._directories.items() if is_in(directory)}

@@ -22,7 +22,8 @@ def status_at_end(end: bytes) -> SessionStatus | None:
         start = end.rfind(b"\n", 0, stop) + 1
         line = end[start:stop]
         stop = start - 1
-        # omp skips lines that do not begin with `{`, such as a first line whose beginning is not among these bytes.
+        # omp skips lines that do not begin with `{`. The first line may be one: `end`, the last bytes of the file, may
+        # begin in the middle of a line.
         if not line.startswith(b"{"):
             continue
         try:
@@ -39,7 +40,7 @@ _Said = tuple[Json, Json, bool]
 
 
 def _ordinary(message: OrdinaryUser | OrdinaryAnswer | OrdinaryResult | None) -> _Said | None:
-    """Return role, stop reason and tool-call flag of a message from the fast decoder, in half the time of `_odd`."""
+    """Return role, stop reason and tool-call flag of a message that `decode_ordinary` decoded."""
     if message is None:
         return None
     blocks = message.content if isinstance(message, OrdinaryAnswer) and isinstance(message.content, list) else []

@@ -57,9 +57,9 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 class SummaryProgress(Struct, frozen=True, array_like=True):
-    """The state of a `SummaryBuilder`, which the index stores so that it can continue when the file has grown.
+    """The state of a `SummaryBuilder`; from this state, a new builder can continue when the file has grown.
 
-    The first message may be cut.
+    The index stores the state. The first message in it may be cut.
     """
 
     messages: int

@@ -37,7 +37,8 @@ from sessionbrowse.text import is_time, parse_time
 
 KEPT_FIRST_CHARACTERS = 500
 """Maximum number of characters of a first message that the index stores; the session file has the rest."""
-# omp's session list reads only this many bytes of a file, and shows the short summary of a compaction only from there.
+# omp's session list reads only this many bytes from a file's start. It shows the short summary of a compaction only if
+# the compaction is within these bytes.
 OMP_LISTED_HEAD_BYTES = 4096
 SEPARATORS = (b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 """The UTF-8 bytes of U+2028 and U+2029, which Node.js's `readline` treats as ends of a line."""
@@ -47,12 +48,12 @@ class SummaryBuilder:
     """Builds the `Summary` of one session file from its entries; subclasses may override `decode`, `add_ordinary`."""
 
     decode: Callable[[bytes], Any] = staticmethod(decode_ordinary)
-    """The fast decoder for ordinary lines; it returns an object with the fields of the structs in `ordinary_line`."""
+    """Decodes a line in the usual form, quickly; the result has the fields of structs in `format.ordinary_line`."""
 
     def __init__(self, reader: Reader, *, texts: list[str] | None = None) -> None:
         self._reader = reader
         self._rules = reader.rules
-        # This list, if any, receives the texts of user and assistant messages in file order; pi's picker searches them.
+        # If `texts` is a list, the texts of user and assistant messages are added to it; pi's picker searches them.
         self._texts = texts
         self._entries = 0
         self._messages = 0
@@ -79,7 +80,7 @@ class SummaryBuilder:
         return self._first_at
 
     def progress(self) -> SummaryProgress:
-        """Return this builder's state for storing; to `resume`, the entries' fields (`Columns`) must be stored too."""
+        """Return this builder's state for storing; `resume` needs this state and the entries' fields (`Columns`)."""
         return SummaryProgress(
             self._messages,
             self._name,
@@ -130,7 +131,7 @@ class SummaryBuilder:
         self._note_model(index, envelope)
         self._note_mark(index, envelope)
         if self._rules.list_splits_at_separators and any(mark in record.raw for mark in SEPARATORS):
-            # pi's list reads lines with Node's `readline`, which cuts this line at a separator, and ignores the pieces.
+            # pi's list cuts the entry's line at U+2028 and U+2029, as Node's `readline` does, and ignores the pieces.
             return
         if envelope.type == "session_info":
             self._name = next_name(self._rules, self._name, envelope)
@@ -143,9 +144,9 @@ class SummaryBuilder:
             self._short_summary = _short_summary(record.raw) or self._short_summary
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
-        """Add complete lines, each with its newline; the first line is at byte `offset` of the file.
+        """Add complete lines, each with its newline, to the summary; the first line is at byte `offset` of the file.
 
-        Ordinary lines are decoded many at a time, which is fast; the reader decodes unusual lines one by one.
+        Lines in the usual form are decoded many at a time, which is fast; the `Reader` decodes others one by one.
         """
         begin = 0
         while begin < len(lines) and not self._takes_ordinary_lines():
@@ -164,7 +165,7 @@ class SummaryBuilder:
                 offset = self._add_line(lines[begin], offset)
 
     def add_ordinary(self, block: DecodedLines, offset: int) -> None:
-        """Add lines that the fast decoder has decoded; the first line is at byte `offset` of the file."""
+        """Add decoded lines in the usual form to the summary; the first line is at byte `offset` of the file."""
         if self._first is None and USER in block.kinds:
             self._find_first(block, offset)
         lineage, index, kinds = self._lineage, self._entries, block.kinds
@@ -181,13 +182,13 @@ class SummaryBuilder:
         self._active_ms = max(self._active_ms or 0, newest) or self._active_ms
         used = [answer.usage for answer in of_kind(block.messages, kinds, ANSWER) if answer.usage is not None]
         self._tokens += tokens_of(used)
-        # An answer without a price costs nothing.
+        # An assistant message without a price adds nothing to the cost of the session.
         self._cost = add_costs(self._cost, [usage.cost.total for usage in used if usage.cost is not None])
         self._reader.skip_ordinary(len(kinds))
         self._reader.bytes_read, self._reader.torn = offset + sum(map(len, block.lines)), False
 
     def add_block(self, block: LineBlock) -> None:
-        """Add lines that the fast decoder cannot handle; the reader decodes these lines completely."""
+        """Add lines in any form to the summary, such as a very long line; the `Reader` decodes them completely."""
         for record in self._reader.read(block):
             self.add(record)
 
@@ -269,7 +270,7 @@ class SummaryBuilder:
                 return
 
     def _note_other(self, index: int, entry: Any) -> None:
-        """Note the model or the move between branches that a decoded entry without message contains."""
+        """Note the model that a decoded entry names, or note that the entry records a checkout."""
         if entry.__class__ is OrdinaryModelChange:
             choice = self._choice(entry.provider, entry.modelId or entry.model, entry.role)
             if choice is not None:
@@ -295,8 +296,8 @@ class SummaryBuilder:
             if moment is None:
                 stamp = envelope.timestamp
                 moment = parse_time(stamp) if isinstance(stamp, str) else stamp
-            # A time outside the range of JavaScript's dates is ignored. pi ignores such times only in entries; if a
-            # message has one, pi shows a wrong time of modification.
+            # Times outside the range of JavaScript's dates are ignored. pi ignores them only in entries; if a message
+            # has a time outside this range, pi shows a wrong date of the session.
             if moment is not None and is_time(moment):
                 self._active_ms = max(self._active_ms or 0, moment)
         wanted = (envelope.role == "user" and self._first is None) or (
@@ -347,8 +348,8 @@ def milliseconds_of(nanoseconds: int, *, cut: bool) -> int:
     Bun, in which omp runs, cuts off the fraction.
     """
     if cut:
-        # Bun computes with floating-point numbers, so the last microsecond of a millisecond is rounded up to the next
-        # millisecond; this expression does the same.
+        # Bun computes with floating-point numbers, which round a time less than about 0.1 microseconds before the next
+        # millisecond up to that millisecond; this expression does the same.
         return int(nanoseconds // 1_000_000_000 * 1000 + nanoseconds % 1_000_000_000 / 1e6)
     return (nanoseconds + 500_000) // 1_000_000
 

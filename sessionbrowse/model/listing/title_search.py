@@ -86,9 +86,10 @@ class Titles:
 
     @cached_property
     def _about(self) -> tuple[str, list[int]]:
-        """The ids, names and labels of all sessions as one text, and the offset at which each session begins.
+        """The ids, names and labels of all sessions as one text, and the offset at which each session's part begins.
 
-        The text is in lower case without diacritics. The last offset is after the end of the text.
+        The text is in lower case without diacritics. A last offset, the length of the text plus 1, ends the last
+        session's part.
         """
         texts = ["\n".join((each.id or "", each.name or "", *each.labels)) for each in self._summaries]
         folded = [each.lower() if each.isascii() else literal(each) for each in texts]
@@ -121,11 +122,11 @@ class Titles:
 
 
 def is_near(word: str, other: str) -> bool:
-    """Return True if the typed `word` equals the title word `other`, or its beginning, but for allowed mistakes."""
+    """Return True if the typed `word` matches a title's word `other`, or its beginning, with the allowed mistakes."""
     if other.startswith(word):
         return True
     allowed = _allowed(word)
-    # The user may have typed only the beginning of the title's word, so its beginnings are compared.
+    # The user may have typed only the beginning of the title's word, so the beginnings of `other` are compared.
     heads = {other[:length] for length in range(len(word) - allowed, len(word) + allowed + 1)}
     return allowed > 0 and any(_distance(word, head) <= allowed for head in heads)
 

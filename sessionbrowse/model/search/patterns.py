@@ -18,7 +18,7 @@ MatchSpan = tuple[int, int]
 """The start and the end of a match in a text."""
 
 FindFirst = Callable[[str, Sequence[str], Callable[[], bool]], Sequence[MatchSpan | None]]
-"""A function (pattern, texts, cancelled) that returns the first match of the pattern in each text, None without one.
+"""A function (pattern, texts, cancelled) that returns each text's first match of the pattern, None if nothing matches.
 
 The search may stop early when `cancelled` returns True.
 """

@@ -38,7 +38,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     runs: tuple[str, ...] = ()
     """The phrases that the user typed without quotes: sequences of CJK characters."""
     compounds: tuple[tuple[str, ...], ...] = ()
-    """The parts (`foo`, `bar`) of identifiers such as `fooBar`, to find also the spellings `foo_bar` and `foo.bar`."""
+    """For each identifier in the query, such as `fooBar`, its parts (`foo`, `bar`), to find `foo_bar` and `foo.bar`."""
     pattern: str | None = None
     agents: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
@@ -147,7 +147,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
 
 
 def parse_question(text: str) -> SearchQuery:
-    """Parse a query as `parse_search` does, but refuse a query without any search word or filter, such as `?`.
+    """Parse a query as `parse_search` does, but refuse a query such as `?`, which has neither search words nor filters.
 
     Raises:
         BadSearch: a pattern, date or filter is not valid, or there is neither text nor filter.
@@ -161,7 +161,8 @@ def parse_question(text: str) -> SearchQuery:
 def word_spans(query: SearchQuery, text: str, folded: str | None = None) -> list[MatchSpan] | None:
     """Return the first matches of a query's words and phrases in a text; None if one of them does not match.
 
-    The query's regular expression is ignored. `folded` is `literal(text)`, if the caller has computed it already.
+    The query's regular expression is ignored. `folded` is the text in lower case without diacritics, as
+    `literal` returns it, if the caller has it already.
     """
     if not query.words and not query.phrases:
         return []
@@ -229,7 +230,7 @@ def _folded(values: list[str]) -> tuple[str, ...]:
 def _add_term(term: str, words: list[str], runs: list[str]) -> bool:
     """Add the words of an unquoted term to `words`, and its sequences of CJK characters to `runs`.
 
-    Return False if the term contains no word, such as an emoji.
+    Return False for a term that has no word; an emoji is such a term.
     """
     run = ""
     found = words_of(term)
@@ -312,7 +313,7 @@ def _moment(key: str, value: str, now: datetime | None) -> float:
 
 
 def _in_original(text: str, folded: str, places: list[MatchSpan]) -> list[MatchSpan]:
-    """Map spans in `folded`, which is `literal(text)`, to spans in `text`."""
+    """Map positions of matches in `folded`, the lower-case form that is compared, to positions in `text`."""
     if len(text) == len(folded) and text.isascii():
         return places
     wanted = sorted({offset for begin, end in places for offset in (begin, end - 1)})

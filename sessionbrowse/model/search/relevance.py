@@ -34,7 +34,7 @@ _CLOSENESS = 0.4
 _ROLE_FACTORS = {"user": 1.3, "name": 1.4, "label": 1.4, "toolResult": 0.6}
 
 Place = tuple[int, int, int, float]
-"""An occurrence of a query's term in a text: begin, end, the term's number, and a weight for the word form."""
+"""An occurrence of a term in a text: begin, end, the term's index in the list of terms, a weight for the word form."""
 
 
 class Term(Struct, frozen=True):
@@ -94,12 +94,12 @@ def may_have_keys(keys: Sequence[bytes], line: bytes) -> bool:
     if not line.isascii() or b"\\u" in line:
         return True
     lowered = line.lower()
-    # `map` is used because a generator would take as long as the search itself in a line of usual length.
+    # In a line of usual length, a generator expression instead of `map` would double the time of this check.
     return any(map(lowered.__contains__, keys))
 
 
 def evidence_in(terms: Sequence[Term], text: str, role: str) -> Evidence | None:
-    """Return the occurrences of terms in a text; None if there are none, or if a required term is missing."""
+    """Return the occurrences of terms in a text; None if the text has no term, or lacks a required phrase."""
     folded = literal(text)
     places: list[Place] = []
     weights, counts = [0.0] * len(terms), [0] * len(terms)
@@ -186,7 +186,8 @@ def snippet_of(text: str, evidence: Evidence, rarities: Sequence[float]) -> tupl
 
 def _keys(term: Term) -> list[str]:
     if not term.is_word:
-        # The term is split at characters that JSON may escape, so that its longest piece is found in an undecoded line.
+        # A phrase is split at characters that JSON may escape. The longest piece has none, so it stands in an undecoded
+        # line just as in the phrase.
         pieces = words_of(term.text) or re.split(r'[\s"\\/]+', term.text)
         return [max(pieces, key=len)]
     return [key_of(word) for word in (term.text, *term.instead, *term.spellings, *term.parts[:1])]
@@ -213,7 +214,8 @@ def _words(term: Term, folded: str) -> list[tuple[int, int, float]]:
         for match in _in_parts(term.parts).finditer(folded):
             found.setdefault(match.span(), STEM)
     if len(found) >= MAX_PLACES and EXACT not in found.values():
-        # The search stops after `MAX_PLACES` occurrences, perhaps before the first exact one, which has most weight.
+        # The search above stopped at `MAX_PLACES` occurrences without an exact one. Exact ones have the most weight, so
+        # one is searched separately.
         at = find_whole(term.text, folded)
         if at >= 0:
             found[at, at + len(term.text)] = EXACT
@@ -251,7 +253,8 @@ def _phrases(term: Term, folded: str) -> list[tuple[int, int, float]]:
 def _word_at(folded: str, begin: int, end: int, length: int) -> tuple[int, int]:
     """Return the begin and the end of the word in `folded` that contains the span from `begin` to `end`.
 
-    A very long word is cut; `length` is the length of the word that the user searches.
+    A very long word is cut to about 100 characters before and after the span, plus `length`, the length of the word
+    that the user searches.
     """
     least, most = begin - _MAX_WORD - length, end + _MAX_WORD + length
     while begin > max(0, least) and is_letter(folded[begin - 1]):

@@ -24,9 +24,9 @@ _ODD = (rb"\u", "\u0130".encode(), "\u212a".encode())
 def search_session(
     session: Session, query: str, among: Sequence[int], cancelled: Callable[[], bool] = lambda: False
 ) -> Iterator[tuple[int, list[int]]]:
-    """Search the entries whose indexes are in `among`, in file order.
+    """Search some of a session's entries, in file order; `among` has their positions in the list of all entries.
 
-    After each block of entries, yield the number of entries searched so far, and the indexes of the block's hits.
+    After each block of entries, yield the number of entries searched so far, and the positions of matching entries.
 
     Raises:
         Unreadable: the session file is gone or cannot be read.
@@ -74,8 +74,8 @@ def _likely(session: Session, run: Sequence[int], block: bytes, needles: Sequenc
         likely.update(_holding(block, [_ODD[0]], begins, run))
         lines = zip(run, begins, strict=True)
         likely.update([index for index, at in lines if not block[at : at + session.sizes[index]].isascii()])
-    # Two kinds of entries have searched text outside their own line, so they must be decoded too: labelled entries, and
-    # entries that are no messages, whose rows in the tree show computed text such as rounded numbers.
+    # Labelled entries must be decoded too, because their labels are in other lines. So must entries that are no
+    # messages, because their rows in the tree show computed text such as rounded numbers.
     codes, kinds = session.columns.codes, session.columns.kinds.all
     others = {code for code, kind in enumerate(kinds) if kind.type != "message" or session.is_transcript}
     likely.update([index for index in run if codes[index] in others or index in session.labels])
@@ -83,7 +83,7 @@ def _likely(session: Session, run: Sequence[int], block: bytes, needles: Sequenc
 
 
 def _holding(lowered: bytes, wanted: Sequence[bytes], begins: list[int], run: Sequence[int]) -> list[int]:
-    """Return the entries of a block whose bytes contain all byte sequences in `wanted`; `begins` are their offsets."""
+    """Return the entries of a block whose lines contain all of `wanted`; `begins` are the offsets of the lines."""
     found: list[int] = []
     first, rest = wanted[0], wanted[1:]
     at = lowered.find(first)

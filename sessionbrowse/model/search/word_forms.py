@@ -36,7 +36,7 @@ def fit(wanted: str, word: str) -> float:
 def key_of(wanted: str) -> str:
     """Return a string that is contained in every word that matches `wanted`, to skip texts without it quickly."""
     root = stem(wanted)
-    # `entry` and `entries` share the stem `entry`, but `entries` does not contain its last letter.
+    # A final `y` is cut off: `entry` and `entries` share the stem `entry`, but `entries` does not contain a `y`.
     root = root[:-1] if root.endswith("y") and len(root) > 2 else root
     return min(root, wanted[:_LEAST_RELATED], key=len)
 

@@ -1,7 +1,7 @@
 """Split text into words for searching: sequences of letters, digits and `_`; each CJK character is a word by itself.
 
 Words are folded: converted to lower case without diacritics. Each character is folded independently of its neighbours,
-so the index and the files yield the same words although they fold text in different pieces.
+so a text yields the same words even if it is folded in pieces.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
 
-# A word consists of 0-9, a-z, _ and non-ASCII characters. The pattern names the characters that are not in words,
-# because naming those in words would make it slow to compile (2 ms).
+# A word consists of 0-9, a-z, _ and non-ASCII characters. The pattern excludes all other characters: a pattern that
+# lists the characters of words would be slow to compile (2 ms).
 _WORD = re.compile(r"[^\x00-/:-^`{-\x7f]+")
 # In scripts without blanks between words, each character counts as a word, so that any substring is found. This text
 # lists the ranges of such characters: of each range the first character, and the one after its last. A regular
@@ -55,7 +55,7 @@ def words_in(folded: str) -> list[str]:
 def find_whole(wanted: str, folded: str, start: int = 0) -> int:
     """Return the first offset from `start` at which `folded` contains `wanted` as whole words, -1 if there is none.
 
-    Both texts are results of `literal`.
+    Both texts are in lower case without diacritics, with single blanks, as `literal` returns them.
     """
     at = find_word(wanted, folded, start)
     while at >= 0 and not ends_word(wanted, folded, at + len(wanted)):
@@ -105,10 +105,10 @@ def literal(text: str) -> str:
 
 
 def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
-    """Map sorted offsets in `literal(text)` to offsets in the original text."""
+    """Map sorted offsets in the compared form of a text, `literal(text)`, to offsets in the text itself."""
     found: list[int] = []
-    # Offset `folded_at` in `literal(text)` corresponds to offset `at` in `text`. Between matches of `_SPECIAL`, both
-    # offsets grow by the same amount.
+    # The loop moves through both texts at once: `at` is an offset in `text`, and `folded_at` the offset of the same
+    # character in `literal(text)`. Their distance changes only at several blanks and at non-ASCII characters.
     folded_at, at = _block_of(text, wanted[0]) if wanted else (0, 0)
     for special in _SPECIAL.finditer(text, at):
         begin, run = special.start(), special[0]
@@ -127,9 +127,10 @@ def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
 
 
 def _block_of(text: str, wanted: int) -> tuple[int, int]:
-    """Return where the text block with the offset `wanted` begins: an offset in `literal(text)` and one in `text`.
+    """Return an offset in `literal(text)` that is not after `wanted`, and the offset of the same character in `text`.
 
-    Skipping whole blocks is faster than mapping each character.
+    The text is skipped in large blocks up to the one that contains `wanted`, which is faster than mapping each
+    character.
     """
     folded_at = at = 0
     while True:
@@ -144,7 +145,7 @@ def _block_of(text: str, wanted: int) -> tuple[int, int]:
 
 _BLOCK = 512
 
-# This pattern matches text whose length `literal` may change: several blanks, and non-ASCII characters.
+# The function `literal` may change the length of several blanks and of non-ASCII characters.
 _SPECIAL = re.compile(r"\s{2,}|[^\x00-\x7f\s]+")
 
 

@@ -28,7 +28,7 @@ def build_session(blocks: Iterable[LineBlock], rules: Rules, path: str, read_byt
 
 
 def session_read(lines: ColumnReader, path: str, read_bytes: ReadBytes) -> Session:
-    """Return the session in a file; the caller must have added all lines of the file to `lines`."""
+    """Return the session in a file; the `ColumnReader` `lines` must have read all lines of the file."""
     lines.reader.finish()
     return session_of(lines.reader, lines.columns, lines.ordinals, path, read_bytes)
 
@@ -43,9 +43,9 @@ def session_of(
 ) -> Session:
     """Build the session of a file. All lines of the file must have been read with `reader`.
 
-    `columns` are the facts about all entries that stay in memory. `ordinals` are the positions of entries among all
-    parsed lines, needed only for format versions 1 and 2. A caller that knows the parents may pass `parents`, if no id
-    repeats and every parent is before its child.
+    `columns` has the facts about each entry that stay in memory. `ordinals` has each entry's `Record.ordinal`, its
+    position in the file; only format versions 1 and 2 need it. A caller that knows the index of each entry's parent may
+    pass them as `parents`, if no id repeats and every parent is before its child.
     """
     session = Session(reader, columns, path, read_bytes)
     if reader.generation < 3:
@@ -114,7 +114,7 @@ def _link(session: Session, reader: Reader) -> None:
         return
     for members in loops(parents):
         index = min(members)
-        # A repeated id may cause the loop: if earlier entries also have the parent's id, the nearest is the parent.
+        # A repeated id may cause the loop. The nearest earlier entry with the parent's id, if any, becomes the parent.
         doubles_before = [i for i in doubles.get(parent_ids[index] or "", []) if i < index]
         parents[index] = doubles_before[-1] if doubles_before else ROOT
         reader.report(session.lines[index], session.offsets[index], "its parents form a loop, which is cut here")
@@ -123,7 +123,7 @@ def _link(session: Session, reader: Reader) -> None:
 
 
 def _doubles(session: Session, reader: Reader, ids: list[str | None]) -> dict[str, list[int]]:
-    """Report every id that occurs more than once in the file; return the indexes of the entries with each id."""
+    """Return the indexes of the entries with each id; report each repeated id as a problem of the file."""
     places: dict[str, list[int]] = {}
     for index, entry_id in enumerate(ids):
         if entry_id is None:
@@ -151,8 +151,8 @@ def _find_leaf(session: Session, reader: Reader) -> None:
 def _find_transcript_leaf(session: Session, reader: Reader) -> None:
     """Set the leaf of a transcript as indusagi 2 does.
 
-    The leaf is the entry that the last line of kind "head" names. Without such a line it is the deepest entry, and of
-    several the one with the greatest id.
+    The leaf is stored in the file's last line of kind "head". If the file has no such line, the leaf is the deepest
+    entry; of several deepest entries, the leaf is the entry with the greatest id.
     """
     head = session._transcript_head
     if isinstance(head, dict) and "leaf" in head:
@@ -160,7 +160,7 @@ def _find_transcript_leaf(session: Session, reader: Reader) -> None:
         session.leaf = session.index_by_id.get(named) if isinstance(named, str) else None
         last = len(session.envelopes) - 1
         if session.leaf != last:
-            reason = "the head line is older than the last entry: indusagi resumes at the head's leaf"
+            reason = 'a line of kind "head" sets another leaf than the last entry: indusagi resumes at that leaf'
             reader.report(session.lines[last], session.offsets[last], reason)
         return
     depths = [0] * len(session.parents)
@@ -179,9 +179,9 @@ def _find_transcript_leaf(session: Session, reader: Reader) -> None:
 
 
 def _find_labels(session: Session, reader: Reader) -> None:
-    """Set the labels of entries: of the label entries for one entry, on any branch, the last in the file counts.
+    """Set the labels of entries: the last label entry in the file that refers to an entry decides the entry's label.
 
-    An empty label clears the entry's label.
+    Label entries count on any branch. An empty label clears the entry's label.
     """
     by_target: dict[str, LabelMark] = {}
     for index in sorted(session.columns.kept):

@@ -1,4 +1,7 @@
-"""Read the lines of a session into `Columns`: ordinary messages many at a time, all other lines with a `Reader`."""
+"""Read the lines of a session file and add the entries to `Columns`.
+
+Ordinary messages are decoded many at a time; a `Reader` reads all other lines one by one, which is slower.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +22,16 @@ from sessionbrowse.model.session.records import Reader, Record, is_utf8
 
 
 class ColumnReader:
-    """Adds the entries of one file to `columns`, block by block."""
+    """Reads the lines of one file, in the order of the file, and adds the entries in them to `columns`."""
 
     def __init__(self, reader: Reader, columns: Columns) -> None:
         self.reader = reader
         self.columns = columns
         self.ordinals: list[int] = []
-        """Positions, among all parsed lines, of the entries that `reader` decoded; only for format versions 1 and 2."""
+        """The `Record.ordinal` of the entries that `reader` read; these are all entries in format versions 1 and 2."""
 
     def add_block(self, block: LineBlock) -> None:
-        """Add the entries in the next block of lines of the file."""
+        """Read the next lines of the file, given as `block`, and add their entries to `columns`."""
         if block.reduced_from:
             self._read(block)
             return
@@ -38,7 +41,10 @@ class ColumnReader:
             self._read(LineBlock(block.offset + sum(map(len, whole)) + len(whole), block.lines[-1:], torn=True))
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
-        """Add the entries in the next lines of the file, given with newlines; `offset` is the first line's position."""
+        """Read the next lines of the file and add their entries to `columns`.
+
+        `lines` have their newlines; `offset` is the first line's position in the file.
+        """
         begin = 0
         while begin < len(lines) and not self._takes_ordinary_lines():
             self._read(LineBlock(offset, [lines[begin][:-1]]))
@@ -84,7 +90,7 @@ class ColumnReader:
         reader.bytes_read, reader.torn = starts[-1], False
 
     def record(self, record: Record) -> None:
-        """Add an entry that the `Reader` decoded, because its line is not an ordinary message."""
+        """Add an entry to `columns` that `reader` read."""
         self.columns.add(record.envelope, record.line, record.offset, record.size)
         self.ordinals.append(record.ordinal)
 
@@ -93,5 +99,5 @@ class ColumnReader:
             self.record(record)
 
 
-# This value stands for a line that the fast decoder refused, until the `Reader` has decoded the line in full.
+# This value stands for a line that `decode_ordinary` cannot decode, until a `Reader` has decoded the line in full.
 _UNREAD = OrdinaryCustom("", None, "")

@@ -21,7 +21,7 @@ Time = str | float | None
 class Kind(Struct, frozen=True, gc=False, array_like=True):
     """A combination of facts, such as type, role and model, that many entries of a session have in common.
 
-    The fields have the meaning of those of `Envelope`.
+    The fields mean the same as the fields of `Envelope` with these names.
     """
 
     type: str = ""
@@ -65,8 +65,9 @@ class Columns:
     """Consecutive entries of a file as columns: each list has one item per entry, in file order.
 
     `lines` are 1-based line numbers; `offsets` and `sizes` are in bytes. `kept` maps the index of every entry that is
-    not an ordinary message to its envelope. `times` are the timestamps of all entries. If `times` is empty,
-    `some_times` maps the index of some entries to their timestamps. `calls` are the ids of all tool calls.
+    not an ordinary message to an `Envelope` with the entry's facts. `times` are the timestamps of all entries. If
+    `times` is empty, `some_times` maps the indexes of some entries to their timestamps. `calls` are the ids of all tool
+    calls.
     """
 
     def __init__(self, kinds: Iterable[Kind] = ()) -> None:
@@ -90,7 +91,7 @@ class Columns:
         return len(self.sizes)
 
     def add(self, envelope: Envelope, line: int, offset: int, size: int) -> None:
-        """Add one entry: its envelope, and the line number, byte offset and size of its line."""
+        """Add one entry at the end of the columns: its envelope, and its line's number, byte offset and size."""
         self.kept[len(self.sizes)] = envelope
         self.ids.append(envelope.id)
         self.parent_ids.append(envelope.parent_id)
@@ -109,11 +110,11 @@ class Columns:
         offsets: array[int],
         others: Mapping[int, Envelope],
     ) -> None:
-        """Add consecutive entries that `ordinary_line` decoded, nearly all of them ordinary messages.
+        """Add consecutive entries at the end of the columns; nearly all of them are `OrdinaryMessage` objects.
 
-        `sizes` and `offsets` are those of the entries' lines in bytes; `line` is the first line's number. `others`
-        maps ascending positions in `entries` to envelopes: these replace the entries at these positions, which are no
-        ordinary messages.
+        `sizes` and `offsets` are those of the entries' lines in bytes; `line` is the first line's number. For each
+        entry that is no ordinary message, `others` maps the entry's position in `entries` to its `Envelope`; the
+        positions are ascending.
         """
         first = len(self.sizes)
         self.ids += [entry.id for entry in entries]
@@ -141,7 +142,7 @@ class Columns:
 
     @property
     def calls_repeat(self) -> bool:
-        """True if several tool calls in the file have the same id, or may have."""
+        """False only if it is certain that all tool calls in the file have different ids."""
         if self._calls_repeat is None:
             self._calls_repeat = len(set(self.calls)) < len(self.calls)
         return self._calls_repeat
@@ -175,7 +176,8 @@ class Columns:
                 if block.type == "text":
                     text = block.text
                     if text and not has_words:
-                        # This test is fast: most texts begin with a letter, so they are neither blank nor only dots.
+                        # Most texts begin with a letter or digit. These are neither blank nor only dots, so the slower
+                        # checks are not needed.
                         is_plain = text[0].isalnum()
                         has_text = has_text or is_plain or trim(text) != ""
                         has_words = is_plain or is_more_than_dots(text)

@@ -14,7 +14,7 @@ from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import MARGIN, first_of_fused
 
 MAX_KEPT = 4096
-"""Maximum number of envelopes in the cache, which saves reading the file again when the user moves the cursor."""
+"""Maximum number of cached envelopes; the cache saves reading the file again when the user moves the cursor."""
 MAX_RUN_BYTES = 1024 * 1024
 
 ReadBytes = Callable[[int, int], bytes]

@@ -20,7 +20,7 @@ def is_chain_of(parents: Sequence[int]) -> bool:
 
 def loops(parents: Sequence[int]) -> list[list[int]]:
     """Return the loops among entries that are their own ancestors, each as a list of entry indexes, in linear time."""
-    state = bytearray(len(parents))  # For each entry: 0 is not visited, 1 is on the current walk, 2 is done.
+    state = bytearray(len(parents))  # An entry's state is 0 before its visit, 1 if it is in `walk`, 2 when it is done.
     found: list[list[int]] = []
     for start in range(len(parents)):
         walk: list[int] = []

@@ -24,7 +24,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MARGIN = b" \t\r\n" + BYTE_ORDER_MARK
 """The bytes that are stripped from both ends of a line before its JSON value is read: blanks and byte order marks."""
 MAX_PROBLEMS = 1000
-CARRIAGE_RETURNS = "carriage returns where newlines belong"
+CARRIAGE_RETURNS = "carriage returns end the lines in place of newlines"
 """The text of the problem in files with carriage returns as line ends: no agent program opens such files.
 
 sessionbrowse shows the entries of these files nevertheless.
@@ -49,9 +49,9 @@ class Problem(Struct, frozen=True):
 class Record(Struct, frozen=True, gc=False):
     """One entry of a file: its 1-based line, byte offset, size in bytes without newline, envelope, and JSON bytes.
 
-    `ordinal` is the 0-based position of the entry among all lines that the program parsed, including headers;
-    compactions of format version 1 refer to it. `raw` is a single JSON value: only the first one if a line has two,
-    and shortened if the line is too large.
+    `ordinal` is the 0-based position of the entry among those lines of the file that the agent program keeps, headers
+    included; compactions of format version 1 refer to it. `raw` is a single JSON value: only the first one if a line
+    has two, and shortened if the line is too large.
     """
 
     line: int
@@ -78,9 +78,9 @@ class ReaderProgress(Struct, frozen=True, array_like=True):
 
 
 class Reader:
-    """Reads one session file from its beginning, block by block.
+    """Reads one session file from its beginning; each call of `read` takes the next lines.
 
-    The attributes, such as header and problems, are complete after the last block and a call of `finish`.
+    The attributes, such as header and problems, are complete after the last line and a call of `finish`.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -117,7 +117,7 @@ class Reader:
         return 1 if self.header is None or self.header.version is None else self.header.version
 
     def read(self, block: LineBlock) -> Iterator[Record]:
-        """Yield the entries in the next block of lines."""
+        """Read `block`, the next lines of the file, and yield the entries in these lines."""
         offset = block.offset
         last = len(block.lines) - 1
         for number, raw in enumerate(block.lines):
@@ -177,7 +177,8 @@ class Reader:
     def progress(self) -> ReaderProgress:
         """Return the state of the reader, so that a later reader can `resume` from it.
 
-        It excludes header, title slot and head lines of a transcript, which the later reader must read again.
+        The state excludes the header, the title slot, and a transcript's lines of kind "head": the later reader must
+        read these lines again.
         """
         problems = [(problem.line, problem.offset, problem.reason) for problem in self.problems]
         return ReaderProgress(
@@ -204,15 +205,15 @@ class Reader:
         return self._lines
 
     def skip_ordinary(self, lines: int) -> None:
-        """Add `lines` to the number of lines read; the caller has decoded these lines itself, with a faster decoder."""
+        """Count the next `lines` lines of the file as read; the caller has decoded them with `decode_ordinary`."""
         self._lines += lines
         self._records += lines
 
     def finish(self) -> None:
-        """Check the file for problems such as a missing header; call this after the last block of lines."""
+        """Check the file for problems such as a missing header; call this after the last line was read."""
         agent = self.rules.agent
         if self.is_transcript:
-            # A bad first line does not matter, because indusagi ignores all lines before a transcript's first line.
+            # indusagi ignores lines before the first valid line of a transcript, so a damaged first line is no error.
             self.refusal = self.unlisted = None
             return
         if self.header is None:
@@ -337,9 +338,9 @@ class Reader:
         return Record(self._lines, offset, size, ordinal, envelope, line)
 
     def _belongs_to_transcript(self, envelope: Envelope, line: bytes, offset: int) -> bool:
-        """Return False for lines of indusagi's transcript format that are no entries: head lines and foreign lines.
+        """Return False for a transcript's lines that are no entries: lines of kind "head" and lines of other formats.
 
-        Detects the transcript format and stores its head lines. In files of other formats the result is True.
+        Detects the transcript format and stores lines of kind "head". In files of other formats the result is True.
         """
         if envelope.schema is None:
             if self.is_transcript:

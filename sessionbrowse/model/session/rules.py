@@ -36,12 +36,12 @@ VERBATIM_STRATEGY = "verbatim-lines"
 class Rules(Struct, frozen=True, kw_only=True):
     """The rules by which one agent program reads a session file.
 
-    The default values are the rules of pi 1.5.2; the comments name the programs that differ.
+    The default values are the rules of pi 1.5.2; comments above the fields tell what the other programs do.
     """
 
     agent: AgentName
-    # pi uses the last `session_info` entry; indusagi the last one with a name, because an empty name does not clear;
-    # omp uses the title slot.
+    # pi uses the name in the last `session_info` entry, indusagi the last name that is not empty, and omp the name in
+    # the title slot.
     name: Literal["session_info", "session_info_filled", "title_slot"] = "session_info"
     # omp keeps the first of two entries that were fused on one line; the other programs lose both entries.
     keeps_first_of_fused: bool = False

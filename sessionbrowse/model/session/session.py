@@ -92,7 +92,7 @@ class Session:
 
     @property
     def id(self) -> str | None:
-        """The session's id from its header; for a transcript of indusagi from the file name, which renaming changes."""
+        """The session's id: the id in the header, or for a transcript of indusagi the file's name without suffix."""
         if self.is_transcript:
             return self.path.rpartition("/")[2].rpartition(".")[0]
         return self.header.id if self.header is not None else None
@@ -174,7 +174,7 @@ class Session:
     def active_branch(self) -> list[int]:
         """Return the indexes of the entries on the path to the leaf.
 
-        The result is empty if the last entry has no id, because the agent programs then have no leaf.
+        The result is empty if the last entry has no id: the agent programs note the leaf by its id, so they have none.
         """
         return self.branch(self.leaf) if self._leaf_is_true else []
 
@@ -225,7 +225,7 @@ class Session:
             start = self.offsets[run[0]]
             for index in run:
                 at = self.offsets[index] - start
-                # The slice may be shorter than the line: a line that was too large is shortened and alone in `block`.
+                # A line that is too large is the only one in `block` and shortened; the slice is then all of `block`.
                 yield index, self._fields(block[at : at + self.sizes[index]])
 
     def blocks_of(self, indexes: Sequence[int]) -> Iterator[tuple[list[int], bytes]]:
@@ -291,7 +291,7 @@ class Session:
                 # order.
                 if all(time is not None for time, _ in times):
                     siblings[:] = [index for _, index in sorted(times, key=itemgetter(0))]
-        # Threads share sessions. A single assignment sets both lists, so no thread sees only one of them.
+        # Several threads may use a session. One assignment sets roots and children, so no thread sees only the roots.
         links = self._links = Links(roots, children)
         return links
 

@@ -8,7 +8,7 @@ from sessionbrowse.model.session.session import Session
 def display_order(session: Session, leaf: int | None) -> list[int]:
     """Return the indexes of all entries in the order of the tree's rows.
 
-    Of siblings, the one on the path to `leaf` comes first, then the others by time.
+    Siblings are ordered by time, but a sibling on the path to `leaf` comes first.
     """
     active = bytearray(len(session.parents))
     for index in session.branch(leaf):
@@ -30,7 +30,10 @@ def display_order(session: Session, leaf: int | None) -> list[int]:
 
 
 def _active_last(siblings: list[int], active: bytearray) -> list[int]:
-    """Return siblings in reverse display order, because the caller pushes them on a stack; an active one is last."""
+    """Return siblings in reverse display order, because the caller takes the last one first.
+
+    A sibling on the active branch (`active` has a flag for each entry) comes last.
+    """
     backwards = siblings[::-1]
     for place, index in enumerate(backwards):
         if active[index]:

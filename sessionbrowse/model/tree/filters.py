@@ -1,6 +1,6 @@
 """The five filters of the agent programs, which select the entries that a tree shows.
 
-The rules are those of pi 1.5.2, omp 18.2.3 and atomic 0.9.15; for indusagi, those of pi 0.50, from which it was forked.
+The rules are those of pi 1.5.2, omp 18.2.3 and atomic 0.9.15; for indusagi, a fork of pi, those of pi 0.50.
 Only omp's "user-only" filter reads the session file.
 """
 
@@ -65,7 +65,7 @@ def shown(session: Session, filter_name: str, leaf: int | None) -> bytes:
 
 
 def _by_kind(session: Session, answers: list[bool]) -> bytearray:
-    """Return a flag for each entry; `answers` has a flag for each kind of entries (see `Kinds`)."""
+    """Return a flag for each entry, given a flag in `answers` for each kind of entry in the session (see `Kinds`)."""
     return bytearray(map(answers.__getitem__, session.columns.codes))
 
 
@@ -88,7 +88,7 @@ def _is_silent(kind: Kind, tree: AgentName, without_tools: bool) -> bool:
 
 
 def _add_user_prompts(session: Session, flags: bytearray) -> None:
-    """Set the flags of omp's user prompts that are stored as custom messages with the attribution "user"."""
+    """Add the user's prompts that omp stores as custom messages: set their items in `flags` to 1 (shown)."""
     of_type = _by_kind(session, [kind.custom_type in _USER_PROMPT_TYPES for kind in session.columns.kinds.all])
     for index in compress(range(len(of_type)), of_type):
         match session.entry(index):

@@ -52,7 +52,8 @@ class Row(Struct, frozen=True, gc=False, eq=False):
 class Rows(Sequence[Row]):
     """The rows of a tree from top to bottom.
 
-    `above` has for each entry the nearest ancestor that has a row, or a negative number; it is used for folding.
+    `above` has, for each entry of the session, the index of the nearest ancestor that has a row; the index is negative
+    if no ancestor has a row. It tells which rows a folded row hides.
     """
 
     def __init__(self, rows: list[Row], above: Sequence[int] = ()) -> None:
@@ -60,7 +61,7 @@ class Rows(Sequence[Row]):
         self._above = above
 
     def with_folded(self, chosen: Collection[int]) -> Rows:
-        """Return the rows after the entries in `chosen` are folded; entries without a foldable row are ignored.
+        """Return the rows with the entries in `chosen` folded; entries without a foldable row are ignored.
 
         No row may be folded before the call.
         """

@@ -27,7 +27,7 @@ class SearchWords(Struct, frozen=True):
 
 
 def search_words(text: str) -> SearchWords:
-    """Prepare a text for a function that `matcher` returned: split the text into words."""
+    """Split a text into words and return it as `SearchWords`, the form that `matcher` needs."""
     words = tuple(_words(text))
     starts = []
     place = 0
@@ -38,7 +38,7 @@ def search_words(text: str) -> SearchWords:
 
 
 def matcher(tokens: Iterable[str]) -> Callable[[SearchWords], bool]:
-    """Return a function that returns True if a text matches all words of a query; the words must be in lower case.
+    """Return a function that tells whether a text matches all words of a query; `tokens` are the words in lower case.
 
     A query word without letters and digits matches every text; a query word with separators counts as several words.
     """

@@ -15,10 +15,10 @@ from sessionbrowse.model.tree.tool_callers import caller_of
 
 
 def row_text(session: Session, index: int, home: str = "") -> str:
-    """Return the text of an entry's row in a tree, without label and markers; paths below `home` begin with `~`.
+    """Return the text of an entry's row in a tree, without the entry's label and the lines that the tree draws.
 
-    The row of a tool result shows the tool call. The text is the same as in pi 1.5.2, omp 18.2.3, atomic 0.9.15 or
-    indusagi 0.12.15.
+    The row of a tool result shows the tool call. Paths below `home` begin with `~`. The text is the same as in
+    pi 1.5.2, omp 18.2.3, atomic 0.9.15 or indusagi 0.12.15.
     """
     kind = session.kind(index)
     call = _answered_call(session, index) if kind.role == "toolResult" else None
@@ -29,9 +29,10 @@ def row_text(session: Session, index: int, home: str = "") -> str:
 
 
 def search_text_of(session: Session, index: int, fields: Fields) -> str:
-    """Return the text of an entry that the agent program's search in its tree reads.
+    """Return the search text of an entry: the text in which the search of the agent's tree looks for the query.
 
-    It consists of the entry's label, role, and the beginning of its text. `fields` is the entry's JSON object.
+    The search text has the entry's label, role, and the beginning of the entry's text. `fields` is the entry's JSON
+    object.
     """
     kind = session.kind(index)
     mark = session.labels.get(index)
@@ -52,7 +53,10 @@ def _answered_call(session: Session, index: int) -> Call | None:
 
 
 def _calls_of(session: Session, caller: int) -> dict[str, Call]:
-    """Return the tool calls of an answer by id; the last answer is cached, because its results have adjacent rows."""
+    """Return the tool calls of an answer by id.
+
+    The calls of the last answer are cached, because the results of the calls of one answer are in adjacent rows.
+    """
     kept = _LAST_CALLS.get(session)
     if kept is not None and kept[0] == caller:
         return kept[1]

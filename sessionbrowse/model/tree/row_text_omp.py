@@ -74,7 +74,7 @@ def row_text(kind: str, role: str, entry: Fields, call: Call | None, home: str) 
 
 
 def search_text(kind: str, role: str, entry: Fields) -> str:
-    """Return the text of an entry that the search in omp's tree reads, without the entry's label."""
+    """Return the text in which the search of omp's tree looks for a query: an entry's text without the label."""
     match kind:
         case "message":
             message = entry.get("message")
@@ -223,9 +223,9 @@ def _without_wrapper(content: str) -> str:
 
 
 def _field(value: Json) -> str:
-    """Return a string of the session on one line, without colour escapes, control characters and lone surrogates.
+    """Return a JSON string as one line, without colour escapes, control characters and lone surrogates.
 
-    For any other value, return "".
+    Return "" for a JSON value that is not a string.
     """
     if not isinstance(value, str):
         return ""

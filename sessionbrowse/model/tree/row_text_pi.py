@@ -75,7 +75,7 @@ def row_text(agent: AgentName, kind: str, role: str, entry: Fields, call: Call |
 
 
 def search_text(agent: AgentName, kind: str, role: str, entry: Fields) -> str:
-    """Return the text of an entry that the tree's search in pi, atomic or indusagi reads, without the entry's label."""
+    """Return the text in which the search of the agent's tree looks for a query: an entry's text without the label."""
     if kind in _NEWER_OR_FOREIGN_TYPES.get(agent, ()):
         return ""
     match kind:
@@ -106,13 +106,13 @@ def search_text(agent: AgentName, kind: str, role: str, entry: Fields) -> str:
 
 
 def message_search_text(role: str, message: Fields) -> str:
-    """Return the text of a message that the search reads: the role, the beginning of the text, and a `!` command."""
+    """Return the search text of a message: the role, the beginning of the text, and a `!` command."""
     command = message.get("command") if role == "bashExecution" else None
     return words(role, first_text(message.get("content")), command)
 
 
 def compaction_text(entry: Fields) -> str:
-    """Return the row text of a compaction, with the number of tokens before it in thousands."""
+    """Return the row text of a compaction, with the thousands of tokens that the context had before the compaction."""
     thousands = to_number(entry.get("tokensBefore", MISSING)) / 1000
     rounded = math.floor(thousands + 0.5) if math.isfinite(thousands) else thousands
     return f"[compaction: {number(rounded)}k tokens]"
@@ -157,7 +157,10 @@ def _answer(message: Fields) -> str:
 
 
 def _custom_text(content: Json) -> str:
-    """Return the text of a custom message; a block without `text` adds nothing (in other messages: "undefined")."""
+    """Return the text of a custom message, in which pi skips text blocks without `text`.
+
+    In messages of other roles, pi shows "undefined" for a text block without `text`.
+    """
     if not isinstance(content, list):
         return joined_text(content)
     return "".join([string(block.get("text") or "") for block in content if is_text_block(block)])

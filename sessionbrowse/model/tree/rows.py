@@ -88,7 +88,7 @@ _Place = tuple[int, int, Literal["mid", "last"] | None, Trail]
 
 
 def _placed(session: Session, whole: TreeLayout, shape: Shape) -> Iterator[_Place]:
-    """Yield `index`, `level`, `connector` and `trail` for the row of every entry in `shape`, the visible entries.
+    """Yield (entry index, level, connector, trail) for the row of every visible entry: see `Row` and `Trail`.
 
     Rows of omp sessions are indented as if all entries were visible, as omp does.
     """
@@ -99,11 +99,11 @@ def _placed(session: Session, whole: TreeLayout, shape: Shape) -> Iterator[_Plac
 
 
 def _places(shape: Shape, *, is_omp: bool) -> Iterator[_Place]:
-    """Yield `index`, `level`, `connector` and `trail` for the row of every entry in `shape`.
+    """Yield (entry index, level, connector, trail) for the row of every entry in `shape`: see `Row` and `Trail`.
 
-    Children of a branch point are one level deeper than the branch point. Except in omp, the only child of such a child
-    is one level deeper again. All other only children are on the level of their parent. Roots are on level 0. The only
-    child of one of several roots is on level 1, in omp too.
+    Roots are on level 0. Children of a branch point are one level deeper than the branch point. An only child is on the
+    level of its parent, with two exceptions: it is one level deeper if the parent is one of several roots, and, except
+    in omp, if the parent is a child of a branch point.
     """
     above, count, last = shape.above, shape.count, shape.last
     levels = [0] * len(above)

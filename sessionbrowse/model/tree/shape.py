@@ -22,8 +22,8 @@ class Shape(Struct, frozen=True, eq=False):
     """The tree of some entries of a session, for example those that a filter shows.
 
     `order` has the entries in display order. Three lists are indexed by entry: `above` is the nearest ancestor in the
-    tree, `count` the number of children, `last` the last child. Their last item, at `ROOT`, is for the parent of all
-    roots.
+    tree, `count` the number of children, `last` the last child. The last item of each list, at `ROOT`, is for an
+    invisible parent of all roots.
     """
 
     order: Sequence[int]
@@ -87,7 +87,7 @@ class TreeLayout:
         return Shape(chosen, above, count, last)
 
     def in_order(self, chosen: Collection[int]) -> list[int]:
-        """Return the entries in `chosen` in display order, without entries that have no place in the tree."""
+        """Return the entries in `chosen` in display order, without entries that are below no root."""
         places = self._places[0]
         return sorted([index for index in chosen if places[index] >= 0], key=places.__getitem__)
 
@@ -113,7 +113,7 @@ class TreeLayout:
 
     @cached_property
     def _places(self) -> tuple[list[int], list[int]]:
-        """Two lists indexed by entry: positions in display order, and positions after the entry's last descendant.
+        """Two positions of each entry in display order, as two lists: its own, and the one after its last descendant.
 
         The last item of the lists, at `ROOT`, is for an invisible parent of all roots.
         """

@@ -74,9 +74,10 @@ def _path_or_here(arguments: dict[str, Json]) -> str:
 
 
 def _omp_scope(arguments: dict[str, Json], *keys: str) -> str:
-    """Return the paths that an omp tool searches, joined by commas, from the first usable argument in `keys`.
+    """Return the paths that an omp tool searches, joined by commas; "." if the tool call has no paths.
 
-    The argument is a list of paths, a single path, or a JSON list of paths in a string.
+    `keys` are the names of the arguments to try, in this order. An argument is a list of paths, a path, or a JSON list
+    of paths in a string.
     """
     for key in keys:
         found = arguments.get(key)
@@ -129,7 +130,7 @@ def _line_number(value: Json) -> float | None:
 def _range_of_others(offset: Json, limit: Json) -> str:
     """Return a range of lines as pi before 1.5 and its forks write it.
 
-    Like JavaScript's `+`, it joins texts in place of adding numbers: "5" and 10 become 510.
+    These programs add offset and limit with JavaScript's `+`, which joins texts: "5" and 10 become 510.
     """
     if offset is MISSING and limit is MISSING:
         return ""

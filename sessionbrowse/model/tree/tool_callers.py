@@ -1,6 +1,6 @@
 """Find the answer of the model that contains the tool call of a given tool result.
 
-Several calls may have the same id; then the call whose answer is lowest in the tree is used.
+Calls in several answers may have the same id. Then the answer whose row in the tree is the lowest is used.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ def caller_of(session: Session, index: int, call_id: str) -> int | None:
 
 
 def learn_calls(session: Session, before: Session | None = None) -> None:
-    """Fill the cache that maps tool calls to answers, if several calls of the session may have the same id.
+    """If several tool calls of the session may have the same id, find the answers of all calls and cache them.
 
-    `before` is the same session before its file grew; its cached results are reused. The function reads much of the
-    file, so it must run in a background thread.
+    `caller_of` uses the cache. `before` is the same session before its file grew; what is cached for it is reused. The
+    function reads much of the file, so it must run in a background thread.
     """
     if session.columns.calls_repeat:
         _makers_of(session, before)
 
 
 def _makers_of(session: Session, before: Session | None = None) -> Makers:
-    """Return a cached map from each tool call's id to the answers that contain it; the first call reads all answers."""
+    """Map the id of each tool call to the answers that contain the call; cached, because all answers must be read."""
     makers = _MAKERS.get(session)
     if makers is None:
         known = _MAKERS.get(before) if before is not None else None

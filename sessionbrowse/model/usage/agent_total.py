@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from sessionbrowse.format.envelope import Envelope, Spending
 from sessionbrowse.model.session.rules import Rules
 
-# pi 1.5.2 (`/session`) counts answers, tool results, summaries and `usage` entries of all branches.
+# pi 1.5.2 (`/session`) counts assistant messages, tool results, summaries and `usage` entries of all branches.
 _PI_ENTRY_TYPES = frozenset({"compaction", "branch_summary", "usage"})
-# omp 18.2.3 counts answers, model calls without a message, and the usage of `task` subagents.
+# omp 18.2.3 counts assistant messages, `model_usage` entries, and the usage of `task` subagents.
 _OMP_ENTRY_TYPES = frozenset({"model_usage"})
 # atomic 0.9.15 and indusagi 0.12 are forks of older versions of pi, which counted no `usage` entries.
 _OLDER_ENTRY_TYPES = frozenset({"compaction", "branch_summary"})

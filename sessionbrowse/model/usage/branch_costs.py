@@ -26,7 +26,7 @@ class BranchCosts(Struct, frozen=True, eq=False):
 def branch_costs(session: Session, before: BranchCosts | None = None) -> BranchCosts:
     """Return the costs of all entries and branches of a session.
 
-    `before` are the costs computed before the file grew; the entries in it are not read again.
+    `before` are the costs computed before the file grew; only the entries that were added later are read.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -50,10 +50,10 @@ def branch_costs(session: Session, before: BranchCosts | None = None) -> BranchC
 
 
 def row_costs(session: Session, costs: BranchCosts, rows: Container[int]) -> Mapping[int, float]:
-    """Return the cost in US dollars of each row, by entry index; `rows` are the entries that have a row.
+    """Return the cost in US dollars of each row of the tree view, by entry index; `rows` are the entries with a row.
 
-    The cost of a row includes that of the entries without a row directly above it, such as answers with only tool
-    calls.
+    The cost of a row includes the costs of entries directly above that have no row, such as assistant messages with
+    only tool calls.
     """
     spent: dict[int, float] = {}
     hidden: dict[int, float] = {}

@@ -32,7 +32,8 @@ def totals_by(
     """Return totals of one file's paid requests within a span of time, grouped by the key that `key_of` returns.
 
     `decided` tells for each request whether it counts in this file (see `ownership`); None means that all count.
-    `usage` are the file's requests. Without `usage`, `key_of` may get 0 in place of the position of a branch's leaf.
+    `usage` are the file's requests. Without `usage`, `key_of` must not use the branch of the `Place` that it
+    gets, because the branch may be missing (0).
     """
     found: dict[KeyT, Totals] = {}
     first, last = file.sums.first, file.sums.last

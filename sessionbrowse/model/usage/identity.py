@@ -22,7 +22,7 @@ def amount_of(dollars: float | None, tokens: int) -> int:
 
     For a price that is missing, 0, negative, NaN or too high, return `NOT_PRICED` if tokens were used, else 0.
     """
-    # The comparison is written so that it is False for NaN.
+    # `not 0 < dollars` is True for NaN, unlike `dollars <= 0`; so NaN counts as no price.
     if dollars is None or not 0 < dollars <= MAX_DOLLARS:
         return NOT_PRICED if tokens else 0
     # Python's `repr` of a float gives the same decimal digits that JSON.stringify wrote into the file.
@@ -39,7 +39,7 @@ def identity_of(request: Request, source: tuple[str, str], occurrence: int) -> i
     """Return a 64-bit hash that is equal for all copies of one paid request to a model, for example in forks.
 
     Copies agree in kind, provider, model, four token counts and time, and for tool results in the ids of the call and
-    the subagent. `occurrence` numbers different requests of one file that agree in all of these.
+    the subagent. `occurrence` (0, 1, …) distinguishes different requests of one file that agree in all of these.
     """
     time = request.time
     moment = "" if time is None else str(int(time)) if time == int(time) else repr(time)

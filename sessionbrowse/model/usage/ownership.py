@@ -61,8 +61,8 @@ class UsageFile(Struct, frozen=True, gc=False):
 def decide(files: Sequence[UsageFile]) -> dict[str, list[Decision]]:
     """Return the decision on each paid request, by file path, for files that may have copies or usage of subagents.
 
-    In a file that is not in the result, all requests count. If such a file is nested, they count as the spending of
-    subagents.
+    In a file that is not in the result, all requests count: as usage of subagents if the file is in the folder of
+    another session.
     """
     return _Deciding(files).decisions()
 
@@ -79,7 +79,7 @@ class _Deciding:
         self._children_of = _children(self._files)
 
     def decisions(self) -> dict[str, list[Decision]]:
-        """Return the decision on each paid request by file path, for files that may have copies or subagents."""
+        """Return the decisions on paid requests by file path, for the files whose requests had to be loaded."""
         for number in self._to_look_into():
             self._look_into(number)
         self._settle_children()
@@ -97,7 +97,7 @@ class _Deciding:
         for number in special:
             requests = self._files[number].load().requests
             if any(request.time is None for request in requests):
-                # All files must be loaded, because any file may have a copy of the request that has a time.
+                # Any file may contain a copy of a request without time, so all files must be loaded.
                 return list(range(len(self._files)))
             if any(request.is_child_usage and request.child is None for request in requests):
                 looked_into.update(self._children(number))
@@ -157,9 +157,9 @@ class _Deciding:
                 children = sorted({child for parent in parents for child in self._children(parent)})
                 within = {child: self._between(child, request) for child in children}
                 waiting.append((number, position, request, within))
-        # Other tool results report tokens, but do not name the subagent that used them. The first loop looks for one
-        # subagent whose requests have the same sums of tokens, the second loop for all subagents together. A request
-        # is used for one result only: `taken` has the identities of used requests, which are equal for copies.
+        # Other tool results report tokens without naming the subagent. First, look for one subagent whose requests have
+        # the same sums of tokens as the tool result; then, add up the requests of all subagents. A request may belong
+        # to one tool result only: `taken` has the identities of the requests that belong to one already.
         taken: set[int] = set()
         for number, position, request, within in waiting:
             for child, inside in within.items():
@@ -179,7 +179,10 @@ class _Deciding:
                     taken.update(free)
 
     def _holding(self, number: int, position: int) -> list[int]:
-        """Return the numbers of all files with the paid request at `position` in file `number`, or with its copies."""
+        """Return the numbers of all files that contain a certain paid request, or a copy of this request.
+
+        The request is at `position` in the file with the number `number`.
+        """
         holders = self._holders.get(self._loaded[number].identities[position], [])
         return [file for file, _ in holders] if (number, position) in holders else [number]
 
@@ -214,8 +217,8 @@ class _Deciding:
     def _settle_timeless(self) -> None:
         """Mark paid requests as undecided if they may be copies of a request in another file, but a time is missing.
 
-        Two requests may be copies if they agree in model and tokens and at least one has no time. The request in the
-        file that comes first still counts.
+        Two requests may be copies if they agree in model and tokens and at least one has no time. Only the request in
+        the later file, in the order of `_owner_order`, becomes undecided.
         """
         if not any(request.time is None for usage in self._loaded.values() for request in usage.requests):
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 ANSWER, RESULT, COMPACTION_ENTRY, BRANCH_SUMMARY, SESSION_SUMMARY, USAGE, MODEL_USAGE = range(7)
-"""The kinds of entries that record a paid request to a model: an answer, a tool result, and entries of other types."""
+"""The kinds of entries that record a paid request to a model: assistant message, tool result, and other entry types."""
 
 ENTRY_KINDS = {
     "compaction": COMPACTION_ENTRY,
@@ -41,7 +41,7 @@ class Request(Struct, frozen=True, array_like=True, gc=False):
     `entry` is the index of the entry in the file; `source` and `leaf` are positions in the lists of `FileRequests`.
     `amount` is in 10^-12 US dollars, or `NOT_PRICED`. `time` is milliseconds since 1970, or None if missing.
     `reasoning` tokens are included in `output`. Only tool results have `call`, the tool call's id; `child`, the id of
-    the subagent; and `began`, the time of the answer that called the tool.
+    the subagent; and `began`, the time of the assistant message with the call.
     """
 
     entry: int
@@ -86,8 +86,8 @@ class FileRequests(Struct, frozen=True, array_like=True):
 
     `sources` are pairs of provider and model, "" if unknown. `leaves` are the ids of the leaves of the requests'
     branches. Two requests without a time may be different although their identities are equal. `first_entry`
-    is the id of the file's first entry. `last_move` is the index of the last entry that is neither a message nor of a
-    type in `BOOKKEEPING`.
+    is the id of the file's first entry. `last_move` is the index of the last entry, other than messages, that may show
+    that the user moved in the tree.
     """
 
     requests: list[Request]

@@ -1,4 +1,4 @@
-"""Collect the paid requests to models that a session file records, while its entries are read; find their branches."""
+"""Collect the paid requests to models that a session file records, and find the branch of each request."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class RequestReader:
     """
 
     def __init__(self, known: FileRequests = NO_USAGE, entries: int = 0) -> None:
-        # The earlier reader may have met an unfinished last line. It is read again, so its requests are dropped here.
+        # The earlier reader may have met an unfinished last line. This line is read again, so its requests are dropped.
         kept = [number for number, request in enumerate(known.requests) if request.entry < entries]
         self._requests = [known.requests[number] for number in kept]
         self._identities = [known.identities[number] for number in kept]
@@ -85,10 +85,10 @@ class RequestReader:
         self._last_move = known.last_move if known.last_move < entries else ROOT
 
     def add_ordinary(self, index: int, entries: Sequence[Any], kinds: bytes, answer: int, other: int) -> None:
-        """Add the paid requests in consecutive entries decoded by `ordinary_line`; `index` is that of the first entry.
+        """Add the paid requests in consecutive entries, which are structs of `format.ordinary_line`.
 
-        `kinds` has one byte for each entry: the byte `answer` stands for an answer of the model, the byte `other` for
-        an entry without a message.
+        `index` is that of the first entry. `kinds` has one byte for each entry: the byte `answer` stands for an
+        assistant message, the byte `other` for an entry without a message.
         """
         for number, kind in enumerate(kinds):
             if kind == answer:
@@ -239,7 +239,7 @@ class RequestReader:
         used, written, cache_read, cache_write = map(token_count, counts)
         amount = amount_of(dollars, used + written + cache_read + cache_write)
         if not amount and not unrecorded:
-            # The call of the model failed or was aborted, and cost nothing.
+            # Without tokens and price, the call of the model failed or was aborted: it is no paid request.
             return
         number = self._sources.setdefault(source, len(self._sources))
         reason = min(token_count(reasoning), written)
@@ -247,7 +247,7 @@ class RequestReader:
         self._requests.append(Request(index, kind, number, *tokens, amount, moment, call=call, child=child))
 
     def _identify(self, ids: Sequence[str | None]) -> None:
-        """Compute the identities of new paid requests; count an entry that the file contains twice only once."""
+        """Compute the identities of new paid requests; if an entry occurs twice in the file, keep only one request."""
         entry_of = {
             identity: request.entry for identity, request in zip(self._identities, self._requests, strict=False)
         }
@@ -272,8 +272,8 @@ class RequestReader:
 def _places(tree: EntryTree, leaf: int, last_move: int) -> Callable[[int], tuple[bool, int]]:
     """Return a function from an entry index to (True if the entry is on the active path, index of its branch's leaf).
 
-    For costs, the active path consists of the path to the leaf, and of the path to the newest message if only entries
-    of types in `BOOKKEEPING` were written after it.
+    For costs, the active path is the path to the leaf. The path to the newest message is active too, if no entry after
+    this message shows that the user moved in the tree: `last_move` is the index of the last entry that may show this.
     """
     if tree.is_chain() and leaf == len(tree.ids) - 1:
         return lambda index: (True, leaf)
@@ -314,7 +314,7 @@ def _carrier(tree: EntryTree, entry: int, notes: Set[int]) -> int:
 
 
 def _began(tree: EntryTree, entry: int, answers: Mapping[int, float | None]) -> float | None:
-    """Return the time of the nearest answer above a tool result in the tree; None if there is none."""
+    """Return the time of the nearest assistant message above a tool result in the tree; None without such a message."""
     index = entry
     for _ in range(len(tree.ids)):
         index = tree.parent(index)

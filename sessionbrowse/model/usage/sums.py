@@ -66,12 +66,12 @@ def nothing() -> Amounts:
 
 
 def tokens_of(amounts: Sequence[int]) -> int:
-    """Return the number of all tokens: input, output, cache reads and cache writes."""
+    """Return the number of all tokens (input, output, cache reads, cache writes) in the sums of `Amounts`."""
     return sum(amounts[INPUT : CACHE_WRITE + 1])
 
 
 def cost_of(amounts: Sequence[int]) -> int | None:
-    """Return the cost in 10^-12 US dollars; None if no request had a price."""
+    """Return the cost in nine sums (`Amounts`), in 10^-12 US dollars; None if no request had a price."""
     return amounts[COST] if amounts[REQUESTS] > amounts[UNPRICED] else None
 
 

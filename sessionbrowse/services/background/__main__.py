@@ -1,6 +1,7 @@
 """Entry point of the background programs: `python -m sessionbrowse.services.background DESCRIPTOR JOB`.
 
-DESCRIPTOR is the file descriptor of the inherited end of a channel. Each job imports only the modules that it needs.
+DESCRIPTOR is the file descriptor of this program's end of the channel to the browser. Each job imports only the modules
+that it needs.
 """
 
 from __future__ import annotations

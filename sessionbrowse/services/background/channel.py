@@ -22,7 +22,7 @@ import msgspec
 Received = TypeVar("Received")
 
 _PLAIN, _WITH_SURROGATES = b"\0", b"\1"
-"""The first byte of a message frame: it says whether the texts are as usual or re-encoded by `encode`."""
+"""First byte of a message's frame: `_WITH_SURROGATES` if one of its texts contains a lone surrogate (see `encode`)."""
 
 
 class Channel(Generic[Received]):
@@ -141,8 +141,8 @@ def inherited(arguments: Sequence[str], receives: Any) -> Channel[Any]:
 def encode(message: object) -> bytes:
     """Return a message as the bytes of a frame.
 
-    File names that are not UTF-8 contain lone surrogates, which msgpack refuses. All texts of a message with such a
-    name are re-encoded; other messages are encoded as they are.
+    File names that are not UTF-8 contain lone surrogates, which msgpack refuses. In a message with such a name, every
+    text is replaced by its UTF-8 bytes read as Latin-1, which `decode` turns back; other messages are not changed.
     """
     try:
         return _PLAIN + msgspec.msgpack.encode(message)

@@ -53,7 +53,7 @@ from sessionbrowse.store.watch import Watcher
 from sessionbrowse.store.write.sessions_in_use import sessions_in_use
 
 SLICE = 400
-"""Maximum number of sessions in one message, so that the browser can process it between two key presses."""
+"""Maximum number of sessions in one message: so few that the browser can process them between two key presses."""
 BATCH_SECONDS = 0.05
 LONG_BYTES = 16 * 1024 * 1024
 """Size in bytes from which a file takes long to read; the summaries read so far are sent before such a file is read."""
@@ -64,7 +64,7 @@ SCAN_SHARE = 10
 CHECK_SECONDS = 3.0
 """Interval of the checks for running agents, and for session directories that did not exist before."""
 PAINT_SECONDS = 2.0
-"""Maximum time to wait for the browser's first paint."""
+"""Maximum time that the monitor waits until the browser has painted its first screen."""
 
 Message = MonitorRequest | IndexProgress | frozenset[str]
 """A message in the monitor's inbox: from the browser, progress of the indexer, or changed paths from the watcher."""
@@ -114,7 +114,7 @@ class DiskMonitor:
     # -- sending the sessions of the index ----------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Send the sessions in the index: the first screen before the browser paints, all others afterwards.
+        """Send the sessions in the index: first those that fill the screen, and once the browser has painted them, all.
 
         Raises:
             NotFound: a `--root` is not a directory, or a `--agent` is unknown.
@@ -138,7 +138,7 @@ class DiskMonitor:
         self._send(IndexRead())
 
     def _send_newest(self, is_listed: Callable[[str], bool]) -> bool:
-        """Send the newest sessions and all session counts before reading all summaries; return False if none exist."""
+        """Send the newest indexed sessions, and each directory's number of sessions; return False if there are none."""
         listed = [row for row in self._summaries.rows(is_listed) if self._is_wanted(row)]
         newest = sorted(listed, key=lambda row: (-(row.modified or 0), -row.mtime_ns))[:FIRST_ROWS]
         rows = self._summaries.summaries(newest)
@@ -159,7 +159,7 @@ class DiskMonitor:
     # -- the main loop: one step after the other ----------------------------------------------------------------
 
     def step(self, seconds: float) -> None:
-        """Process messages, waiting at most `seconds` for one; then run the scan, re-reading or check that is due."""
+        """Wait up to `seconds` for messages and process them; then scan, read changed files or check agents, if due."""
         with suppress(queue.Empty):
             self._process(self._inbox.get(timeout=seconds))
             while True:
@@ -173,7 +173,7 @@ class DiskMonitor:
             self._check_agents_and_stores()
 
     def _pause(self) -> float:
-        """Return the number of seconds until the next scan, re-reading or check is due."""
+        """Return the number of seconds until the next scan, reading of changed files, or check for running agents."""
         due = [self._next_check]
         if self._scan_wanted:
             due.append(self._next_scan)
@@ -225,14 +225,14 @@ class DiskMonitor:
     def _watch(self) -> None:
         """Watch the session directories for changes.
 
-        Starting to watch visits every directory, which takes time. So, without an index, the first sessions are sent
-        before the watcher starts.
+        Starting to watch visits every directory, which takes time. If no sessions were sent from the index, the
+        browser's list is still empty, so the first sessions are read and sent before watching starts.
         """
         self._is_watching = True
         self._watcher.watch([place.root for place in self._places])
 
     def _read(self, files: Sequence[FoundFile], found: dict[str, Summary]) -> None:
-        """Send the stored summaries of unchanged files, then read the changed files and report the progress."""
+        """Send the cached summaries of unchanged files; then read the changed files, and send their summaries."""
         stale: list[FoundFile] = []
         known: list[Summary] = []
         for file in files:
@@ -245,8 +245,8 @@ class DiskMonitor:
         self._send_changed(known)
         done = len(files) - len(stale)
         pending: list[Summary] = []
-        # The browser needs `BATCH_SECONDS` to lay out its screen. So batches are sent at this interval: the first one
-        # then has enough sessions to fill the screen.
+        # Summaries are sent every `BATCH_SECONDS`: the browser needs this time to lay out its screen, and in this time
+        # enough files are read to fill the screen.
         deadline = time.monotonic() + BATCH_SECONDS
         before_long = {file.path for file, following in pairwise(stale) if following.size >= LONG_BYTES}
         for file, summary in self._summaries.read(stale):
@@ -275,7 +275,7 @@ class DiskMonitor:
     # -- reading changed files ----------------------------------------------------------------------------------
 
     def _reread_changed(self) -> None:
-        """Read the changed session files; request a scan if another changed path may belong to a session."""
+        """Read the known session files that changed; request a scan if another changed path may be a new session."""
         changed, self._changed = self._changed, set()
         listed = _listed(self._places)
         found: list[Summary] = []
@@ -319,7 +319,7 @@ class DiskMonitor:
         )
 
     def _with_parent(self, summary: Summary) -> Summary:
-        """Return a summary with the path of its parent session filled in, if the parent session was sent before."""
+        """Return a summary with its parent session's path added, if the browser already knows the parent session."""
         before = self._sent.get(summary.path)
         if not summary.parent_session or summary.parent_path is not None:
             return summary
@@ -366,7 +366,7 @@ class DiskMonitor:
 
 
 def _listed(places: Sequence[Place]) -> Callable[[str], bool]:
-    """Return a function that takes a session's path and returns True if the session's agent lists that session."""
+    """Return a function that returns True for a file directly in a project's folder or in a place without folders."""
     deep = {place.root.rstrip(os.sep) for place in places if place.kind == "projects"}
     flat = {place.root.rstrip(os.sep) for place in places if place.kind in ("folder", "flat")}
 
@@ -393,4 +393,4 @@ def run_monitor(channel: Channel[MonitorRequest]) -> None:
     try:
         monitor.run()
     except Exception as error:
-        send(MonitorFailed(f"Reading the sessions stopped: {error!r}"))
+        send(MonitorFailed(f"The program that reads the sessions has failed: {error!r}"))

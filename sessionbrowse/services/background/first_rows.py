@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FIRST_ROWS = 120
 """Number of sessions that are saved: enough to fill the first screen of any terminal."""
 MOST_RELATED = 600
-"""Maximum number of further sessions that are saved: forks, subagents and other relatives of the first ones."""
+"""Maximum number of further sessions that are saved: forks, subagents and other relatives of the first sessions."""
 FILE = f"{INDEX_FILE}-first-rows"
 """Name of the file of saved first rows. It begins with the index file's name, so both files are deleted together."""
 _PLACES = ("_DIR", "_PROFILE", "HOME")
@@ -38,7 +38,7 @@ _PLACES = ("_DIR", "_PROFILE", "HOME")
 
 
 class _Saved(Struct, frozen=True):
-    """The content of the file of first rows; the rows are used only if the next start has this scope and sort order."""
+    """The content of the file of first rows: `rows`, and the directories, agents and sort order that they are for."""
 
     scope: BrowserScope
     order: str
@@ -46,7 +46,7 @@ class _Saved(Struct, frozen=True):
 
 
 def saved_first_rows(request: MonitorDisk) -> FirstRows | None:
-    """Return the saved first rows; None if they are missing, damaged, or of another scope or sort order."""
+    """Return the saved first rows; None if missing, damaged, or saved for other directories, agents or sort order."""
     content = read_own_file(os.path.join(request.cache, FILE))
     try:
         saved = msgspec.msgpack.decode(zlib.decompress(content or b""), type=_Saved)
@@ -74,7 +74,7 @@ def save_first_rows(request: MonitorDisk, first_rows: FirstRows) -> None:
 
 
 def make_first_rows(sessions: Iterable[Summary], order: str) -> FirstRows:
-    """Return the first rows of the session list, their families (forks, subagents, …), and counts of all sessions."""
+    """Return the list's first sessions, their families (forks, subagents, …), and session counts of each directory."""
     # Imported here because only saving rows needs this module, and the start should import little.
     from sessionbrowse.model.listing.families import families
 
@@ -94,8 +94,8 @@ def first_order(request: MonitorDisk) -> str:
     if request.state is not None:
         view, _ = recall(request.state, scope_key(request.roots, request.agents))
         order = view.sort if view is not None and view.holds("sort", order) else order
-    # Sorting by thread also begins with the most recent sessions. Sorting by relevance needs a filter, and no filter is
-    # active at the start.
+    # Two other sort orders begin like "recent": "threaded" (a session followed by its forks) begins with the newest
+    # session's family, and "relevance" has no effect until the user filters.
     return "recent" if order in ("threaded", "relevance") else order
 
 
@@ -119,8 +119,8 @@ def count_directories(sessions: Iterable[Summary | ListRow]) -> tuple[DirectoryC
 
 
 def _scope_of(request: MonitorDisk) -> BrowserScope:
-    # A relative directory in a variable depends on the working directory, so it is made absolute before comparing
-    # scopes.
+    # An environment variable may contain a relative directory. It is made absolute, because the next start may have
+    # another working directory.
     here = request.environ.get("PWD", "")
     places = {name: value for name, value in sorted(request.environ.items()) if name.endswith(_PLACES)}
     return BrowserScope(

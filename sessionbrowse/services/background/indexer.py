@@ -32,10 +32,11 @@ class IndexFiles(Struct, frozen=True, kw_only=True):
 
 
 def start_indexing(request: IndexFiles, progress: Callable[[IndexProgress], object]) -> bool:
-    """Start a process that indexes the files. A thread calls `progress` repeatedly, finally with all files done.
+    """Start a process that indexes the files. A thread calls `progress` again and again with the number of files done.
 
-    If another process is already writing the index, the new process does nothing: the other one reads the same files.
-    Returns False if the process cannot be started.
+    The last call of `progress` reports all files as done, even if the process has failed. If another process is
+    already writing the index, the new process does nothing, because the other process reads the same files. Returns
+    False if the process cannot be started.
     """
     channel = start_job("index", request, IndexProgress)
     if channel is None:

@@ -29,8 +29,8 @@ class BrowserScope(Struct, frozen=True, kw_only=True):
 class MonitorDisk(BrowserScope, frozen=True, kw_only=True, tag=True):
     """The browser's first request: send all sessions, then every change.
 
-    `sort` is the sort order in the settings. `state` is the directory that stores the browser's last view; None means
-    that the last view is ignored. With `tools`, the index also contains tool calls and results.
+    `sort` is the sort order in the settings. `state` is the directory that stores the sort order last used in the
+    browser; None means that `sort` is used. With `tools`, the index also contains tool calls and results.
     """
 
     sort: str = "recent"
@@ -67,7 +67,7 @@ class DirectoryCount(Struct, frozen=True):
 
 
 class FirstRows(Struct, frozen=True, tag=True):
-    """The sessions of the first screen, and the counts of all sessions in the index; sent before all other sessions."""
+    """The sessions of the first screen, sent before all others. `sessions` is the number of all sessions."""
 
     summaries: tuple[Summary, ...]
     directories: tuple[DirectoryCount, ...]

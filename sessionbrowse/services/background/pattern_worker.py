@@ -21,7 +21,7 @@ from sessionbrowse.services.background.channel import Channel, start_program
 from sessionbrowse.services.background.programs import PROGRAM
 
 LIMIT_SECONDS = 10.0
-"""Time limit in seconds for the texts of one search request, even if the process got little processor time."""
+"""Limit of the elapsed time for one search request, in seconds; `CPU_SECONDS` limits the processor time."""
 CPU_SECONDS, CHARACTERS_PER_SECOND = 1.2, 500_000
 """CPU time that a pattern may use: 1.2 s, plus 1 s per 500,000 characters; usual patterns need 5 % of this time."""
 POLL_SECONDS = 0.02
@@ -128,12 +128,14 @@ def answer_questions(channel: Channel[PatternQuestion], limit_seconds: float) ->
     """Answer search requests until the channel is closed; a request or pattern that takes too long ends the process."""
     pattern, left = "", 0.0
     while (question := channel.receive()) is not None:
-        # Both this timer and the signal timer below work even while `re` holds the interpreter lock.
+        # `faulthandler` limits the elapsed time, `setitimer` the processor time. Both work even while `re` holds the
+        # interpreter lock.
         faulthandler.dump_traceback_later(limit_seconds, exit=True)
         if question.pattern != pattern:
             pattern, left = question.pattern, CPU_SECONDS
         left += sum(map(len, question.texts)) / CHARACTERS_PER_SECOND
-        # The signal's default action ends the process at once; a Python handler would run only after `re` returns.
+        # When the time is over, the signal SIGVTALRM ends the process at once, because it has no handler. A Python
+        # handler would run only after `re` returns.
         signal.setitimer(signal.ITIMER_VIRTUAL, max(left, 0.001))
         if question.every:
             found = all_spans(question.pattern, question.texts)

@@ -26,7 +26,7 @@ def start_monitor(request: MonitorDisk) -> Channel[MonitorEvent] | None:
 def start_job(job: str, request: object, receives: Any) -> Channel[Any] | None:
     """Start the process for a job, send it `request`, and return its channel; None if it cannot be started."""
     if os.name != "posix":
-        # Windows cannot pass a socket to a child process.
+        # Windows cannot pass a socket to a child process, so there are no background programs on Windows.
         return None
     try:
         channel = start_program(PROGRAM, job, receives=receives)

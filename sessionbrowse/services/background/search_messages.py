@@ -14,7 +14,10 @@ from sessionbrowse.services.search.ranking import HALF_LIFE_DAYS
 
 
 class SearchSessions(BrowserScope, frozen=True, kw_only=True, tag=True):
-    """The browser's first request: answer searches. `half_life_days` is the setting `search_half_life`."""
+    """The browser's first message to the search program; it says which sessions are searched.
+
+    The bonus that the ranking gives to recent sessions halves every `half_life_days` days (setting `search_half_life`).
+    """
 
     half_life_days: float = HALF_LIFE_DAYS
 

@@ -29,7 +29,7 @@ FIRST_PAGE_SESSIONS, FIRST_PAGE_HITS = 20, 40
 HITS_OF_ONE = 200
 """Maximum number of hits (matching entries) that are returned for one session."""
 RANKED_BYTES = 32_000_000
-"""Results are ranked, best first, only if at most this many bytes are not indexed: a ranking must read all of them."""
+"""With more bytes in unindexed files, results are not ranked, because ranking must read all these files first."""
 SHOWN_FIRST_CHARACTERS = 300
 
 
@@ -60,7 +60,7 @@ class Results:
         self._searcher = searcher
         self._server = server
         self._searched = 0
-        # `_last` is the session that was sent last, which may get more hits. `_next` is the session to send next.
+        # `_last` is the session sent last, which may get more matching entries. `_next` is the session to send next.
         self._last: RankedSession | None = None
         self._next: RankedSession | None = None
         # The sessions that were sent, by path, with all their hits (matching entries), newest first.
@@ -80,7 +80,7 @@ class Results:
             )
 
     def send_to(self, limit: int, at_least: int = 0) -> None:
-        """Send sessions until `limit` are sent; the first message has `at_least` or more, unless fewer are found."""
+        """Send up to `limit` found sessions; the first message has at least `at_least`, if enough are found."""
         if self._ranker is None:
             self._list(limit, at_least)
             return
@@ -171,8 +171,8 @@ class Results:
             return
         stopped = not (finished or paused)
         if stopped and self.sent + len(page) < at_least:
-            # The repeated search was stopped before it found as many sessions as before, so the browser keeps the old
-            # sessions.
+            # A repeated search was stopped before it found as many sessions as the browser shows. So nothing is sent,
+            # and the browser keeps the sessions of the first search.
             self.sent = at_least
         else:
             self._send_page(page)

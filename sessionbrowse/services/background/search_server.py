@@ -1,4 +1,4 @@
-"""The search server: a background program that answers the newest search request, one page of sessions at a time.
+"""The search server: a background program that answers the newest search request with messages of several sessions.
 
 The server first searches the sessions in the index. It then scans the disk and repeats the search if sessions changed.
 """
@@ -45,7 +45,7 @@ from sessionbrowse.store.find.roots import Scope, real_surroundings
 from sessionbrowse.store.index.index import Index, open_index
 
 RECENT_CHARACTERS = 6_000_000
-"""Maximum number of characters of recent messages in memory, where common words are found faster than in the index."""
+"""Maximum number of characters of recent messages in memory; common words are found there faster than in the index."""
 RECENT_SESSIONS = 400
 RESCAN_SECONDS = 10.0
 CHECKPOINT_SECONDS = 0.1
@@ -165,7 +165,7 @@ class SearchServer:
     # ---- checkpoints ---------------------------------------------------------------------------------------
 
     def _unsent_sessions(self, found: list[Checkpoint]) -> list[Summary]:
-        """Return the sessions of these checkpoints (labels) that were not yet sent with the current list."""
+        """Return the sessions of some checkpoints (labels), except those already sent for this `ListCheckpoints`."""
         paths = {mark.path for mark in found} - self._sent_paths
         self._sent_paths |= paths
         return [shortened(each) for path in paths if (each := self._searcher.summary(path)) is not None]
@@ -341,7 +341,7 @@ def _identity(summary: Summary) -> tuple[object, ...]:
 
 
 def scope_of(request: SearchSessions) -> Scope:
-    """Return the scope of a search: the request's directories and agents, with archived and hidden sessions."""
+    """Return the sessions to search: those in the request's directories, including hidden and archived sessions."""
     return Scope(
         around=replace(real_surroundings(), home=request.home, environ=request.environ),
         roots=request.roots,

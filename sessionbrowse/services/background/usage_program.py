@@ -1,7 +1,7 @@
 """Add up the cost of sessions in a separate process, because the work would delay the browser's response to keys.
 
-`UsageProgram` starts the process and sends it questions. The process keeps the counted model requests, so that it
-answers the next question quickly.
+`UsageProgram` starts the process and sends it questions about cost. The process keeps the model requests that it has
+counted, so that it answers the next question quickly.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class UsageProgram:
             CountingFailed: the process ended, or gave no answer for `PATIENCE_SECONDS`.
         """
         with self._asking:
-            # If the process has ended after some idle time, the second attempt starts it again.
+            # The process may have ended because it was idle. Then the first attempt fails, and the second starts a new
+            # process.
             for _ in range(2):
                 channel = self._channel = self._channel or start_job("usage", self._scope, UsageAnswer)
                 if channel is None:

@@ -37,7 +37,7 @@ def archive(
 
     Raises:
         InUse: a program may have the session open, and `force` is False.
-        RefusedWrite: the session is archived already, its store has no archive, or another file has the new name.
+        RefusedWrite: the session is archived already, is in no project's folder, or its path in the archive is taken.
         WriteFailed: an I/O error occurred; nothing was moved.
     """
     context = context or ChangeContext.real()
@@ -88,7 +88,7 @@ def _refuse_in_use(path: str, agent: str, context: ChangeContext, force: bool) -
 
 
 def _refuse_link(wanted: str) -> None:
-    """Raise `RefusedWrite` if the target folder is a symbolic link or below one."""
+    """Raise `RefusedWrite` if the folder to which a session would be moved is a symbolic link or below one."""
     folder = os.path.dirname(wanted)
     if (real := os.path.realpath(folder)) != folder:
         raise RefusedWrite(f"{clean(folder)} leads to {clean(real)} by a symbolic link. Nothing was changed.")

@@ -1,4 +1,7 @@
-"""Check out an entry: append a hidden entry below it, so that the agent resumes the session there, in the same file."""
+"""Check out an entry, so that the agent resumes the session there, in the same file.
+
+A custom entry is appended below the checked out entry, or, for a user message, below its parent.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +119,7 @@ def write_checkout(
 
 
 def standing_at(session: Session) -> int | None:
-    """Return the index of the entry at which the agent resumes: the leaf, or the entry above it after a check out."""
+    """Return the index of the entry where the agent resumes: the leaf, or its parent if a check out made the leaf."""
     leaf = session.leaf
     while leaf is not None and leaf != ROOT and session.kind(leaf).custom_type == CHECKOUT_TYPE:
         leaf = session.parents[leaf]
@@ -124,7 +127,7 @@ def standing_at(session: Session) -> int | None:
 
 
 def place_of(session: Session, index: int) -> CheckoutPoint:
-    """Return the point at which the agent resumes if an entry is checked out: the entry, or a user message's parent."""
+    """Return where an agent resumes after a check out of an entry: at the entry; for a user message, at its parent."""
     kind = session.kind(index)
     is_prompt = kind.type == "message" and kind.role == "user"
     if not is_prompt and (kind.type != "custom_message" or session.agent == "omp"):
@@ -157,7 +160,7 @@ def safe_place(session: Session, index: int) -> int | None:
 
 
 def nearest_safe(session: Session, index: int) -> int | None:
-    """Return the nearest entry, below or above an entry, at which every tool call has its result; None if none has."""
+    """Return the nearest entry, below or above an entry, at which every tool call has its result; None if not found."""
     below = _first_safe_below(session, index)
     above, steps = session.parents[index], 1
     while above != ROOT and _has_open_calls(session, place_of(session, above).index):

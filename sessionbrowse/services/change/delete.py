@@ -45,13 +45,13 @@ from sessionbrowse.store.write.trash import NoTrash, Trashed
 from sessionbrowse.text import clean
 
 Into = Literal["trash", "own", "nowhere"]
-"""Target of a deletion: the system's trash, sessionbrowse's own trash in the user's data directory, or no trash."""
+"""Where deleted files go: to the system's trash, to sessionbrowse's own trash, or nowhere (no file is kept)."""
 
 ToTrash = Callable[[str], None]
 
 
 class Deleted(ChangeResult, frozen=True, kw_only=True):
-    """The result of a deletion: the deleted paths, the session file first, and the kind of trash (`into`).
+    """The result of a deletion: the deleted paths, the session file first, and where the files went (`into`).
 
     `undo_id` restores the session; it is None after a permanent deletion.
     """
@@ -63,7 +63,7 @@ class Deleted(ChangeResult, frozen=True, kw_only=True):
 class DeletePlan(Struct, frozen=True, kw_only=True):
     """The files that a deletion would remove: the session file and the files that belong to it.
 
-    `size` is the sum in bytes; `children` are the sessions forked from it, which are not deleted.
+    `size` is the size of all these files in bytes; `children` are the session's forks, which are not deleted.
     """
 
     path: str
@@ -85,10 +85,10 @@ class DeletePlan(Struct, frozen=True, kw_only=True):
 
 
 def plan_delete(target: Target, context: ChangeContext, summaries: Iterable[Summary] = ()) -> DeletePlan:
-    """Return the files that a deletion would remove, without changing any; forks are searched in `summaries`.
+    """Return the files that a deletion would remove, and the session's forks among `summaries`; nothing is changed.
 
     Raises:
-        RefusedWrite: the path is a link out of every root, or not a regular file.
+        RefusedWrite: the path is not a regular file, or is a link to a file outside the session directories.
         NotASession: the session does not exist.
     """
     path = admitted(target)
@@ -140,7 +140,7 @@ def delete(
         after = {"into": into, "items": [msgspec.to_builtins(item) for item in trashed]}
         notes = noted(context, change, after, None, moves)
     if any(item.item is None for item in trashed):
-        notes += ("The trash did not report where it put the session; to get the session back, restore it there.",)
+        notes += ("The trash did not report where it put the session; to restore the session, use your file manager.",)
     return Deleted(
         done="delete",
         path=plan.path,
@@ -159,7 +159,7 @@ def restorable(context: ChangeContext | None = None) -> list[Change]:
 
 
 def agent_of(path: str, target: Target) -> Agent:
-    """Return the agent of a session file as the target names it, else judged by the path; the file is not read."""
+    """Return the agent of a session file: `target.agent`, or if that is not set, the agent judged by the path."""
     return AGENTS[target.agent or agent_of_path(path)]
 
 
@@ -187,7 +187,7 @@ def take_away(
             if left:
                 raise WriteFailed(f"{error.sentence} {' '.join(left)}") from error
             if isinstance(error, NoTrash) and into == "trash":
-                raise NoTrash(f"{error.sentence} Use our own trash instead: {clean(own_trash(context))}.") from error
+                raise NoTrash(f"{error.sentence} Use the trash {clean(own_trash(context))} instead.") from error
             raise
     return gone
 
@@ -233,5 +233,5 @@ def refuse_gone(change: Change) -> None:
     if change.after.get("into") == "nowhere":
         raise LostForGood(
             f"{shown_name(change.path)} was deleted permanently, as requested; it cannot be restored.",
-            "were deleted permanently, as requested; they cannot be restored.",
+            "the session files were deleted permanently, as requested; they cannot be restored.",
         )

@@ -62,8 +62,8 @@ def fork(
 
     If `at` names a user message, the fork ends before that message, and its text is returned. `cwd` is the directory of
     the new session (None: the directory of the source); the new file is written to the folder in which the agent keeps
-    sessions of that directory. `place` is the store in which the source was found, `session_dir` a target folder chosen
-    by the user.
+    sessions of that directory. `place` is the agent's session directory in which the source was found; `session_dir` is
+    a folder that the user chose for the new file.
 
     Raises:
         NotASession: the source cannot be read, or is not a session.
@@ -147,13 +147,13 @@ def refuse_without_answer(session: Session, cut: CheckoutPoint | None) -> None:
     kept = list(range(len(session.ids))) if cut is None else session.branch(cut.index)
     if not has_answer(session, kept):
         raise RefusedWrite(
-            f"There is no assistant message up to this entry, and {session.agent} damages the file of such a session "
-            "when it continues it. Fork at a later entry."
+            f"The fork would have no assistant message, and {session.agent} damages the file of such a session when "
+            "the session is continued. Fork at a later entry."
         )
 
 
 def folder_for(session: Session, cwd: str, is_given: bool, place: Place | None, around: Surroundings) -> str:
-    """Return the folder for a new session of the directory `cwd`: the folder in which the agent lists its sessions."""
+    """Return the folder for the new file of a fork: where the session's agent lists sessions of the directory `cwd`."""
     here = os.path.dirname(session.path)
     agent = AGENTS[session.agent]
     if place is None:
@@ -208,7 +208,7 @@ def write_fork(
     *,
     temporary: str | None = None,
 ) -> Fingerprint:
-    """Write a fork completely or not at all; a full fork in omp gets the artifacts too.
+    """Write a fork completely or not at all; a fork of a whole omp session gets a copy of the artifacts folder too.
 
     Return the state of the new file (device, inode, size, time), by which a later change of the file is noticed.
 

@@ -41,7 +41,7 @@ def label(
 
     Raises:
         RefusedWrite: the label is empty or too long, the entry has no id, or the file may not be changed.
-        InUse: a session of omp may be in use, and `force` is False.
+        InUse: the session is omp's and may be in use, and `force` is False.
         NoSuchEntry, AmbiguousReference: the entry is not found.
         WriteFailed: an I/O error occurred; the message says what the file contains now.
     """
@@ -53,7 +53,7 @@ def label(
             index = find_entry(file.session, entry)
             entry_id = file.session.ids[index]
             if not entry_id:
-                raise RefusedWrite("This entry has no id, so no label can name it.")
+                raise RefusedWrite("This entry has no id, so it cannot be labelled.")
             return write_label(file, entry_id, wanted, context, Origin(verb="label", group=group), force=force)
 
     return retried(attempt)

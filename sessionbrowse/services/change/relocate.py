@@ -62,7 +62,7 @@ class Relocation(Struct, frozen=True, kw_only=True):
 
 
 class Relocated(ChangeResult, frozen=True, kw_only=True):
-    """The relocated sessions, or with `dry_run` those to relocate; `mended` are forks with an updated parent path."""
+    """The relocated sessions, and the forks with an updated parent path (`mended`); with `dry_run`, only the plan."""
 
     sessions: tuple[Relocation, ...]
     mended: tuple[str, ...]
@@ -89,11 +89,11 @@ def relocate(
 ) -> Relocated:
     """Relocate the sessions of the directory `old`, and of every directory below it, to `new`.
 
-    Forks of a relocated session, in any store, get the new path of their parent session. Files that belong to a session
-    are moved with it. Modification times are kept.
+    Forks of a relocated session, in any session directory, get the new path of their parent session. Files that belong
+    to a session are moved with it. Modification times are kept.
 
     Raises:
-        RefusedWrite: there are no such sessions, or a target file exists; nothing was changed.
+        RefusedWrite: there are no such sessions, or a session's new path is taken; nothing was changed.
         InUse: one of the sessions may be in use, and `force` is False; nothing was changed.
         WriteFailed: an I/O error occurred; nothing was changed, or the error says where each file is.
     """
@@ -118,7 +118,7 @@ def relocate(
             dry_run=False,
         )
     if not moving:
-        raise RefusedWrite(f"No session names {clean(old)} or a directory below it. Nothing was changed.")
+        raise RefusedWrite(f"{clean(old)} and the directories below it have no sessions. Nothing was changed.")
     plan = _plan(moving, sessions, old, new, context)
     touched = [one for one in sessions if one.file.path in plan.touched]
     _refuse_links(touched)
@@ -195,7 +195,7 @@ class _Plan(Struct, frozen=True, kw_only=True):
 
 
 def _sessions(scope: Scope, unreadable: list[str]) -> Iterator[_Session]:
-    """Yield the sessions of the roots and agents in `scope`; add the paths of unreadable files to `unreadable`."""
+    """Yield the sessions of the roots and agents that `scope` selects; add unreadable files to `unreadable`."""
     for file in all_files(scope):
         if not file.path.endswith(".jsonl"):
             continue
@@ -249,7 +249,10 @@ def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, 
 
 
 def _target(session: _Session, old: str, new: str, context: ChangeContext) -> str:
-    """Return the new path of a session: in its new directory's folder, or unchanged in a store without such folders."""
+    """Return a session's path after the relocation.
+
+    The path changes only if the session is in a folder that the agent named after the working directory.
+    """
     folder, name = os.path.split(session.file.path)
     cwd = moved_directory(session.header.cwd or "", old, new)
     assert cwd is not None
@@ -262,7 +265,7 @@ def _target(session: _Session, old: str, new: str, context: ChangeContext) -> st
         return session.file.path
     target = os.path.join(root, AGENTS[session.agent].folder_of(cwd, context.around), *below[1:], name)
     if not is_path(target):
-        return session.file.path  # The header may contain a directory whose name is not a valid path on any disk.
+        return session.file.path  # The directory in the header may have characters that no path can contain.
     refuse_outside(os.path.dirname(target), root)
     return target
 
@@ -294,7 +297,7 @@ def _refuse_links(sessions: list[_Session]) -> None:
 
 
 def _refuse_in_use(sessions: Iterable[tuple[str, str, str]], context: ChangeContext) -> None:
-    """Raise `InUse` if one of several sessions, each a path, an agent and a directory, may be in use."""
+    """Raise `InUse` if a session may be in use; `sessions` has the path, agent and directory of each session."""
     names = []
     for path, agent, cwd in sessions:
         used = usage_at(path, agent, cwd, context)
@@ -338,7 +341,7 @@ def carry_out(
     The caller must hold the lock for changes.
 
     Raises:
-        RefusedWrite: a target exists, or a file changed meanwhile; nothing was changed.
+        RefusedWrite: a new path is taken, or another program changed a file; nothing was changed.
         WriteFailed: an I/O error occurred; nothing was changed, or the message says where each file is.
     """
     for target in [one.target for one in replacements if one.target != one.source] + [to for _, to in folders]:

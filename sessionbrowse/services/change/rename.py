@@ -38,7 +38,7 @@ from sessionbrowse.text import clean, iso_ms
 MAX_NAME = 4096
 """Maximum number of characters of a name or label; a longer text would slow down every list."""
 
-MAY_BE_TITLED_AGAIN = "omp may give an unnamed session a title by itself again."
+MAY_BE_TITLED_AGAIN = "omp may give an unnamed session a title."
 
 
 class Renamed(ChangeResult, frozen=True, kw_only=True):
@@ -140,7 +140,7 @@ def write_slot(file: OpenedFile, new: bytes, context: ChangeContext, origin: Ori
     notes += noted(context, change, after, left)
     if used.in_use:
         notes += (
-            f"The session seems to be open: {'; '.join(used.reasons)}. omp shows the older name until it is restarted.",
+            f"The session seems to be open: {'; '.join(used.reasons)}. omp shows the old name until you restart omp.",
         )
     return Renamed(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, name=shown)
 
@@ -163,7 +163,9 @@ def refuse_slot(file: OpenedFile, around: Surroundings) -> None:
         raise RefusedWrite(f"The title slot of {file.name} has another size than omp's; it was not changed.")
     first = pread(file.descriptor, HEAD_BYTES, 0)
     if first.startswith(BYTE_ORDER_MARK):
-        raise RefusedWrite(f"{file.name} begins with a byte order mark, which omp could not read behind a title slot.")
+        raise RefusedWrite(
+            f"{file.name} begins with a byte order mark. With a title slot before it, omp could not read the file."
+        )
     holders = holders_of(file.path, around)
     marks = file.session.marks | marks_of_head(first).agents
     if holders != {"omp"} and ("omp" not in marks or (holders and "omp" not in holders)):
@@ -183,7 +185,7 @@ def _insert_slot(file: OpenedFile, plan: InsertSlot, context: ChangeContext, ori
 
 
 def remove_slot(file: OpenedFile, name: str | None, context: ChangeContext, origin: Origin, *, force: bool) -> Renamed:
-    """Remove an inserted title slot, which restores the file's earlier bytes; `name` is the session's older name."""
+    """Remove a title slot that a rename inserted; `name` is the session's name before that rename."""
     first = pread(file.descriptor, SLOT_BYTES, SLOT_BYTES)
     pieces = file_blocks(file.descriptor, SLOT_BYTES)
     return _with_new_beginning(file, first, -SLOT_BYTES, pieces, {"name": name}, context, origin, force=force)
@@ -202,7 +204,8 @@ def _with_new_beginning(
 ) -> Renamed:
     """Rewrite a file with a title slot added or removed.
 
-    `first` are the first bytes of the new file; `grows` is the number of bytes added, negative if bytes are removed.
+    `first` are the first 256 bytes of the new file, by which recovery recognises it after a crash. `grows` is the
+    number of bytes added, negative if bytes are removed.
     """
     notes = consent_to_append(file, usage_of(file, context), "the new name", asks=False, force=force)
     temporary = temporary_beside(file.path)

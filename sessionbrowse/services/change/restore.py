@@ -45,7 +45,7 @@ def take_back(change: Change, context: ChangeContext) -> Restored:
         return _restored(change, back, [], context)
     why = trash.missing(session)
     if why is not None and session.item is not None and not os.path.lexists(session.item):
-        raise LostForGood(why, "are no longer in the trash; another program restored or deleted them.")
+        raise LostForGood(why, "the trash no longer has the session files; another program restored or deleted them.")
     if why is not None:
         raise CannotUndo(why)
     notes: list[str] = []

@@ -1,7 +1,7 @@
 """Unpack a session that omp compressed: write it at its old path, and move the packed file to the trash.
 
-The change is complete when the unpacked session has its final name. A failure before that is rolled back; afterwards
-only the packed file has to be moved to the trash.
+The unpacked session is written under a temporary name, then renamed. A failure before the rename is rolled back;
+afterwards only the packed file has to be moved to the trash.
 """
 
 from __future__ import annotations
@@ -92,12 +92,14 @@ def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
     """
     name = shown_name(change.path)
     if not is_unchanged(change, name):
-        raise CannotUndo(f"{name} has new content since it was unpacked. Archive it instead to keep that content.")
+        raise CannotUndo(f"{name} has new content since it was unpacked. Instead of undoing this, archive the session.")
     packed = msgspec.convert(change.after.get("packed"), Trashed | None)
     original = str(change.before["path"])
     reason = trash.missing(packed) if packed is not None else None
     if reason is not None or (packed is None and not os.path.lexists(original)):
-        raise CannotUndo(reason or f"The packed file {clean(original)} is gone. Archive the session instead.")
+        raise CannotUndo(
+            reason or f"The packed file {clean(original)} is gone. Instead of undoing this, archive the session."
+        )
     moves = [(str(target), str(source)) for source, target in change.plan["moves"]]
     new = context.journal.begin(
         "undo",

@@ -35,17 +35,20 @@ from sessionbrowse.text import clean, iso_ms
 
 Json = Any
 MakePlan = Callable[[Session], CleanPlan]
-"""A function that returns the plan of a clean copy for a session that was just read."""
+"""A function that returns the `CleanPlan` of a given session: what the clean copy drops or replaces."""
 
 
 class Cleaned(ChangeResult, frozen=True, kw_only=True):
-    """The result of a clean copy or its dry run: the new file `to` (None: in place) and the differences (`preview`)."""
+    """The result of making a clean copy, or of a dry run.
+
+    `to` is the new file, None if the copy replaces the original; `preview` has the differences from the original.
+    """
 
     to: str | None
     preview: CopyPreview
     dry_run: bool = False
     seen: Fingerprint | None = None
-    """The state of the original file (inode, size, time) for which the preview was made."""
+    """The fingerprint (inode, size, time) that the original file had when the preview was made."""
     masks: tuple[tuple[str, int], ...] = ()
     """The kinds of masked secrets, each with the number of distinct secrets."""
 
@@ -63,9 +66,10 @@ class Cleaned(ChangeResult, frozen=True, kw_only=True):
 
 
 class Where(Struct, frozen=True, kw_only=True):
-    """The target of a copy: `to` is a new file, or a folder for a file with the original's name; None: in place.
+    """The path at which a clean copy is written, and whether the copy gets a new session id.
 
-    `new_id` gives the copy a new session id, with the original as its parent session.
+    `to` is a new file, or a folder in which the copy gets the original's name; if it is None, the copy replaces the
+    original. `new_id` gives the copy a new session id, with the original as its parent session.
     """
 
     to: str | None = None
@@ -86,12 +90,13 @@ def clean_session(
     group: str | None = None,
     random_bytes: RandomBytes = os.urandom,
 ) -> Cleaned:
-    """Make a clean copy of a session by a plan; `expected` is the state of the file for which a preview was made.
+    """Make a clean copy of a session; `make_plan` says what the copy drops or replaces.
 
-    With `artifacts`, omp's artifacts folder is copied too.
+    `expected` is the fingerprint (inode, size, time) that the file had when a preview was made. With `artifacts`, omp's
+    artifacts folder is copied too.
 
     Raises:
-        RefusedWrite: the plan cannot be carried out on this session, or the target file exists already.
+        RefusedWrite: the clean copy cannot be made of this session, or the new file exists already.
         ChangedMeanwhile: the file changed since the preview. InUse: its agent may have it open, and `force` is False.
         WriteFailed: an I/O error occurred; the message says what the file contains now.
     """
@@ -139,7 +144,7 @@ def refuse_other_than(path: str, original: Session, preview: CopyPreview) -> Non
 def _planned(
     file: OpenedFile, make_plan: MakePlan, where: Where, context: ChangeContext, random_bytes: RandomBytes
 ) -> tuple[Copy, str | None]:
-    """Return the planned copy, and the path of its new file (None: in place of the original)."""
+    """Return the clean copy, not yet written, and its path; the path is None if the copy replaces the original."""
     session = file.session
     refuse_old_version(session)
     plan = make_plan(session)
@@ -174,7 +179,7 @@ def new_path(session: Session, where: Where, name: str, context: ChangeContext) 
     """
     assert where.to is not None
     if not is_path(where.to):
-        raise RefusedWrite("The target of the copy is not a valid path. Nothing was changed.")
+        raise RefusedWrite("The path given for the copy is not a valid path. Nothing was changed.")
     path = os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(where.to)))
     if os.path.isdir(path):
         path = os.path.join(path, name)
@@ -184,8 +189,8 @@ def new_path(session: Session, where: Where, name: str, context: ChangeContext) 
         holders_of(path, context.around) or os.path.dirname(path) == os.path.dirname(session.path)
     ):
         raise RefusedWrite(
-            f"{clean(os.path.dirname(path))} is no place for a copy with the same id: an agent could not tell it from "
-            "the original there. Give the copy a new id, or another folder."
+            f"The folder {clean(os.path.dirname(path))} cannot hold a copy with the same id: an agent could not tell "
+            "the copy from the original. Give the copy a new id, or choose another folder."
         )
     return path
 
@@ -194,7 +199,7 @@ def create_copy(file: OpenedFile, pieces: Iterable[bytes], path: str, *, artifac
     """Write a copy into a new file, and copy omp's artifacts folder for it.
 
     Raises:
-        RefusedWrite: the file or its artifacts folder exists already.
+        RefusedWrite: the new file or the new artifacts folder exists already.
         WriteFailed: an I/O error occurred; there is no new file.
     """
     session = file.session
@@ -222,7 +227,7 @@ def _result(
     notes: tuple[str, ...] = (),
 ) -> Cleaned:
     if copy.preview.removed != Removed() and not dry_run and path is None and undo_id is not None:
-        notes += ("The agent may compact once too early, because the last answer still records the old token count.",)
+        notes += ("The agent may compact once too early: the last assistant message records the old token count.",)
     return Cleaned(
         done=verb,
         path=file.path,

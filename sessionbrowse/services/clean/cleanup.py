@@ -1,4 +1,4 @@
-"""Find sessions to clean up (such as empty, duplicate or old ones), except those in use, and move one to the trash."""
+"""Find sessions to clean up (empty, duplicate, old and so on, but not in use), and move such a session to the trash."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def clean_up(
     """Move a session that `find_cleanup` returned to the trash, unless the reason to remove it may no longer hold.
 
     Raises:
-        ChangedMeanwhile: the session changed after `find_cleanup`, or its kept copy is gone or rewritten.
+        ChangedMeanwhile: the session changed after `find_cleanup`, or the session that is kept instead of it
+            is gone or rewritten.
         InUse, NoTrash, RefusedWrite, WriteFailed: as for a deletion.
     """
     one = row.summary

@@ -64,7 +64,7 @@ def examine(path: str, agent: str) -> Examined:
 
 
 def every_session(scope: Scope) -> Iterator[Located]:
-    """Yield the session files of the roots and agents in `scope`, each with its agent."""
+    """Yield the session files of the roots and agents that `scope` selects, each with its agent."""
     for file in all_files(scope):
         agent = agent_of_file(file.path, file.agent)
         if not scope.agents or agent in scope.agents:
@@ -141,7 +141,7 @@ def _mended(file: OpenedFile, content: bytes, context: ChangeContext, random_byt
 
 
 def _directory_beside(path: str) -> str:
-    """Return the working directory of another session in the session's folder, "" if no header there names one."""
+    """Return the working directory of another session in the same folder, "" if no other session has a directory."""
     folder = os.path.dirname(path)
     for name in sorted(os.listdir(folder), reverse=True):
         other = os.path.join(folder, name)
@@ -165,7 +165,7 @@ def _notes(made: Mended) -> tuple[str, ...]:
     if made.left_out_lines:
         notes.append(f"{made.left_out_lines} lines without a readable entry are left out.")
     for old, new in made.new_ids[:_MOST_NAMED]:
-        notes.append(f"The id {clean(old)} belonged to several entries; an earlier one now has the id {clean(new)}.")
+        notes.append(f"The id {clean(old)} belonged to several entries; an earlier entry got the id {clean(new)}.")
     if len(made.new_ids) > _MOST_NAMED:
         notes.append(f"{len(made.new_ids) - _MOST_NAMED} more earlier entries have new ids.")
     return tuple(notes)

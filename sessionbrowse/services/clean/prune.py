@@ -1,4 +1,4 @@
-"""Plans of two kinds of clean copy: prune drops branches, and shrink replaces large contents."""
+"""Plan two kinds of clean copy: a pruned copy lacks branches; a shrunk copy lacks images, large output or reasoning."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sessionbrowse.services.list.locate import find_entry
 
 
 def branches_plan(entries: Sequence[str], *, all_abandoned: bool = False, keep_labelled: bool = False) -> MakePlan:
-    """Return a plan that drops entries, each with everything below it, and with `all_abandoned` all inactive branches.
+    """Return a function that plans a clean copy without the given entries and their descendants.
 
-    Each entry is named by an id, the beginning of an id, or a label. With `keep_labelled`, inactive branches with a
-    labelled entry stay.
+    Each entry is named by an id, the beginning of an id, or a label. `all_abandoned` drops all inactive branches too;
+    with `keep_labelled`, inactive branches with a labelled entry stay.
     """
 
     def make_plan(session: Session) -> CleanPlan:
@@ -31,7 +31,11 @@ def branches_plan(entries: Sequence[str], *, all_abandoned: bool = False, keep_l
 
 
 def shrink_plan(*, images: bool = False, results_over: int | None = None, thinking: bool = False) -> MakePlan:
-    """Return a plan that replaces images and tool results above `results_over` bytes, and drops older reasoning."""
+    """Return a function that plans a smaller clean copy of a session.
+
+    With `images`, images become short texts. Tool results of more than `results_over` bytes become short texts too;
+    None keeps them. With `thinking`, reasoning is dropped, except after the last user message of a branch.
+    """
     if not images and not thinking and results_over is None:
         raise RefusedWrite("Say what to shrink: images, tool results above a size, or reasoning. Nothing was changed.")
     plan = CleanPlan(images=images, results_over=results_over, thinking=thinking)

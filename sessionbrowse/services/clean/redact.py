@@ -36,7 +36,10 @@ _PEOPLE = {"home-directory": "/home/user", "user-name": "user"}
 
 
 class Suspect(Struct, frozen=True):
-    """A distinct secret found in a session: its mask, how often it occurs, and line and context of the first place."""
+    """A distinct secret found in a session: its mask, and how often it occurs (`count`).
+
+    `line` is the number of the line in which the secret occurs first; `before` and `after` are the texts around it.
+    """
 
     mask: Mask
     count: int
@@ -46,7 +49,7 @@ class Suspect(Struct, frozen=True):
 
 
 class Review(Struct, frozen=True):
-    """All secrets and personal names found in a session, and the state of its file (`seen`) at that time."""
+    """All secrets and personal names found in a session, and the file's fingerprint during the search (`seen`)."""
 
     suspects: tuple[Suspect, ...]
     seen: Fingerprint
@@ -97,7 +100,7 @@ def _hiding(masks: Sequence[Mask]) -> Callable[[str], str]:
 
 
 def context_of(suspect: Suspect) -> str:
-    """Return the text around the first place of a secret as one line; only the secret's first characters are shown."""
+    """Return the text around a secret's first occurrence as one line; only the secret's first characters are shown."""
     secret = suspect.mask.secret
     shown = secret if suspect.mask.kind in _PEOPLE else f"{secret[:_SHOWN]}…({len(secret)} characters)"
     return " ".join(clean(f"{suspect.before}»{shown}«{suspect.after}").split())
@@ -119,7 +122,7 @@ def redact(
         exists already. WriteFailed: an I/O error occurred.
     """
     if where.to is None:
-        raise RefusedWrite("A masked copy needs a file of its own. Nothing was written.")
+        raise RefusedWrite("A masked copy needs a new file: give a path that does not exist yet. Nothing was written.")
     accepted = [one for one in review.suspects if is_accepted(one)]
     masker = Masker(one.mask for one in accepted)
     done = clean_session(
@@ -174,9 +177,9 @@ def _found(line: bytes, number: int, detector: SecretDetector) -> Iterator[tuple
 
 
 def _all(text: str, detector: SecretDetector) -> list[SecretAt]:
-    """Return the secrets and personal names in a text.
+    """Return the personal names in a text, then its secrets, the secret found first at the end.
 
-    If one is found several times, as different kinds, the kind of its last result is the one to use.
+    The detector may report one secret under several kinds. The caller uses the kind at the end, the one found first.
     """
     return [*detector.people(text), *list(detector.secrets(text))[::-1]]
 

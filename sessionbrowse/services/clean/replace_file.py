@@ -1,6 +1,6 @@
 """Replace a session file by a clean copy, keep the original in the trash, and undo the replacement.
 
-The original is copied into a trash first. Then the clean copy takes the file's name in one step (see `rewrite_file`),
+The original is copied into the trash first. Then the clean copy takes the file's name in one step (see `rewrite_file`),
 and lines that another program writes meanwhile are added to it. An undo gives the file the bytes of the trashed
 original.
 """
@@ -61,7 +61,9 @@ def replace_by(
     *,
     check: Callable[[str], None],
 ) -> tuple[Change, tuple[str, ...]]:
-    """Replace an open session file; return the change and notes. The caller must hold the lock for changes.
+    """Replace an open session file; return the journal's `Change`, and notes for the user.
+
+    The caller must hold the lock for changes.
 
     `pieces` yields the new content; it is called twice and must yield the same bytes. `check` gets the path of the new
     version, and raises `RefusedWrite` if the new version is not as planned.
@@ -102,7 +104,7 @@ def take_back(change: Change, context: ChangeContext, force: bool) -> ChangeResu
     if kept.item is None or not os.path.lexists(kept.item):
         raise LostForGood(
             f"The original of {name} is no longer in the trash; another program restored or deleted it.",
-            "have originals that are no longer in the trash.",
+            "the originals of the replaced sessions are no longer in the trash.",
         )
     if not trash.is_item(kept, kept.item):
         raise CannotUndo(f"The file in the trash is no longer the original of {name}.")

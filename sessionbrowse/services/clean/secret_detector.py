@@ -93,7 +93,8 @@ class SecretDetector:
             raise RefusedWrite(f"Finding secrets needs an optional package; install it: {INSTALL}") from None
         try:
             os.makedirs(cache, mode=0o700, exist_ok=True)
-            # The scanner gets no policy, because with one, some words in a session could make it ignore a secret.
+            # A policy of the scanner says what to ignore. It is given none, because with a policy, certain words in a
+            # session would make it ignore a secret.
             self._scanner = Scanner(Rules(cache_dir=cache), base64=False)
         except Exception as error:
             raise RefusedWrite(f"The rules for secrets cannot be loaded ({error}). Nothing was written.") from error
@@ -145,7 +146,7 @@ def detector_with(patterns: Sequence[str], problems: Sequence[str], cache: str) 
     """Return a detector for the `patterns` of the settings and the current user's name; `cache` keeps compiled rules.
 
     Raises:
-        RefusedWrite: the settings have `problems`, so patterns may be missing; or `SecretDetector` raised it.
+        RefusedWrite: the settings have `problems`, so patterns may be missing; or the detector cannot be made.
     """
     if problems:
         raise RefusedWrite(f"{clean(problems[0])} Patterns of your own may be missing, so nothing was written.")

@@ -62,7 +62,7 @@ def export(
 
 
 def export_to(target: str, pieces: Iterable[bytes], source: str) -> None:
-    """Write an export to the new file `target`, which only users who can read the session file `source` can read.
+    """Write an export to the new file `target`; only users who may read the session file `source` may read `target`.
 
     Raises:
         RefusedWrite: `target` exists already. WriteFailed: the file could not be written; no file was made.
@@ -83,7 +83,8 @@ def _html(session: Session, only: set[int] | None, home: str) -> Iterator[bytes]
 def _page_entries(session: Session, only: set[int] | None, home: str) -> Iterator[PageEntry]:
     shown: set[int] = set()
     for row in tree.rows(session, "all"):
-        # The tree view has no row for an answer that only calls tools, so its entry is added before the next row.
+        # The tree view has no row for an assistant message with only tool calls. The page has an entry for it, before
+        # the entry of the row that follows.
         for index in [*_without_row(session, row.index, shown), row.index]:
             shown.add(index)
             kind = session.kind(index)
@@ -105,7 +106,7 @@ def _page_entries(session: Session, only: set[int] | None, home: str) -> Iterato
 
 
 def _without_row(session: Session, index: int, shown: set[int]) -> list[int]:
-    """Return the answers directly above an entry that are not yet on the page, oldest first."""
+    """Return the assistant messages directly above an entry that are not yet on the HTML page, oldest first."""
     found: list[int] = []
     at = session.parents[index]
     while at != ROOT and at not in shown and session.kind(at).role == "assistant":

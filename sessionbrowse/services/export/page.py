@@ -152,7 +152,7 @@ def _diff_line(line: str) -> str:
 
 
 def _image(part: PrintedPart) -> str:
-    """Return the HTML of an image, or a note if its data is missing or its type (as SVG) could contain a script."""
+    """Return the HTML of an image, or a note if its data is missing or its type, such as SVG, may contain a script."""
     if part.title in _IMAGE_TYPES and part.text and _BASE64.fullmatch(part.text):
         try:
             base64.b64decode(part.text[:64] + "=" * (-len(part.text[:64]) % 4))

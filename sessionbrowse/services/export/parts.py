@@ -27,7 +27,7 @@ HIDDEN_TYPES = frozenset({"label", "session_info", "custom", "session_exit", "cr
 
 
 class PrintedPart(Struct, frozen=True):
-    """A part of an entry for an export: its kind, a short title, and its text (for an image, the base64 data)."""
+    """A part of an entry for an export: its kind (text, call, image, …), title, and text (for an image: base64)."""
 
     kind: PartKind
     title: str

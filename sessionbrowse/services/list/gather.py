@@ -10,7 +10,7 @@ Its steps:
 5. `unpack` turns the chosen rows into summaries and links sessions with their parents.
 
 Rows are unpacked last because a list shows few of many sessions. `summary_cache` repeats steps 2 and 3 for the browser,
-which keeps its summaries. `SessionManager` uses only the reading of step 3, because it finds files by the rules of each
+which keeps its summaries. `SessionManager` only reads files as in step 3, because it finds files by the rules of each
 program.
 """
 
@@ -49,8 +49,9 @@ Summarise: TypeAlias = Callable[[FoundFile], Summary | None]
 class Listing(Struct, frozen=True, dict=True):
     """The sessions found in a scope (searched directories and agents), newest files first.
 
-    `everyone` includes sessions of agents that the scope leaves out, and also hidden and archived sessions if the user
-    excludes some sessions. `is_whole` is False if the scope's limit of bytes to read left some files out.
+    `everyone` includes sessions of agents that the scope leaves out. If the user excludes sessions, it also includes
+    hidden and archived ones, because forks of an excluded session are excluded too. `is_whole` is False if the scope's
+    limit of bytes to read left some files out.
     """
 
     scope: Scope
@@ -79,7 +80,7 @@ class Listing(Struct, frozen=True, dict=True):
 def open_listing(
     scope: Scope, directory: Path, *, skipped: Callable[[Skipped], None], note: Note, processes: bool = False
 ) -> Iterator[Listing]:
-    """Gather the sessions of a scope with the index in `directory`, if any, which stays open during the `with` block.
+    """Gather the sessions in a scope (directories and agents). An index in `directory` is open during the `with` block.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
@@ -98,7 +99,7 @@ def gather(
     processes: bool = False,
     summarise: Summarise | None = None,
 ) -> Listing:
-    """Return every session of a scope (steps 1 to 3 of the pipeline).
+    """Return every session in a scope (directories and agents), by steps 1 to 3 of this module's docstring.
 
     `note` is called with a sentence for the user if a damaged index is deleted, or if the scope limits the reading to
     some of the files. With `processes`, several processes read files; the caller must have no other threads.
@@ -134,8 +135,8 @@ def gather(
             discard_index(index, error, note)
         return gather(scope, skipped=skipped, note=note, processes=processes, summarise=summarise)
     if left_out:
-        read_count = f"{len(files) - len(left_out):,} of {len(files):,} sessions"
-        note(f"Only the newest {read_count} were read, because the others are not in an index yet.")
+        read_count = f"{len(files) - len(left_out):,} of {len(files):,}"
+        note(f"Only the newest {read_count} sessions were read, because the others are not in an index yet.")
     found = [sessions[path] for path in files if path in sessions]
     return Listing(scope, found, files, index, is_whole=not left_out)
 
@@ -153,7 +154,7 @@ def gather_into(
     cancelled: Callable[[], bool] = lambda: False,
     left_out: list[FoundFile] | None = None,
 ) -> Iterator[Summary | None]:
-    """Add the files of a scope to `files`, newest first, and the sessions to `sessions`; the keys are paths.
+    """Add the files of a scope (directories and agents) to `files`, newest first, and its sessions to `sessions`.
 
     Each summary is yielded as soon as it has been read from a file, and None for a file that is no session. Files
     beyond the scope's limit of bytes to read (`most_unread`) are added to `left_out`.
@@ -164,7 +165,8 @@ def gather_into(
     """
     rows, room = _rows_by_path(index), scope.most_unread
     for places, found in scan_passes(scope, sessions.values, cancelled=cancelled, skipped=skipped):
-        # Comparing is fastest in the order of the scan, in which the index rows lie in memory; sorting comes after it.
+        # Files are compared with their index rows in the order of the scan: the rows were loaded in this order, and
+        # reading memory in sequence is faster. The changed files are sorted afterwards.
         changed = newest_first(_take_unchanged(rows, found, sessions, scope))
         files.update({file.path: file for file in newest_first(found)})
         gone = _gone(rows, files, [place.root for place in places])
@@ -196,7 +198,7 @@ def gather_into(
 def gather_summaries(
     scope: Scope, *, skipped: Callable[[Skipped], None] = lambda _: None, processes: bool = False
 ) -> list[Summary]:
-    """Return the summaries of every session in the scope, read from the files and linked with their parents."""
+    """Read every session in a scope (directories and agents); return the summaries, linked with their parents."""
     listing = gather(scope, skipped=skipped, processes=processes)
     return unpack(listing, listing.sessions)
 
@@ -210,7 +212,7 @@ def update_index(
     skipped: Callable[[Skipped], None] = lambda _: None,
     progress: Callable[[UpdateProgress], None] = lambda _: None,
 ) -> None:
-    """Read every new and changed file of a scope into the index, and remove deleted files from the index.
+    """Read each new and changed file of a scope (directories and agents) into the index; remove deleted files from it.
 
     An index with too much outdated data is rebuilt. `tools` adds the text of tool calls and results to the index.
 
@@ -280,7 +282,7 @@ def select(
 
 
 def unpack(listing: Listing, chosen: Sequence[Listed], *, whole: bool = False) -> list[Summary]:
-    """Return the summaries of the chosen sessions, linked with their parent sessions (step 5 of the pipeline).
+    """Return the summaries of the chosen sessions, linked with their parent sessions.
 
     The index stores only the beginning of a long first message; with `whole`, the session file is read for the rest.
     """
@@ -306,7 +308,7 @@ def unpack(listing: Listing, chosen: Sequence[Listed], *, whole: bool = False) -
         linked = link_parents(found.values(), listing.everyone)
         found.update({summary.path: summary for summary in linked})
     if any(summary.id is None and summary.problem for summary in found.values()):
-        # This import is delayed because hardly any list has a file without a header.
+        # `explained` is imported here because it only concerns files without a header, which hardly any list contains.
         from sessionbrowse.services.list.stray_lines import explained
 
         return explained(list(found.values()), listing.scope.around)
@@ -360,9 +362,9 @@ def _unread(rows: dict[str, ListRow], changed: Iterable[FoundFile]) -> int:
 
 
 def _gone(rows: dict[str, ListRow], files: dict[str, FoundFile], roots: Sequence[str]) -> list[FileRow]:
-    """Return the index rows of files below the roots that no longer exist.
+    """Return the index rows of deleted files that were in one of the directories `roots`.
 
-    Files elsewhere are left out, even if they are missing, because their disk may only be unmounted.
+    Missing files elsewhere are left out, because their disk may only be unmounted.
     """
     missing = [path for path in rows if path not in files]
     prefixes = tuple([root.rstrip("/") + "/" for root in roots])

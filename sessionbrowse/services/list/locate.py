@@ -42,10 +42,10 @@ class Located(Struct, frozen=True):
 def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None) -> Located:
     """Find a session by path, id, `latest`, exact name, or beginning of an id.
 
-    These kinds of references are tried in this order until a session matches. `latest` is the newest session of the
-    list. A path may be outside the searched directories (places) of the scope; inside a place, `Located.place` is set,
-    so that the session is resumed with the settings of this place. `skipped` is called with directories that cannot be
-    searched.
+    The reference is tried as a path, an id and so on, in this order, until a session matches. `latest` is the newest
+    session of the list. A path may be outside the searched directories (places). For a session in a place,
+    `Located.place` is that place, because its settings are needed to resume the session. `skipped` is called with
+    directories that cannot be searched.
 
     Raises:
         NoSuchSession: no session matches, or only sessions of agents that the scope leaves out.
@@ -120,7 +120,7 @@ def _locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None]) ->
 
 
 def _named(reference: str, scope: Scope) -> list[str]:
-    """Return the path of the newest listed session for the reference `latest`, else the paths of sessions by name."""
+    """Return the paths of the sessions with the name `reference`; for `latest`, the path of the newest session."""
     # Imported here because only names need a list of all sessions; ids are found at the beginning of each file.
     from sessionbrowse.services.list.gather import newest, open_listing
 
@@ -136,7 +136,7 @@ def _named(reference: str, scope: Scope) -> list[str]:
 def _located(path: str, by_path: dict[str, FoundFile], scope: Scope) -> Located:
     """Return the session at a path, with the searched directory (place) that contains it.
 
-    Places of the scope come first, then the standard places of all agents.
+    Places of the scope are tried first, then the standard places of all agents.
     """
     file = by_path.get(path) or by_path.get(os.path.realpath(path))
     for where in (scope, replace(scope, roots=(), agents=())):
@@ -150,7 +150,7 @@ def _located(path: str, by_path: dict[str, FoundFile], scope: Scope) -> Located:
 
 
 def find_entry(session: Session, reference: str) -> int:
-    """Return the index of the entry with a given id, unique beginning of an id, or exact label.
+    """Return the position in `session` of the entry that `reference` means: an id, its unique beginning, or a label.
 
     Raises:
         NoSuchEntry: no entry matches.
@@ -166,7 +166,7 @@ def find_entry(session: Session, reference: str) -> int:
 
 
 def all_files(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None) -> Iterator[FoundFile]:
-    """Yield every session file of a scope, including subagent and archived sessions.
+    """Yield every session file of a scope (directories and agents), including subagent and archived sessions.
 
     Directories that the settings of a project add are searched too.
 
@@ -204,7 +204,7 @@ def find_path(reference: str, files: Iterable[FoundFile], named: Callable[[], li
         return path
     wanted = reference.casefold()
     if not wanted:
-        raise NoSuchSession("Name a session by a path, an id, a name, or the beginning of an id.")
+        raise NoSuchSession("The session reference is empty: give a path, an id, a name, or the beginning of an id.")
     exact: list[str] = []
     beginning: list[str] = []
     for file in files:
@@ -230,7 +230,7 @@ def looks_like_path(reference: str) -> bool:
 
 
 def header_id(path: str) -> str | None:
-    """Return the id in the header of a session file, reading only its beginning; for a transcript, the file's name."""
+    """Return the id in a session file's header, reading only its beginning; for a `.ndjson` file, the file's name."""
     if path.endswith(".ndjson"):
         return os.path.basename(path)[: -len(".ndjson")]
     return header_of(path).id

@@ -15,7 +15,7 @@ from sessionbrowse.store.index.indexed_session import session_from_index
 from sessionbrowse.store.read.session_file import open_session
 
 WORTH_BYTES = 1024 * 1024
-"""Minimum size in bytes of a session file for opening it from the index; a smaller file is read as fast."""
+"""Minimum size in bytes of a file that is opened from the index; for smaller files the index is not faster."""
 
 
 class Opener:

@@ -13,7 +13,7 @@ _MOST_LEVELS = 64
 
 
 def repositories_of(directories: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, str]:
-    """Map directories to their git repositories; those without one, or on an unresponsive disk, are left out."""
+    """Map directories to git repositories; leave out directories without a repository or on an unresponsive disk."""
     return {path: found for path, found in _REPOSITORIES.many(directories, timeout_s).items() if found}
 
 

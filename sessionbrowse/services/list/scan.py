@@ -1,4 +1,4 @@
-"""Read all sessions of a scope in batches, so that a list can show the first sessions before all are read."""
+"""Read the sessions of directories and agents in batches, so that a list shows the first before all are read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def scan(
     sessions: dict[str, Listed] = {}
     pending: list[Summary] = []
     done = 0
-    # The deadline 0 makes the first session a batch by itself, so that the user sees it at once.
+    # A batch is yielded at `deadline`. It starts at 0, so the first session is a batch by itself and is shown at once.
     deadline = 0.0
     for summary in gather_into(files, sessions, scope, cancelled=cancelled, skipped=skipped, summarise=summarise):
         done += 1

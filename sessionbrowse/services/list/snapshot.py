@@ -17,11 +17,11 @@ from sessionbrowse.store.index.schema import is_damage
 
 
 class Snapshot(Struct, frozen=True):
-    """The sessions of a scope at one moment, with their index rows by path.
+    """The sessions of a scope (directories and agents) at one moment, with their index rows by path.
 
     Files without a row are searched line by line. `generation` is the index's rebuild counter at that moment; the rows
-    are outdated once the counter has changed. If the summaries have no first messages, `first_messages` returns the
-    messages by path.
+    are outdated once the counter has changed. In a brief snapshot the summaries lack the sessions' first messages; then
+    `first_messages` returns these messages by path.
     """
 
     summaries: list[Summary]
@@ -38,7 +38,7 @@ def take_snapshot(
     note: Note = lambda _: None,
     brief: bool = False,
 ) -> Snapshot:
-    """Return a snapshot of the sessions of a scope for a search.
+    """Return a snapshot of the sessions of a scope (directories and agents) for a search.
 
     In a `brief` snapshot, summaries of indexed sessions have only the fields that a search uses, because loading 10,000
     complete summaries takes longer than a search.
@@ -72,7 +72,7 @@ def snapshot_of(listing: Listing, sessions: list[Listed], generation: int, *, br
 
 
 def indexed_snapshot(scope: Scope, index: Index) -> Snapshot:
-    """Return a snapshot of a scope's sessions from the index alone, without a scan; empty if the index is damaged.
+    """Return the sessions in the index that belong to a scope (directories and agents); empty if the index is damaged.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.

@@ -18,8 +18,8 @@ from sessionbrowse.text import clean
 class LeftBehind(Struct, frozen=True):
     """The newest messages, which the agent would not see because it would resume on another branch.
 
-    `messages` is the number of these messages. `entry_id` is the entry to check out to resume on their branch, None if
-    no entry can be checked out. `text` is the text of that entry in the tree.
+    `messages` is the number of these messages. After a checkout of the entry `entry_id` the agent resumes on their
+    branch; None if no entry can be checked out. `text` is the text of the entry `entry_id` in the tree.
     """
 
     newest_id: str | None
@@ -35,7 +35,7 @@ class LeftBehind(Struct, frozen=True):
 
 
 class BeforeResume(Struct, frozen=True):
-    """Reasons to ask the user before resuming: a program may be writing the session, or the agent misses messages."""
+    """Reasons to ask the user before resuming: a program may be writing the file, or the agent would miss messages."""
 
     used: FileUsage
     left_behind: LeftBehind | None

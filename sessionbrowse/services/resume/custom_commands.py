@@ -90,7 +90,7 @@ def run_quietly(command: CustomCommand, values: Mapping[str, str], directory: st
 
 
 def directory_for(cwd: str, home: str) -> str:
-    """Return the directory to run a command in: the session's directory `cwd`, or the home directory if it is gone."""
+    """Return the directory in which a command runs: the session's directory `cwd`, or `home` if `cwd` is missing."""
     return cwd if cwd and os.path.isdir(cwd) else home
 
 

@@ -14,10 +14,10 @@ from sessionbrowse.text import clean, clean_lines, shell_quote
 
 TMUX_SECONDS = 10.0
 FAILS_WITHIN_SECONDS = 1.5
-"""Number of seconds for which the user's command is watched, so that an early failure is reported."""
+"""Number of seconds for which `start_command` waits to see if the command fails."""
 
-# After a failure the tmux window waits for Enter, so that the error can be read. The script changes the directory
-# itself, because tmux's option `-c` would expand `#(…)` in the directory's name.
+# The shell script that tmux runs in the new window. It starts the agent, and after a failure waits for Enter, so that
+# the error can be read. It changes the directory itself, because tmux's option `-c` would expand `#(…)` in the name.
 _IN_ITS_DIRECTORY = (
     'cd -- "$1" || exit; shift; "$@"; status=$?; '
     '[ $status -eq 0 ] || { printf "\\n%s ended with status %s. Enter closes. " "$1" $status; read _; }'
@@ -68,7 +68,7 @@ def tmux_argv(command: ResumeCommand, environ: Mapping[str, str], *, split: bool
 
 
 def command_argv(command: ResumeCommand, template: Sequence[str]) -> tuple[str, ...]:
-    """Return the user's own command (`resume.command`) with the agent's command in place of its placeholders.
+    """Return the user's own command (`resume.command`); the placeholders are replaced by the agent's command.
 
     Raises:
         CannotResume: the settings contain no command, or one without `{argv}` and `{line}`.
@@ -160,4 +160,4 @@ def _variables(command: ResumeCommand, environ: Mapping[str, str]) -> dict[str, 
 
 def _last_words(said: bytes) -> str:
     lines = [line.strip() for line in clean_lines(said.decode(errors="replace")) if line.strip()]
-    return lines[-1] if lines else "no error message was printed."
+    return lines[-1] if lines else "the command printed no error message."

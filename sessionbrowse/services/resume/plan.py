@@ -32,10 +32,10 @@ _OVERLAP = 128
 _MAX_BLOBS = 10_000
 
 _WHAT_HAPPENS_ELSEWHERE = {
-    "pi": "pi asks whether to continue in the new directory",
-    "omp": "omp continues in the new directory",
-    "atomic": "atomic asks whether to continue in the new directory",
-    "indusagi": "indusagi works in the new directory",
+    "pi": "pi asks whether to continue the session in the other directory",
+    "omp": "omp continues the session in the other directory",
+    "atomic": "atomic asks whether to continue the session in the other directory",
+    "indusagi": "indusagi continues the session in the other directory",
 }
 
 
@@ -80,7 +80,7 @@ class ResumeCommand(Struct, frozen=True):
 def if_shown(before: str, line: str) -> str:
     """Return the text `before` followed by the shell line `line`; "" if the line has control characters.
 
-    The characters are not removed instead, because a quoted text might then end at another place.
+    The control characters are not removed from the line, because the line would then run a different command.
     """
     return before + line if clean(line) == line else ""
 
@@ -133,7 +133,7 @@ def plan(
     file = absolute(os.fspath(path), around.cwd)
     cwd, notes = _check_file(file, AGENTS[agent])
     if not cwd and directory is None:
-        notes.append(f"The session names no directory: {agent} runs in the current one.")
+        notes.append(f"The session has no working directory: {agent} runs in the current directory.")
     command = resume_command(agent, file, absolute(directory or cwd or around.cwd, around.cwd), place, settings_command)
     blobs, blob_notes = _blobs_of_copy(file, agent, place, around)
     command = msgspec.structs.replace(command, env={**command.env, **blobs}, notes=(*notes, *blob_notes))
@@ -197,7 +197,7 @@ def _has_null_line(descriptor: int) -> bool:
 
 
 def _overlapping(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield pieces of a file that overlap, so that a pattern is found even where two pieces meet.
+    """Yield pieces of a file that overlap, so that a line that is only `null` is found even where two pieces meet.
 
     A newline is added at the end of the file.
     """
@@ -205,7 +205,7 @@ def _overlapping(pieces: Iterator[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         joined = rest + piece
         yield joined
-        # The next piece begins inside a line. The dot keeps a pattern for a whole line from matching the rest of it.
+        # The next piece may begin inside a line. The dot keeps the rest of that line from looking like a whole line.
         rest = b"." + joined[-_OVERLAP:]
     yield rest + b"\n"
 
@@ -213,7 +213,7 @@ def _overlapping(pieces: Iterator[bytes]) -> Iterator[bytes]:
 def _blobs_of_copy(
     path: str, agent: str, place: Place | None, around: Surroundings
 ) -> tuple[dict[str, str], list[str]]:
-    """Return environment variables with which omp finds the images of a session in a copy of omp's directory.
+    """For a session in a copy of omp's directory, return environment variables with which omp finds its images.
 
     With these variables omp also uses the settings and login in the copy; a note for the user, returned too, says so.
     So the variables are returned only if the session refers to an image that is in the copy but not in omp's own
@@ -252,7 +252,7 @@ def _check_program(command: ResumeCommand, around: Surroundings, *, custom: bool
     if shutil.which(program, path=around.environ.get("PATH") or os.defpath):
         return
     if custom:
-        raise AgentMissing(f"The command {clean(program)!r} that the settings name for {command.agent} is not found.")
+        raise AgentMissing(f"The command {clean(program)!r}, set for {command.agent} in the settings, is not found.")
     install = AGENTS[command.agent].install
     raise AgentMissing(
         f"{program} is not installed here. Install it (`{install}`)"

@@ -47,13 +47,13 @@ def _keyboard_is_the_agents() -> Iterator[None]:
         yield
     finally:
         for number, handler in previous.items():
-            # None means that the handler was not set by Python, so Python cannot restore it.
+            # A previous handler of None was not set by Python, so Python cannot restore it.
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
 
 
 @contextmanager
 def _terminal_kept() -> Iterator[None]:
-    """Restore the terminal's modes afterwards, because an agent that was killed leaves the terminal in raw mode."""
+    """Restore the terminal's modes after the `with` block: a killed agent leaves the terminal in raw mode."""
     try:
         import termios
     except ImportError:  # Windows has no terminal modes to restore.

@@ -24,7 +24,7 @@ class WordIndex:
     def __init__(self, index: Index) -> None:
         self._index = index
         self.damage: sqlite3.DatabaseError | None = None
-        """The error by which damage of the index was found, None without damage; a damaged index should be rebuilt."""
+        """The SQLite error that showed damage of the index, else None; a damaged index should be rebuilt."""
         self._rows: dict[tuple[sqlite3.Connection, str], RowMap] = {}
         self._vocabularies: dict[tuple[sqlite3.Connection, str], tuple[object, Vocabulary]] = {}
 
@@ -62,7 +62,6 @@ class WordIndex:
 
     def vocabulary(self, connection: sqlite3.Connection, table: str) -> Vocabulary:
         """Return all words in a text table, from a cache until the table changes."""
-        # The words are valid for one version of the database only, because a growing table gets new words.
         version = connection.execute("PRAGMA data_version").fetchone()[0], connection.total_changes
         known = self._vocabularies.get((connection, table))
         if known is None or known[0] != version:
@@ -140,7 +139,7 @@ class RowMap:
             low, high = bisect_left(rows, base), bisect_left(rows, base + count)
             if low < high:
                 if self._last_read[0] != base:
-                    # One run is cached, because callers query the rows of the same file one after another.
+                    # The last used entries are cached, because callers often query one file several times.
                     self._last_read = base, read_row_entries(self._connection, self._table, (base, file, count))
                 for row in rows[low:high]:
                     yield from self._last_read[1][row - base]
@@ -159,7 +158,7 @@ class RowMap:
 
     @cached_property
     def _earlier_runs(self) -> dict[int, list[int]]:
-        """Maps each file with several runs of rows to all of them but the last; few files were indexed in steps."""
+        """Maps a session file to its runs of rows, except the last; most files have only one run and are left out."""
         found: dict[int, list[int]] = {}
         last = self._last_runs
         for run in [run for run, file in enumerate(self._files) if last[file] != run]:

@@ -43,7 +43,7 @@ def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tupl
 
 
 def _end_of_block(places: Sequence[tuple[int, int, int]], number: int) -> int:
-    """Return the end offset for a read that begins at the entry `places[number]` and covers adjacent entries too."""
+    """Return the end offset of the bytes to read at once: the line of `places[number]`, and next lines close to it."""
     _, begin, size = places[number]
     end = begin + size
     while (number := number + 1) < len(places):

@@ -1,4 +1,4 @@
-"""Read the ids and states of a session's entries from the index alone, which is faster than building the tree."""
+"""Read entry ids and the active branch of a session from the index alone, which is faster than building the tree."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class EntryOutline(Struct, frozen=True):
 
 
 def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
-    """Return the ids and states of a session's entries; None if the index alone is not enough (as with compactions)."""
+    """Return the entry ids and active branch of a session; None if the index is not enough (as with compactions)."""
     if row.kind != ORDINARY:
         return None
     try:
@@ -47,7 +47,7 @@ def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
         return None
     if links is None or not links.ids or not links.ids[-1] or not links.types.isdisjoint(BOUNDARIES):
         return None
-    # If the last indexed entry does not end the file, the file may contain another entry that is not in the index.
+    # The index is not enough if the file continues after the last indexed entry: it may have newer entries.
     if places.offsets[-1] + places.sizes[-1] + 1 != row.size or not _has_own_ids(row.path, places.offsets[0]):
         return None
     active: set[int] = set()
@@ -59,7 +59,7 @@ def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
 
 
 def _has_own_ids(path: str, size: int) -> bool:
-    """Return True if the session's format version, from the header in the first `size` bytes, has ids in entries."""
+    """Return True if the header, in the file's first `size` bytes, has a format version in which entries have ids."""
     if size > SHORT_HEAD_BYTES:
         return False
     try:

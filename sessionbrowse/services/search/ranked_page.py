@@ -40,9 +40,10 @@ class Found(Struct):
 
 
 class RankedSession(Struct):
-    """A session in the search results: its best hits, its match class, its score, and the words it lacks.
+    """A session in the search results: its best hits, how well it matches, and its score.
 
-    `more` counts further hits that are not in `hits`. `missing` are the words of the query that the session lacks.
+    `match` is one of `MATCHES`. `more` counts further hits that are not in `hits`. `missing` are the words of the query
+    that the session lacks.
     """
 
     summary: Summary
@@ -74,9 +75,15 @@ class MatchingSession(Struct):
     named: Weights
     found: list[Found]
     expected: tuple[Weights, ...] = ()
-    """How well the terms match the session's name and each of its index rows; used until its entries have been read."""
+    """How well the terms match in the session's name, and in each of its rows in the index's full-text tables.
+
+    This estimate is used until the session's file has been read.
+    """
     elsewhere: Weights = ()
-    """How well each term matches the session's name or any of its index rows, even a row that is not read."""
+    """The best match of each term in the session's name or in any of its full-text rows.
+
+    This includes rows whose entries were not read from the session's file.
+    """
     guess: float = 0.0
     likely: int = SOME
     match: int = SOME
@@ -114,8 +121,8 @@ def grouped(
 ) -> Ranking:
     """Group hits by session, at most `per_session` for each; sessions are in the order of their first hit.
 
-    With `best`, all hits are read before the first `sessions` sessions are chosen, and hits and sessions are sorted by
-    match class (`MATCHES`). `summary_of` returns the summary of a path.
+    With `best`, all hits are read, and hits and sessions are sorted by how well they match (`MATCHES`); otherwise,
+    reading stops after the first `sessions` sessions. `summary_of` returns the summary of a path.
     """
     by_path: dict[str, list[Hit]] = {}
     is_cut = False
@@ -145,10 +152,11 @@ def _match_order(hit: Hit) -> int:
 def newest_first(
     hits: Iterable[Hit], summary_of: Callable[[str], Summary | None], per_session: int
 ) -> Iterator[RankedSession]:
-    """Group hits by session as they arrive: yield sessions, newest first, each again for every further hit in it.
+    """Yield sessions with their hits, newest session first.
 
-    The hits are in the order of `Searcher.find`: hits in names and labels, then in texts, newest session first. A
-    session gets at most `per_session` hits.
+    A session with hits in its texts is yielded after each of these hits, any other session once. `hits` are in the
+    order of `Searcher.find`: hits in names and labels, then in texts, newest session first. A session gets at
+    most `per_session` hits.
     """
     named: dict[str, RankedSession] = {}
     current: RankedSession | None = None
@@ -173,7 +181,7 @@ def newest_first(
 
 
 def _newer(named: dict[str, RankedSession], than: RankedSession) -> list[RankedSession]:
-    """Remove the sessions newer than the session `than` from `named`, and return them, newest first."""
+    """Remove the sessions newer than the session `than` from `named` (by path), and return them, newest first."""
     newer = sorted([each for each in named.values() if _newest(each) < _newest(than)], key=_newest)
     for each in newer:
         del named[each.summary.path]
@@ -191,7 +199,7 @@ class Page:
         self._searcher = searcher
         self._terms = terms
         self._rarities = rarities
-        # In a session's name, quoted phrases are optional, because an entry may contain them.
+        # A session's name need not contain the query's quoted phrases, because an entry may contain them.
         self._optional = [replace(term, is_required=False) for term in terms]
 
     def sessions(
@@ -237,7 +245,7 @@ class Page:
         entries.sort(key=_order)
         if not all_fitting:
             entries = [each for each in entries if each.score >= _LEAST_OF_BEST * entries[0].score]
-        # Sorting by match class puts a name that matches only partly after entries that match better.
+        # The hit in the session's name is sorted together with the entries: an entry that matches better comes first.
         return sorted(names + [self._hit(candidate, each) for each in entries[:room]], key=_match_order)[:room]
 
     def _owners(self, ranked: Sequence[MatchingSession]) -> dict[object, MatchingSession]:
@@ -312,14 +320,14 @@ class Page:
 
 
 def class_of(found: Found) -> int:
-    """Return the match class (`EXACT`, `FORMS`, `SESSION`) of a single entry."""
+    """Return how well a single entry matches: `EXACT`, `FORMS` or `SESSION`, which are positions in `MATCHES`."""
     return likely(found.evidence.weights)
 
 
 def likely(weights: Sequence[float]) -> int:
-    """Return the match class of a text, given how well each term of the query matches in it (`Weights`).
+    """Return `EXACT`, `FORMS` or `SESSION` (positions in `MATCHES`) for a text, by how well each term matches in it.
 
-    The text of an index row belongs to several entries; the class is then the best that one of them may have.
+    A full-text row of the index has the text of several entries; no entry of the row matches better than the row.
     """
     least = min(weights)
     return EXACT if least == EXACT_FORM else FORMS if least > 0 else SESSION
@@ -333,7 +341,10 @@ def worth(rarities: Sequence[float], weights: Sequence[float]) -> float:
 def _by_own_entries(
     ranked: Sequence[MatchingSession], owners: Mapping[object, MatchingSession]
 ) -> list[MatchingSession]:
-    """Sort sessions by their own entries only, without the copies of entries that another session shows."""
+    """Sort sessions by how well they match (`MATCHES`), then by score.
+
+    An entry that several sessions contain counts as a match only for the session that shows it (see `owners`).
+    """
     for candidate in ranked:
         own = _own_entries(candidate, owners)
         if len(own) < len(candidate.found) and candidate.match in (EXACT, FORMS):

@@ -55,7 +55,7 @@ HALF_LIFE_DAYS = 30.0
 READ_OF_ONE = 12
 """Number of entries read from one session, unless the caller requests more hits per session."""
 _MOST_OF_ONE = 8
-"""Up to this many times the usual number of entries (`READ_OF_ONE`) are read from a session to find a better match."""
+"""The limit of entries to read from one session is multiplied by this number if more entries may match better."""
 _SESSION_SHARE, _SECOND_SHARE, _NAME_SHARE, _LABEL_SHARE, _PLACE_SHARE = 0.4, 0.15, 0.5, 0.4, 0.25
 _AGE_SHARE = 0.12
 _LEAST_SHARE = 0.2
@@ -85,7 +85,7 @@ class Ranker:
         self._searcher = searcher
         self._query = query
         self._tools = tools or bool(query.tools)
-        # If the query filters entries, a match in an index row does not count: it may be in an entry filtered out.
+        # If the query filters entries, words in a full-text row do not count: their entry may be filtered out.
         self._is_filtered = query.is_about_entries or query.after_ms is not None or query.before_ms is not None
         self._now = time.time() * 1000 if now_ms is None else now_ms
         self._half_life = half_life_days
@@ -102,7 +102,7 @@ class Ranker:
         self._line_keys = [key.encode("utf-8", "surrogatepass") for key in self._keys]
         self._ids = tuple([term.text for term in terms if len(term.text) >= _LEAST_ID])
         self._rows: TermRows | None = None
-        # In a session's name, quoted phrases are optional, because an entry may contain them.
+        # A session's name need not contain the query's quoted phrases, because an entry may contain them.
         self._optional = [replace(term, is_required=False) for term in terms]
         self._nothing: Weights = (0.0,) * len(terms)
 
@@ -111,8 +111,8 @@ class Ranker:
 
         By default, the first sessions have up to PER_SESSION entries and later sessions usually one; entries far worse
         than the session's best entry are left out. If `per_session` is 0, the sessions have no entries, which is
-        faster. With `copies`, sessions are kept that only contain copies of entries in better sessions. A later call
-        for more sessions reuses the entries that were read.
+        faster. With `copies`, sessions that only contain copies of entries in better sessions are kept too. A later
+        call for more sessions reuses the entries that were read.
         """
         if self._known is None:
             self._known = self._by_guess()
@@ -136,14 +136,14 @@ class Ranker:
         candidates = self._candidates([summary])
         for candidate in candidates:
             self._read_one(candidate, entries)
-        # `_rows` has only this session's rows now; later calls of `rank` need the rows of all sessions again.
+        # Restore the full-text rows of all sessions, which `rank` needs: `_candidates` kept only this session's rows.
         self._rows = rows
         ranked = [candidate for candidate in candidates if self._judge(candidate)]
         page = Page(self._searcher, self._terms, self._rarities)
         return next(iter(page.sessions(ranked, 1, entries, copies=True)), None)
 
     def _by_guess(self) -> list[MatchingSession]:
-        """Return the sessions that contain terms of the query, most promising first, which is the order of reading."""
+        """Return the sessions that contain terms of the query, most promising first; they are read in this order."""
         query, fitting = self._query, self._searcher.summaries
         if query.agents or query.projects or query.labels or query.names:
             fitting = [each for each in fitting if fits_session(query, each)]
@@ -157,8 +157,7 @@ class Ranker:
             if guess is None:
                 guess = known[candidate.expected] = self._guess(candidate.expected)
             candidate.guess, candidate.likely = guess
-        # Sessions are sorted by the best match class that their index rows allow, so that none of the best class is
-        # among the sessions that remain unread.
+        # Sessions whose full-text rows allow the best match (`MATCHES`) come first, so that they are read first.
         candidates.sort(key=lambda each: (each.likely, -each.guess, -(each.summary.modified or 0), each.summary.path))
         return candidates
 
@@ -270,7 +269,10 @@ class Ranker:
         return [math.log(1 + (sessions - count + 0.5) / (count + 0.5)) if count else 0.0 for count in counts]
 
     def _guess(self, expected: tuple[Weights, ...]) -> tuple[float, int]:
-        """Estimate the relevance and the best match class of a session from how well its name and index rows match."""
+        """Estimate a session's relevance and best possible match (a position in `MATCHES`).
+
+        `expected` says how well the terms match in the session's name, and in each of its full-text rows.
+        """
         named, *rows = expected
         weights = combined(expected)
         best = max(map(self._worth, rows), default=0.0)
@@ -291,13 +293,14 @@ class Ranker:
     # ---- reading -------------------------------------------------------------------------------------------
 
     def _read(self, candidates: Sequence[MatchingSession], sessions: int, per_session: int | None) -> int:
-        """Read the most promising sessions, until no other session can belong on the page, or the limit is reached.
+        """Read the most promising sessions until no other can come onto the page, or enough entries have been read.
 
         Return the number of unread sessions that might belong on the page.
         """
         room = max(READ_ENTRIES, sessions * (per_session or 1))
         read_of_one = max(READ_OF_ONE, per_session or 0)
-        # Results are sorted by match class first, so with enough sessions of a better class, reading can stop.
+        # A better match (`MATCHES`) comes first whatever its score, so reading stops when enough sessions are read that
+        # match better than the unread sessions can.
         enough, by_class = LOOKED_AT * sessions, [0] * len(MATCHES)
         for number, candidate in enumerate(candidates):
             if self._cancelled() or sum(by_class[: min(candidate.likely, SESSION)]) >= enough:
@@ -330,8 +333,8 @@ class Ranker:
             )
             best = SOME
             for each in ordered:
-                # When `limit` entries are found, only rows that may contain a better match than these are read, and
-                # none once `_MOST_OF_ONE` times `limit` entries are found.
+                # After `limit` entries, only the entries of full-text rows that may match better than all entries found
+                # are read. Reading stops at `_MOST_OF_ONE` times `limit` entries.
                 if len(found) >= limit and (likely(each.weights) >= best or len(found) >= limit * _MOST_OF_ONE):
                     break
                 chosen = [entry for entry in each.rows.entries_of(row.row, [each.row]) if entry not in found]
@@ -361,7 +364,7 @@ class Ranker:
     # ---- the order of answers ------------------------------------------------------------------------------
 
     def _judge(self, candidate: MatchingSession) -> bool:
-        """Set the match class and the score of a session that was read; return False if it is no result."""
+        """Set the match (a position in `MATCHES`) and score of a session that was read; False if it is no result."""
         weights = candidate.weights()
         if not any(weights) or (self._query.is_about_entries and not candidate.found):
             return False
@@ -406,7 +409,7 @@ class Ranker:
 
 
 def _with_corrections(ranked: list[MatchingSession]) -> list[MatchingSession]:
-    """Return the results of a query with corrected words.
+    """Return the sessions found for a query with corrected words.
 
     These are the sessions with a corrected word, and other sessions only if their score is higher.
     """

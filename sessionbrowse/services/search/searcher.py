@@ -335,7 +335,10 @@ def _match(query: SearchQuery, text: str) -> str:
 
 
 def _batches(matches: WordMatches[T]) -> Iterator[list[tuple[T, str, list[MatchSpan]]]]:
-    """Yield matches in batches of at most `PATTERN_TEXTS` texts or about `PATTERN_CHARACTERS` characters."""
+    """Yield the matches in batches, so that the texts of a batch are searched for the regular expression at once.
+
+    A batch has at most `PATTERN_TEXTS` texts, or about `PATTERN_CHARACTERS` characters.
+    """
     batch: list[tuple[T, str, list[MatchSpan]]] = []
     characters = 0
     for each in matches:

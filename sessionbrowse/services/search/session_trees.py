@@ -46,7 +46,7 @@ class SessionTree:
         return EntryStates(self.session)
 
     def state(self, index: int) -> str:
-        """Return the state of an entry; abandoned if it was written after the session was read."""
+        """Return the state of an entry: active, abandoned or compacted; abandoned if it is newer than the tree."""
         return self._states.of(index)
 
     def entry_id(self, index: int) -> str | None:
@@ -55,7 +55,7 @@ class SessionTree:
         return ids[index] if index < len(ids) else None
 
     def text_places(self) -> list[tuple[int, int, int]]:
-        """Return the index, offset and size of all entries except tool results, in reverse file order."""
+        """Return (index, offset, size) for each entry that is no tool result, in reverse file order."""
         session = self.session
         return [
             (index, session.offsets[index], session.sizes[index])
@@ -79,7 +79,7 @@ class SessionTree:
 
 
 class SessionTreeCache:
-    """Reads session trees from the index, or from the session file if the index does not contain it, and caches them.
+    """Reads and caches the trees of sessions: from the index, or from session files that are not in the index.
 
     Labels stay cached until their session changes. The labels cached in `before`, an earlier cache, are reused.
     """
@@ -112,7 +112,7 @@ class SessionTreeCache:
         return tree
 
     def outline(self, summary: Summary, row: FileRow | None) -> EntryOutline | SessionTree | None:
-        """Return the ids and states of a session's entries, from the index row if it is enough, else from the tree."""
+        """Return the ids and states of a session's entries: from the index if it has them, else from the tree."""
         if summary.path in self._trees or row is None or self._index is None:
             return self.tree(summary)
         return outline_of(self._index, row) or self.tree(summary)

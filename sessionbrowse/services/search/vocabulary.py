@@ -27,7 +27,7 @@ class Vocabulary:
             return {}
         key = key_of(wanted)
         if len(key) >= LEAST_INSIDE:
-            # Words that contain `wanted` also contain its key, so the search for the key finds them too.
+            # Words with the stem of `wanted`, and words that contain `wanted`, contain `key`: one search finds both.
             found = set(self._with(key))
         else:
             pieces = [wanted] if len(wanted) >= LEAST_INSIDE else [f"_{wanted}_", f"_{wanted}\n"]
@@ -47,12 +47,12 @@ class Vocabulary:
         return sorted(word for word in near if is_misspelt(wanted, word))
 
     def rows(self, expression: str, most: int = -1) -> list[int]:
-        """Return the ids of the first `most` rows that match an FTS5 expression, sorted (-1: all rows)."""
+        """Return the sorted ids of the first `most` rows that match an FTS5 expression; `most` -1 means all rows."""
         ask = f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ? ORDER BY rowid LIMIT ?"
         return [row[0] for row in self._connection.execute(ask, (expression, most))]
 
     def rows_between(self, expression: str, first: int, count: int) -> list[int]:
-        """Return the sorted ids of the matching rows for an FTS5 expression, among `count` row ids from `first` on."""
+        """Return the sorted ids of rows that match an FTS5 expression, among the `count` row ids from `first` on."""
         ask = f"SELECT rowid FROM {self._table} WHERE {self._table} MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid"
         return [row[0] for row in self._connection.execute(ask, (expression, first, first + count - 1))]
 

@@ -28,7 +28,7 @@ _GAP_ROWS = 1000
 _FORMS_STEP = 0.25
 
 Expressions = dict[float, str]
-"""The FTS5 expressions that find one term in its word forms; the keys say how well the forms match, lowest first."""
+"""Maps weights, lowest first, to FTS5 expressions for word forms; a weight says how well the forms match a term."""
 
 
 Weights = tuple[float, ...]
@@ -71,7 +71,7 @@ class TermRows:
             self._find(rows, vocabulary, expressions, newest)
 
     def weights_in(self, file: int) -> Weights:
-        """Return how well each frequent term matches in a session file, by its best row; 0 for all other terms."""
+        """Return for each frequent term the weight of its best match in a session file; 0 for all other terms."""
         weights = [0.0] * self._count
         for rows, vocabulary, expressions in self._frequent:
             for base, count in rows.runs_of(file):
@@ -137,7 +137,7 @@ class TermRows:
 
 
 def _joined(runs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join runs of rows with small gaps, because reading the rows in a gap is faster than another query."""
+    """Join runs of consecutive rows with a small gap between them, because a query for each run would be slower."""
     joined: list[tuple[int, int]] = []
     for base, count in sorted(runs):
         if joined and base <= sum(joined[-1]) + _GAP_ROWS:

@@ -54,11 +54,11 @@ def in_bulk(
     cancelled: Cancelled = lambda: False,
     group: str | None = None,
 ) -> Bulk[T, C]:
-    """Change items one after another; an item whose change fails neither stops the others nor raises an error.
+    """Change items one after another; if the change of an item fails, note the error and go on with the next item.
 
     `group` adds the changes to the group of an earlier change, so that one undo takes all of them back.
 
-    `change` gets an item, the change context, and the group to which its change belongs (None for a single item), as in
+    `change` is called with an item, the `ChangeContext`, and the group of the bulk change (None for a single item):
     `in_bulk(targets, lambda target, context, group: archive(target, context=context, group=group))`.
     """
     context = context or ChangeContext.real()

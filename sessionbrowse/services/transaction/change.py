@@ -39,7 +39,7 @@ OMP_STOPS_SAVING = (
 
 
 class ChangeResult(Struct, frozen=True, kw_only=True):
-    """The result of a change: the verb, the file, the id for undo, notes for the user.
+    """The result of a change: its command (`done`), the changed file, the id for undo, notes for the user.
 
     `undo_id` is None if nothing had to be changed.
     """
@@ -56,7 +56,10 @@ class ChangeResult(Struct, frozen=True, kw_only=True):
 
 
 class Origin(Struct, frozen=True, kw_only=True):
-    """Where a change comes from: its command (`verb`), the changes undone with it (`group`), the change it undoes."""
+    """Where a change comes from: its command (`verb`), its group, and the id of the change that it undoes (`undoes`).
+
+    All changes of a group are undone together.
+    """
 
     verb: str
     group: str | None = None
@@ -64,11 +67,12 @@ class Origin(Struct, frozen=True, kw_only=True):
 
 
 def target_of(located: Located, reference: str) -> Target:
-    """Return the session file to change, and the directory in which it must be (no directory for a typed path)."""
+    """Return the session file to change, and the directory in which it must be (none if the user typed the path)."""
     if looks_like_path(reference) or located.place is None:
         return Target(located.path, located.agent)
     if located.place.kind == "registry":
-        # omp's folder `custom-session-files` names single files, so a change must stay in the folder of the file.
+        # A registry (omp's folder `custom-session-files`) has only the path of the session file. So the file must be in
+        # the folder that this path names.
         return Target(located.path, located.agent, (os.path.dirname(located.path),))
     return Target(located.path, located.agent, (located.place.root,))
 
@@ -93,7 +97,7 @@ def changing(context: ChangeContext) -> Iterator[None]:
 
 
 def finish_notes(context: ChangeContext) -> list[Change]:
-    """Recover interrupted changes and return them in their new state; [] if another process holds the lock."""
+    """Recover interrupted changes; return their journal records after that, [] if another process holds the lock."""
     ids = [change.id for change in context.journal.pending()]
     if ids or context.journal.kept():
         with suppress(SessionBrowseError), changing(context):
@@ -136,7 +140,10 @@ def _usage(path: str, agent: str, cwd: str, context: ChangeContext, found: Finge
 
 
 def is_taken(used: FileUsage, agent: str) -> bool:
-    """Return True if a session file must not be moved: its agent may have it open, or a file of omp changed lately."""
+    """Return True if a session file must not be moved, because its agent may have it open.
+
+    For omp, a change of the file in the last ten minutes also counts.
+    """
     return used.in_use or (used.state == "recent" and not AGENTS[agent].bears_appends)
 
 
@@ -165,8 +172,8 @@ def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: boo
     """Check that an entry may be appended to a file that may be in use, and return notes for the user.
 
     omp loses data when another program appends to its open file, so an append is refused at any sign of a writer. The
-    other agents ignore the new entry until they open the session again. `asks` refuses the append while they may run,
-    for changes that would be useless then.
+    other agents ignore the new entry until they open the session again. `asks` is True for a check out: it is refused
+    while such an agent may have the session open, because the agent would go on from another entry.
 
     Raises:
         InUse: a program may be writing, and `force` is False.
@@ -202,7 +209,9 @@ def append(
     before: dict[str, Json],
     after: dict[str, Json],
 ) -> tuple[Change, writer.Appended]:
-    """Append an entry; the journal records the plan first, and then the result: `after`, completed by the entry's id.
+    """Append an entry, and record the change in the journal: first as pending, then as made.
+
+    The journal gets `before`, the values needed to undo the change, and `after`, the change made, with the entry's id.
 
     Raises:
         RefusedWrite: the entry must not be appended; nothing was changed.
@@ -249,7 +258,7 @@ def begin(
 
 @contextmanager
 def recovering(context: ChangeContext, change: Change, moves: Moves | None = None) -> Iterator[None]:
-    """Make a change in the `with` block; if that fails, record in the journal whether it reached the file."""
+    """Make a change in the `with` block; if that fails, record in the journal whether the file was changed."""
     try:
         yield
     except SessionBrowseError as error:
@@ -271,8 +280,7 @@ def noted(
 ) -> tuple[str, ...]:
     """Record in the journal that a change was made; return a note for the user if that record fails.
 
-    First, the hidden old versions of changed files (in `moves`) are removed. Those that a program may still have open
-    stay, and the journal records them.
+    First, the old versions of the files that the change replaced or moved are removed (see `let_old_go`).
     """
     if let_old_go(context, moves) and context.journal.done(change, after, left):
         return ()

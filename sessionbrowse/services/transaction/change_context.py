@@ -44,6 +44,6 @@ class ChangeContext(Struct, frozen=True, kw_only=True):
         new_id: Callable[[], str] = lambda: secrets.token_hex(4),
         proc: str = PROC,
     ) -> ChangeContext:
-        """Return a context whose journal is in the directory `state`."""
+        """Return a change context whose journal is in the directory `state`."""
         journal = Journal(state, now_ms, new_id)
         return cls(around=around, state=state, journal=journal, now_ms=now_ms, new_id=new_id, proc=proc)

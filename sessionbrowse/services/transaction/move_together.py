@@ -16,7 +16,8 @@ Move = tuple[str, str]
 def move_all(pairs: list[Move], moves: Moves) -> None:
     """Move all files or none of them, in the given order, the session file last.
 
-    The originals of files that were copied to another disk are added to `moves`, to be removed later.
+    The original of a file that was copied to another disk gets a hidden name. It is listed in `moves`, so that the
+    caller removes it when no program has it open.
 
     Raises:
         RefusedWrite: a target file exists, or a copy would get another owner (user); nothing was moved.

@@ -60,7 +60,7 @@ def _is_hidden_beside(path: str, session: str) -> bool:
 
 
 def _is_companion(path: str, session: str) -> bool:
-    """Return True if a path is in a session's folder and begins with its name, such as an artifacts folder."""
+    """Return True if a file or folder is beside a session file and its name begins with the session file's name."""
     folder, name = os.path.split(path)
     is_named = name.lstrip(".").startswith(os.path.basename(_stem(session)))
     return _is_path(path) and is_named and folder == os.path.dirname(session)
@@ -153,7 +153,7 @@ def _may_relocate(change: Change) -> bool:
 
 
 def _trashed(change: Change) -> Iterable[bool]:
-    """Check the items that a journal record places in a trash: for each item, True if its paths are valid."""
+    """Return for each file that a journal record lists as trashed: True if the recorded paths of the file are valid."""
     items = items_of(change)
     return [_is_trashed(item, items[-1].original) for item in items]
 

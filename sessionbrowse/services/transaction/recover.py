@@ -28,13 +28,14 @@ from sessionbrowse.store.write.whereabouts import now_at
 from sessionbrowse.store.write.whole_files import second_name
 from sessionbrowse.text import clean
 
-DAMAGED_RECORD = "its record in the journal is damaged"
+DAMAGED_RECORD = "the record of this change in the journal is damaged"
 
 
 def recover_all(context: ChangeContext) -> None:
-    """Complete or roll back interrupted changes, and remove old versions of files that no program has open.
+    """Complete or roll back interrupted changes, and remove old versions of files that earlier changes had to keep.
 
-    The caller must hold the lock for changes.
+    A change keeps the old version of a file that it replaced, under a hidden name, while a program has it open. The
+    caller must hold the lock for changes.
 
     Raises:
         RefusedWrite: journal records are damaged; they are marked as failed, and the next change ignores them.
@@ -57,13 +58,17 @@ def recover_all(context: ChangeContext) -> None:
 
 
 def let_old_go(context: ChangeContext, moves: Moves | None) -> bool:
-    """Remove the old versions of changed files (in `moves`); return False if one stays that is not in the journal."""
+    """Remove the old versions of the files that a change replaced or moved; they are listed in `moves`.
+
+    An old version that a program may have open stays under its hidden name, and the journal records it. Return False if
+    the journal could not record it.
+    """
     recorded = [context.journal.keep(old) for old in moves.let_go()] if moves is not None else []
     return all(recorded)
 
 
 def recover_change(
-    context: ChangeContext, change: Change, reason: str = "it was interrupted before it reached the file"
+    context: ChangeContext, change: Change, reason: str = "the change was interrupted before the file was changed"
 ) -> None:
     """Check whether a pending change reached its file, and record the result in the journal.
 
@@ -130,8 +135,8 @@ def _insert_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
     old, temporary = int(change.plan["size"]), change.plan["temporary"]
     new = old + int(change.plan.get("grows", SLOT_BYTES))
     for hidden in (temporary, second_name(temporary)):
-        # Once the new and the old version have exchanged their names, the old version is at `temporary`, and another
-        # program may have added lines to it.
+        # If the session file was replaced, the file with the hidden name is its old version, to which another program
+        # may have added lines.
         if not drop_second_name(change.path, hidden) and os.path.lexists(hidden):
             sizes = (old, new) if reached else (new, old)
             moves.old_versions.append(OldVersion(hidden, change.path, *sizes))
@@ -141,13 +146,13 @@ def _insert_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
 def _replace_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
     plan, path = change.plan, change.path
     old, new = int(plan["size"]), int(plan["new_size"])
-    # If the change only removes the last entries, the original begins with the bytes of the new version. So comparing
-    # bytes is not enough, and the inode is compared too.
+    # The new version has another inode than the old one. The content alone does not tell them apart: if the change only
+    # removed the last entries, both begin with the same bytes.
     reached = os.lstat(path).st_ino != plan["inode"] and _begins_with(path, new, str(plan["digest"]))
     temporary = str(plan["temporary"])
     for hidden in (temporary, second_name(temporary)):
-        # If both versions have exchanged their names, the file at `temporary` is the old version. Otherwise it is the
-        # new version, which may be incomplete.
+        # If the session file was replaced, the file with the hidden name is its old version. Otherwise it is the new
+        # version, which may be incomplete.
         if not drop_second_name(path, hidden) and os.path.lexists(hidden):
             moves.old_versions.append(OldVersion(hidden, path, *((old, new) if reached else (new, old))))
     if "gone" in plan:
@@ -182,4 +187,4 @@ LOOKS: dict[str, Look] = {
     "replace": _replace_reached,
     **FILE_LOOKS,
 }
-"""For each `kind` of a change's plan, the function that returns True if the change reached its file."""
+"""For each kind of change (`kind` in the journal), the function that returns True if the change reached its file."""

@@ -1,7 +1,7 @@
 """Undo a change by making a new change of the same kind; no appended entry is ever removed.
 
-To undo a rename or a label, an entry with the older text is appended; to undo a check out, an entry that makes the
-agent resume at the older leaf. omp's title slot gets exactly its older bytes back, `updatedAt` included; a title slot
+The undo of a rename or a label appends an entry with the old text. The undo of a check out appends an entry that makes
+the agent resume at the old leaf. omp's title slot gets exactly its old bytes back, `updatedAt` included; a title slot
 that the rename inserted is removed.
 """
 
@@ -148,13 +148,13 @@ def _undone(
 
 
 def _sentences(failed: Sequence[FailedItem[Change]]) -> tuple[str, ...]:
-    """Return error sentences for the changes that could not be undone; changes with the same reason share one."""
+    """Return error sentences for the changes that could not be undone, without repeating a sentence."""
     lost = Counter(one.error.of_several for one in failed if isinstance(one.error, LostForGood))
     said: dict[str, None] = {}
     for one in failed:
         error = one.error
         of_several = error.of_several if isinstance(error, LostForGood) else ""
-        said[f"{lost[of_several]} sessions {of_several}" if lost[of_several] > 1 else error.sentence] = None
+        said[f"{lost[of_several]} sessions: {of_several}" if lost[of_several] > 1 else error.sentence] = None
     return tuple(said)
 
 
@@ -213,7 +213,7 @@ def _named(changes: dict[str, Change], change_id: str) -> Change:
     if found.undoes is not None:
         raise CannotUndo(f"{found.id} is itself an undo; to reverse it, make the undone change again instead.")
     if found.state != "done":
-        raise CannotUndo(f"The {found.verb} {found.id} was never made: {found.reason or 'it was interrupted'}.")
+        raise CannotUndo(f"The {found.verb} {found.id} was never made: {found.reason or 'the change was interrupted'}.")
     if found.verb not in UNDOERS:
         raise CannotUndo(f"This version of sessionbrowse cannot undo a {clean(found.verb)}.")
     return found
@@ -229,14 +229,16 @@ def _take_back(change: Change, context: ChangeContext, force: bool) -> ChangeRes
             except SHAPE_ERRORS as error:
                 raise LostForGood(*_damaged(change)) from error
         except LostForGood as error:
-            # Without this record, the change would stay the next one to undo, and block the undo of earlier changes.
+            # The journal records the change as lost. Otherwise each undo without an id would try this change again.
             context.journal.lost(change, error.sentence)
             raise
 
 
 def _damaged(change: Change) -> tuple[str, str]:
-    named = f"The record of the {clean(change.verb)} {clean(change.id)} in the journal"
-    return f"{named} is damaged, so it cannot be undone.", "have damaged records in the journal."
+    named = f"{clean(change.verb)} {clean(change.id)}"
+    return f"The journal's record of the {named} is damaged, so the change cannot be undone.", (
+        "the journal's records of the changes are damaged."
+    )
 
 
 def _undo_rename(change: Change, context: ChangeContext, force: bool) -> ChangeResult:
@@ -244,16 +246,16 @@ def _undo_rename(change: Change, context: ChangeContext, force: bool) -> ChangeR
     with opened(Target(change.path, change.agent)) as file:
         if file.session.name != newer:
             raise CannotUndo(
-                f"{file.name} was renamed since; its name is {_quoted(file.session.name)} now. To get the earlier "
-                f"name ({_quoted(older)}) back, rename the session."
+                f"{file.name} was renamed again later; its name is {_quoted(file.session.name)} now. To get the "
+                f"earlier name ({_quoted(older)}) back, rename the session."
             )
         origin = Origin(verb="undo", undoes=change.id)
         if "slot" not in change.after:
             if older is None and change.agent == "indusagi":
-                raise CannotUndo("The session had no name before, and indusagi cannot clear one. Give it another name.")
+                raise CannotUndo("The session had no name, and indusagi cannot clear a name. Rename the session.")
             return write_name(file, older or "", context, origin, force=force)
         if file.first_bytes() != change.after["slot"].encode("latin-1"):
-            raise CannotUndo(f"omp changed the title of {file.name} since. Rename it to get the older name back.")
+            raise CannotUndo(f"omp changed the title of {file.name}. Rename the session to get the older name back.")
         slot = change.before.get("slot")
         if slot is None:
             return remove_slot(file, older, context, origin, force=force)
@@ -268,7 +270,7 @@ def _undo_label(change: Change, context: ChangeContext, force: bool) -> ChangeRe
         current = label_of(file, entry_id)
         if current != change.after.get("label"):
             raise CannotUndo(
-                f"The entry {entry_id} was labelled again since; its label is {_quoted(current)} now. To get the "
+                f"The entry {entry_id} was labelled again later; its label is {_quoted(current)} now. To get the "
                 f"earlier label ({_quoted(older)}) back, label the entry."
             )
         return write_label(file, entry_id, older, context, Origin(verb="undo", undoes=change.id), force=force)
@@ -279,14 +281,14 @@ def _undo_checkout(change: Change, context: ChangeContext, force: bool) -> Chang
     with opened(Target(change.path, change.agent)) as file:
         session = file.session
         if change.before.get("nameless"):
-            raise CannotUndo(f"{file.name} ended with an entry without an id, at which no agent can resume.")
+            raise CannotUndo(f"The old leaf of {file.name} is an entry without an id; no agent can resume there.")
         if not _stands_on(session, str(change.after.get("entry_id"))):
             raise CannotUndo(
                 f"{file.name} has new messages. To resume at the earlier entry, check out {older or 'its start'}."
             )
         index = session.index_by_id.get(older, ROOT) if older is not None else ROOT
         if older is not None and index == ROOT:
-            raise CannotUndo(f"{file.name} no longer has the entry {older}, at which its agent resumed before.")
+            raise CannotUndo(f"{file.name} no longer has the entry {older}, its leaf before the check out.")
         origin = Origin(verb="undo", undoes=change.id)
         return write_checkout(file, older, CheckoutPoint(index, None), context, origin, force=force)
 

@@ -22,13 +22,13 @@ from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean
 
 TakeBack = Callable[[Change, ChangeContext, bool], ChangeResult]
-"""A function that undoes a change; its last argument, `force`, is True to do so even if a program uses the session."""
+"""A function that undoes a change; with `force`, its last argument, even if a program uses the session."""
 
 
 def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
     name = f"The fork {shown_name(change.path)}"
     if not is_unchanged(change, name):
-        raise CannotUndo(f"{name} has changed since it was made. Delete it if you no longer want it.")
+        raise CannotUndo(f"{name} has changed since it was made. Delete the fork if you no longer want it.")
     plan = plan_delete(Target(change.path, change.agent), context)
     into: Into = "trash"
     new = context.journal.begin(
@@ -47,7 +47,7 @@ def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
             into = "own"
             gone = take_away(plan, into, moves, new, context, trash.system_trash)
     notes = noted(context, new, {"into": into, "items": [msgspec.to_builtins(item) for item in gone]}, None, moves)
-    where = "the trash" if into == "trash" else f"our own trash {clean(own_trash(context))}"
+    where = "the trash" if into == "trash" else f"sessionbrowse's trash {clean(own_trash(context))}"
     return ChangeResult(done="undo", path=change.path, undo_id=new.id, notes=(*notes, f"Moved the fork to {where}."))
 
 

@@ -1,4 +1,4 @@
-"""Count the model requests of all files in a scope; the index stores the results until a file changes."""
+"""Count the model requests in the files of some directories; the index stores the results until a file changes."""
 
 from __future__ import annotations
 
@@ -25,16 +25,19 @@ from sessionbrowse.store.index.settled import write_settled
 _NAME_CHARACTERS = 200
 _DECISIONS = "decisions"
 _OTHERS = "\0"
-"""Row key of model requests that `only` excludes, so that their row is dropped; no real key contains a NUL."""
+"""If the cost of one provider or model is asked for: the key of the row that adds up all other model requests.
+
+No other row has a key that contains a NUL.
+"""
 _encode = msgspec.msgpack.Encoder().encode
 _decode_decided = msgspec.msgpack.Decoder(dict[str, list[Decision]]).decode
 
 
 class Counting:
-    """The counted model requests of all files in a scope, or only of the files in `paths`.
+    """The counted model requests of all files in the listing `found`, or only of the files in `paths`.
 
-    Forks contain copies of requests, and only one copy counts. To determine which one, all files are needed. So
-    `paths` has an effect only if the index already stores which copies count.
+    A fork contains copies of its parent's model requests, and only one copy counts. All files are needed to determine
+    which copy counts. So `paths` has an effect only if the index already stores which copies count.
     """
 
     def __init__(self, found: UsageListing, paths: Collection[str] | None = None) -> None:
@@ -57,8 +60,8 @@ class Counting:
     ) -> list[UsageRow]:
         """Return the cost in unsorted rows; `by` "project" returns one row for each project, "day" one for each day.
 
-        `paths` limits the rows to model requests of these files, without copies whose original is in another file.
-        `only` limits them to one provider or model: it is a pair such as ("model", the model's row key).
+        `paths` limits the rows to model requests that count for these files; a copied request counts only for one file.
+        `only` limits the rows to one provider or model: it is a pair such as ("model", the key of the model's row).
         """
         rows: dict[GroupKey, UsageRow] = {}
         sums: dict[GroupKey, Totals] = {}
@@ -75,7 +78,7 @@ class Counting:
             last = file.sums.last
             found: Mapping[GroupKey, Totals | None]
             if key_of is not None and decided is None and usage is None and is_within(file, span):
-                # Most files share no requests with other files, so all their tokens and cost are added.
+                # This file shares no model requests with other files, so the stored sums of the file are added.
                 found = dict.fromkeys(add_sums(file, key_of, sums))
             elif key_of is not None and not (is_chain and only is None):
                 found = totals_by(file, decided, span, key_of, usage=usage)
@@ -106,9 +109,10 @@ class Counting:
         return list(rows.values())
 
     def store(self, rows: Mapping[str, Sequence[UsageRow]]) -> None:
-        """Store rows of cost in the index, by name (such as "project"); do nothing if the index cannot be written now.
+        """Store rows of cost in the index; do nothing if the index cannot be written now.
 
-        Which copy of each model request counts is stored too, if the index does not have that yet.
+        `rows` maps the name under which rows are stored, such as "project", to these rows. Which copy of each model
+        request counts is stored too, if the index does not have that yet.
         """
         versions, index, is_new = self._found.versions, self._found.listing.index, self._is_new
         if versions is None or index is None or not (rows or is_new):
@@ -128,7 +132,7 @@ class Counting:
 
     @cached_property
     def _families(self) -> dict[str, str]:
-        """Map the path of each session that has relatives (forks, subagents and so on) to the path of the oldest."""
+        """Map the path of each session with relatives (forks, subagents, …) to the path of its oldest relative."""
         numbers = families(self._summaries)
         oldest: dict[int, tuple[float, str]] = {}
         for summary in self._summaries:
@@ -147,7 +151,7 @@ def _decode_decisions(found: UsageListing) -> dict[str, list[Decision]] | None:
 
 
 def _fixed_key(by: str, summary: Summary, family_of: Mapping[str, str]) -> GroupKey:
-    """Return the key of the row in which all costs of a file are counted: its project, agent, family or path.
+    """Return the key of the row to which a session's whole cost belongs: its project, agent, family or path.
 
     A family (a session with its forks and subagents) has the path of its oldest session as key.
     """
@@ -161,7 +165,10 @@ def _fixed_key(by: str, summary: Summary, family_of: Mapping[str, str]) -> Group
 def _limited(
     key_of: Callable[[Place], GroupKey] | None, fixed: GroupKey, kind: str, wanted: GroupKey
 ) -> Callable[[Place], GroupKey]:
-    """Return a function that returns a model request's row key: `_OTHERS` for a provider or model not `wanted`."""
+    """Return a function that returns the key of the row in which a model request is counted.
+
+    `kind` is "model" or "provider"; requests to another model or provider than `wanted` are counted in `_OTHERS`.
+    """
     source_of = _KEYS[kind]
 
     def key(place: Place) -> GroupKey:
@@ -179,7 +186,7 @@ def _model_of(place: Place) -> str | None:
 
 @cache
 def _period(quarter: int | None, by: str) -> str | None:
-    """Return the name of the local day, ISO week or month of a time, given in quarters of an hour since 1970."""
+    """Return the local day, ISO week or month as text. `quarter` is the time in quarters of an hour since 1970."""
     if quarter is None:
         return None
     try:

@@ -33,15 +33,15 @@ class UsageScope(Struct, frozen=True, tag=True):
 
 
 class UsageQuestion(Struct, frozen=True, tag=True):
-    """A question about cost: a table with a row for each project (or other `by`), a chart for each day (`period`).
+    """A question about cost: a table with one row for each project (or other `by`), and a chart over days (`period`).
 
     The question is about all sessions, or only those with a working directory in `cwds`, with a path in `paths`, or of
     one `agent`. `since` and `until` limit the time of the model requests, in milliseconds. `only` limits them to one
-    provider or model: it is the pair of "provider" or "model" and the key of that row.
+    provider or model: it is a pair such as ("model", the key of the model's row).
 
     With `family_of`, the path of a session, the table has one row: the cost of the session's family (its forks,
     subagent runs and so on). There is no row if the session has no family, or if so many files are missing in the
-    index that they cannot be added at once.
+    index that reading them would take too long.
     """
 
     by: str = "project"
@@ -65,7 +65,7 @@ class UsageAnswer(Struct, frozen=True):
 
 
 class UsageCounter:
-    """Answers questions about the cost of a scope's sessions; keeps the counted model requests until a file changes.
+    """Answers questions about the cost of sessions; keeps the counted model requests until a file changes.
 
     All calls must come from one thread.
     """
@@ -83,7 +83,7 @@ class UsageCounter:
             NotFound: a `--root` is not a directory, or a `--agent` is unknown.
         """
         if question.family_of is not None:
-            # A single row is not worth reading many files that are not in the index.
+            # Files that are not in the index are not read: that would take too long for the one row of a family.
             found, counting = self._gather(replace(self._scope, most_unread=0))
             members = counting().family_of(question.family_of) if found.versions is not None else ()
             if not members:

@@ -1,6 +1,6 @@
 """The cost of sessions in rows by session, project, model, day and so on; each model request is counted once.
 
-The index stores rows over all files, so rows of the same kind are not counted again until a file changes.
+The index stores the rows for all files, so the same rows are not computed again until a file changes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ABANDONED_FIRST = "abandoned"
 
 
 class Stats(Struct, frozen=True):
-    """Rows of one kind, such as one for each project, and the totals of all rows, including those beyond a limit."""
+    """Rows of one kind, such as one for each project, and the totals of all rows, also of rows beyond a limit."""
 
     by: str
     rows: list[UsageRow]
@@ -52,10 +52,10 @@ def stats(
 ) -> Stats:
     """Return the cost in rows of the kind `by`, such as one row for each project.
 
-    `chosen` returns True for the sessions whose model requests are counted. `only` limits them to one provider or
-    model: it is the pair of "provider" or "model" and the key of that row. `counting` returns the counted requests
-    of all files, so that several kinds of rows can share one count. Days, weeks and months are those of this machine's
-    time zone.
+    `chosen` returns True for the sessions whose model requests are counted. `only` limits the requests to one provider
+    or model: it is a pair such as ("model", the key of the model's row). `counting` returns the counted requests of all
+    files, so that several kinds of rows can share one count. Days, weeks and months are those of this machine's time
+    zone.
     """
     rows = None
     is_all = span.is_all and chosen is None and only is None

@@ -38,7 +38,7 @@ def stats_document(found: Stats, span: Span) -> dict[str, Any]:
 
 
 def row_document(by: str, row: UsageRow) -> dict[str, Any]:
-    """Return one row of cost as a JSON object; `by` is the kind of the row."""
+    """Return one row of cost as a JSON object; `by` tells what each row stands for, such as "session" or "day"."""
     document: dict[str, Any] = {"key": row.key, "name": name_of(by, row), "sessions": row.sessions}
     if by in ("session", "branch", "family"):
         document["path"] = row.path
@@ -77,7 +77,7 @@ def cents(amounts: Sequence[int]) -> str:
 
 
 def plain(dollars: float) -> str:
-    """Return a sum of dollars that an agent has computed as decimal text without an exponent."""
+    """Return an agent's own sum of dollars in the form of decimal text without an exponent."""
     text = f"{dollars:.10f}".rstrip("0")
     return text + "0" * max(0, 2 - len(text.partition(".")[2]))
 

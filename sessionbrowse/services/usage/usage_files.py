@@ -1,4 +1,4 @@
-"""The session files of a scope with their model requests, which come from the index or else from the files."""
+"""Session files with their model requests, which come from the index or else from the files."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def usage_files(
 ) -> list[UsageFile]:
     """Return all files, or only those in `paths`, each with the total tokens and cost of its model requests.
 
-    `summaries` are the summaries of all files, with the paths of the parent sessions. Requests that the index has lost
-    are read from the files.
+    `summaries` are the summaries of all files, with the paths of the parent sessions. If the requests of a file are
+    damaged or missing in the index, they are read from the file.
     """
     by_path = {summary.path: summary for summary in summaries if paths is None or summary.path in paths}
     made: list[UsageFile] = []
@@ -49,7 +49,7 @@ def usage_files(
                     identities, sums = held
                     add(row.path, sums, identities, partial(_requests_of, found, row))
         except sqlite3.Error:
-            # The files that the damaged index did not return are read from disk below.
+            # The index is damaged. The files whose requests were not read from it stay in `lost`, and are read below.
             pass
     if lost:
         found.heal()
@@ -62,7 +62,7 @@ def usage_files(
 
 
 def _requests_of(found: UsageListing, row: FileRow) -> FileRequests:
-    """Return the model requests of a file from the index, or from the file if the index has lost them."""
+    """Return a file's model requests from the index, or from the file if they are damaged or missing in the index."""
     index = found.listing.index
     assert index is not None
     try:

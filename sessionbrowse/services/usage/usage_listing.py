@@ -24,7 +24,7 @@ from sessionbrowse.store.index.rows import ListRow
 from sessionbrowse.store.index.settled import read_settled
 
 VERSIONS = "versions"
-"""Name under which the index stores the versions of the files for which its rows of cost were computed."""
+"""Name under which the index stores the versions of all files, as they were when the costs were computed."""
 
 GroupKey = str | int | None
 
@@ -49,9 +49,10 @@ class UsageRow(Struct, array_like=True):
 
 
 class UsageListing(Struct, frozen=True):
-    """The files of a scope, including hidden and archived ones. `versions` identifies the contents of all files.
+    """The files of a scope (directories and agents), also hidden and archived ones.
 
-    `heal` empties an index in which model requests are damaged; only its first call does something.
+    `versions` identifies the contents of all files. `heal` empties an index in which model requests are damaged; only
+    the first call of `heal` does something.
     """
 
     listing: Listing
@@ -63,7 +64,7 @@ class UsageListing(Struct, frozen=True):
 def open_usage(
     scope: Scope, directory: Path, *, skipped: Callable[[Skipped], None], note: Note, processes: bool = False
 ) -> Iterator[UsageListing]:
-    """Collect the files of a scope, with the index in `directory` if it exists; close the index after the `with` block.
+    """Collect the files of a scope (directories and agents). An index in `directory` is open during the `with` block.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
@@ -81,7 +82,7 @@ def gather_usage(
     note: Note = lambda _: None,
     processes: bool = False,
 ) -> UsageListing:
-    """Collect the files of a scope, including hidden and archived ones; files that are not in the index are read.
+    """Collect the files of a scope (directories and agents), also hidden and archived ones; read unindexed files.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.

@@ -12,7 +12,8 @@ from sessionbrowse.store.find.discover import TRANSCRIPT_SUFFIX, owner_by_name
 def agent_of_path(path: str, marks: Marks | None = None, declared: Sequence[str] = ()) -> str:
     """Return the agent of a session file, judged by its path and by `marks` (content that only one agent writes).
 
-    If neither path nor marks determine the agent, the first of the `declared` agents is returned.
+    If neither path nor marks determine the agent, the first of pi, omp, atomic, indusagi that is in `declared` (agents
+    that the user named) is returned, or pi if `declared` is empty.
     """
     if path.endswith(TRANSCRIPT_SUFFIX) and not (marks and marks.agents):
         return "indusagi"

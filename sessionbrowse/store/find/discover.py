@@ -48,7 +48,7 @@ class FileStamp(Struct, frozen=True, gc=False):
     device: int
 
     def has_stamp_of(self, other: FileStamp) -> bool:
-        """Return True if both stamps belong to the same version of the same file."""
+        """Return True if both stamps (sizes, times and so on) belong to the same version of the same file."""
         return (
             self.size == other.size
             and self.mtime_ns == other.mtime_ns
@@ -83,7 +83,7 @@ class FoundFile(FileStamp, frozen=True, gc=False):
 
     @property
     def is_out_of_place(self) -> bool:
-        """True if the file's path adds facts to its summary, such as "archived"; see `parent_links.placed`."""
+        """True if the session's summary needs facts from the file's path, such as "archived" (see `placed`)."""
         return self.parent_path is not None or self.hidden or self.archived or self.problem is not None
 
     def agent(self, marks: Marks | None = None) -> str:
@@ -91,7 +91,7 @@ class FoundFile(FileStamp, frozen=True, gc=False):
         return (marks.agent() if marks is not None else None) or self.owner
 
     def place_of(self, agent: str) -> Place | None:
-        """Return the place in which an agent would find the file, or None if it would not find it."""
+        """Return the place (session directory) in which an agent would find the file, or None if no place fits."""
         return next((place for place in self.places if place.agent == agent), None)
 
 
@@ -111,7 +111,7 @@ def discover(
     skipped: Callable[[Skipped], None] = lambda _: None,
     timeout_s: float = TIMEOUT_S,
 ) -> Iterator[FoundFile]:
-    """Yield every session file of the places once, folder by folder.
+    """Yield every session file of the places (session directories) once, folder by folder.
 
     `include_nested` adds the sessions of subagents, marked as hidden and with their parent; `include_archived` adds
     the archived sessions. A missing place has no files; `skipped` is called for a place that cannot be read.
@@ -143,7 +143,7 @@ def is_packed(path: str) -> bool:
 
 
 def owner_by_name(path: str) -> str | None:
-    """Return the agent that a path's folders name, such as `.omp/…`, `omp/sessions` or `omp/agent`; else None."""
+    """Return the agent whose name is a folder of the path, as in `.omp/…`, `omp/sessions`, `omp/agent`; else None."""
     parts = path.split(os.sep)
     for index in range(len(parts) - 1, -1, -1):
         part, below = parts[index], parts[index + 1] if index + 1 < len(parts) else ""
@@ -154,11 +154,11 @@ def owner_by_name(path: str) -> str | None:
 
 
 _Directory: TypeAlias = tuple[list[FoundFile], list[tuple[str, bool]]]
-"""The session files of a directory, and its folders, both sorted by name; True: the folder has a session's name."""
+"""A directory's session files, and its folders sorted by name: pairs of name, and True if a session has this name."""
 
 
 class _Walk:
-    """One scan of places (session directories), which enters no directory and yields no file twice."""
+    """One scan of places (session directories); it enters each directory and yields each file at most once."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class _Walk:
         self._groups: dict[tuple[int, int], list[Place]] = {}
 
     def places(self, places: list[Place]) -> Iterator[list[FoundFile]]:
-        """Yield the session files of all given places, as one list for each folder."""
+        """Yield the session files of all given places (session directories), as one list for each folder."""
         answers = exists_many((place.root for place in places), self._timeout_s, fresh=True)
         roots: dict[tuple[int, int], str] = {}
         for place in places:
@@ -344,7 +344,7 @@ class _Walk:
         return found, [(name, name + SUFFIX in statuses) for name in sorted(folders)]
 
     def _listing(self, directory: str, suffixes: tuple[str, ...]) -> tuple[dict[str, os.stat_result], list[str]]:
-        """Return a directory's regular files with these suffixes, and its folders; nothing if it was read before."""
+        """Return a directory's regular files with the given suffixes, and its folders; skip a directory read before."""
         files: dict[str, os.stat_result] = {}
         folders: list[str] = []
         links: list[str] = []

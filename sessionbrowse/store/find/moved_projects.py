@@ -20,7 +20,7 @@ GIT_SECONDS = 3.0
 """Time limit in seconds for git to find a repository's first commit; on timeout only the remote's URL is recorded."""
 MOST_LOOKED_AT = 2000
 _AT_ONCE = 20
-"""Number of new repository marks after which they are written to the file."""
+"""Number of new repository marks (identities of repositories) that are written to the file `FILE` at once."""
 
 # The repository may be another person's, so git must not run or fetch anything that its settings name.
 _QUIETLY = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never")
@@ -63,7 +63,7 @@ def mark_of(directory: str, ask_git: Callable[[str], str | None] | None = None) 
 
 
 def noted(state: str) -> dict[str, Mark]:
-    """Return the recorded repository marks by directory; empty if no marks are recorded or the file is unreadable."""
+    """Return the marks (identities) of repositories in the file `FILE`, by directory; empty if it cannot be read."""
     try:
         with open(os.path.join(state, FILE), "rb") as file:
             return msgspec.json.decode(file.read(), type=dict[str, Mark])
@@ -77,10 +77,10 @@ def note(
     cancelled: Callable[[], bool] = lambda: False,
     git_seconds: float = GIT_SECONDS,
 ) -> None:
-    """Record the repository marks of directories without a recorded mark; errors are ignored.
+    """Record the mark (identity) of each directory's repository in the file `FILE`; ignore errors.
 
-    `cancelled` is called before each directory; if it returns True, the marks found so far are recorded. `git_seconds`
-    is the time limit for git in each directory.
+    Directories with a recorded mark are skipped. `cancelled` is called before each directory; if it returns True, the
+    marks found so far are recorded. `git_seconds` is the time limit for git in each directory.
     """
     known = noted(state)
     found: dict[str, Mark] = {}

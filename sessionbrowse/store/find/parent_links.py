@@ -46,10 +46,10 @@ def placed(summary: Summary, file: FoundFile) -> Summary:
 
 
 def link_parents(summaries: Iterable[Summary], among: Iterable[Named] | None = None) -> list[Summary]:
-    """Return the summaries whose parent is one of `among` (default: the summaries), with the parent's path added.
+    """Return the summaries whose parent session was found, with the parent's path added.
 
-    In the header, pi, atomic and indusagi name the parent session's file, and omp its file or its id. A parent file
-    that was moved is found by its file name.
+    Parents are looked up in `among`, by default in `summaries`. A header contains the path of the parent's file (pi,
+    atomic, indusagi, omp) or the parent's id (omp). A parent file that was moved is found by its file name.
     """
     children = list(summaries)
     by_path: set[str] = set()

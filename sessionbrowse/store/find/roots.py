@@ -74,8 +74,8 @@ def find_places(
 ) -> list[Place]:
     """Return the places in the given roots, or without roots the places of the given agents (default: of all agents).
 
-    In roots, `agents` is used only where neither the path nor the agents' own places determine the agent of the files.
-    If only some roots are not directories, `skipped` is called for these.
+    The agent of files in a root is determined by their path or the agents' own places; if neither helps, `agents` is
+    used. If only some roots are not directories, `skipped` is called for these.
 
     Raises:
         NotFound: no root is a directory, or an agent's name is unknown.
@@ -124,7 +124,7 @@ def scan_passes(
     cancelled: Callable[[], bool] = lambda: False,
     skipped: Callable[[Skipped], None] = lambda _: None,
 ) -> Iterator[tuple[tuple[Place, ...], list[FoundFile]]]:
-    """Yield the scope's places with their files, then the places named by project settings with further files.
+    """Yield the scope's places with their files, then the places that project settings add, with files not yet found.
 
     `sessions` is called between the two passes: it must return the sessions found in the first pass; their working
     directories are the projects. A scope with roots has only the first pass.
@@ -162,7 +162,7 @@ def own_places(around: Surroundings, agents: Iterable[str]) -> list[Place]:
 def more_places(
     around: Surroundings, directories: Iterable[str], known: Sequence[Place], agents: Sequence[str] = ()
 ) -> list[Place]:
-    """Return the further session directories that agents' settings files in the given project directories name.
+    """Return the session directories from the agents' settings files in the given project directories.
 
     The project directories are the working directories of sessions found so far. Directories that are gone, or on a
     disk that does not answer, are skipped.
@@ -190,8 +190,8 @@ def root_places(
     """Return the places in a directory that the user named.
 
     The directory is an agent's directory, a sessions folder, one project's folder, a flat directory, or the parent of
-    several agents' directories (a home, the demo store). If it is one of the agents' own places (`known`), its agents
-    and environment variables are kept.
+    several agents' directories (a home, the demo store). If the directory is one of the agents' own places (`known`),
+    the places returned have the same agents and environment variables as that place.
 
     Raises:
         MissingRoot: the directory does not exist, is a file, cannot be read, or is on a disk that does not answer.
@@ -257,7 +257,7 @@ def _owned(directory: str, kind: str, known: Sequence[Place], agents: Sequence[s
     same = [place for place in known if _is_same(directory, place, kind)]
     named = owner_by_name(directory)
     told = {place.agent for place in same} or ({named} if named else set())
-    # If the directory's agent is known, it counts, not `agents`; the caller later drops files of unwanted agents.
+    # A directory's known agent is used even if `agents` lacks it; the caller later drops files of unwanted agents.
     owners = (told & set(agents)) or told or set(agents) or _agents_of_files(directory, kind)
     places = []
     for owner in sorted(owners, key=OWNER_ORDER.index):

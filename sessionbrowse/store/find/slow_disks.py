@@ -45,14 +45,14 @@ class Asker(Generic[T]):
         self._threads = 0
 
     def many(self, paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, T | None]:
-        """Return the function's results by path, None for a call that is not done in time; `fresh` skips the cache."""
+        """Call the function for each path; return its result, or None if it takes too long; `fresh` skips the cache."""
         wanted = list(dict.fromkeys(paths))
         deadline = monotonic() + timeout_s
         with self._changed:
             if fresh:
                 for path in wanted:
                     self._answers.pop(path, None)
-            # A call that still hangs after an earlier request is neither repeated nor waited for.
+            # An earlier call of `many` asked for these paths, and the disk still hangs, so this call does not wait.
             hung = {path for path, begun in self._begun.items() if monotonic() - begun > HUNG_S}
             new = [path for path in wanted if path not in self._answers and path not in self._asked]
             self._queue.extend(_spread(new))
@@ -69,7 +69,7 @@ class Asker(Generic[T]):
             if left <= 0:
                 return
             if len(self._answers) == answered and self._queue:
-                # No call returned since the last check, so the threads may be stuck, and one more is started.
+                # No call returned since the last check, so all threads may be stuck, and one more thread is started.
                 self._start_threads(1)
             answered = len(self._answers)
             self._changed.wait(min(left, TAKEOVER_S))
@@ -80,7 +80,8 @@ class Asker(Generic[T]):
             try:
                 threading.Thread(target=self._work, name="sessionbrowse-ask", daemon=True).start()
             except RuntimeError:
-                # The system allows no more threads. If none is running, this one makes the calls, without a limit.
+                # The system allows no more threads. If no thread is running, the calling thread does the work, without
+                # a time limit.
                 if self._threads > 1:
                     self._threads -= 1
                     return
@@ -129,7 +130,7 @@ def patient_disk() -> Disk:
 
 
 def _spread(paths: list[str]) -> list[str]:
-    """Sort paths so that paths of one directory are far apart, because they are likely to hang together."""
+    """Sort paths so that paths of one directory are far apart, because each path on a dead disk blocks a thread."""
     seen: dict[str, int] = {}
     ranks = []
     for path in paths:

@@ -32,11 +32,11 @@ class Collector(SummaryBuilder):
     def __init__(self, reader: Reader, take_text: TakeText, *, tools: bool) -> None:
         super().__init__(reader)
         self.columns = Columns()
-        """The entries that were read; after `resume` only the new ones."""
+        """The entries collected from the file; if `resume` has continued an earlier reading, only the new entries."""
         self.end = 0
         """Byte offset of the end of the last complete line (with a newline) that was read."""
         self.resumable: tuple[ReaderProgress, SummaryProgress] | None = None
-        """State of the line reader and of the summary at `end`; None if a later reading cannot resume from `end`."""
+        """State of line reader and summary at the offset `end`; None if a later reading cannot resume from there."""
         self.decode = decode_with_tools if tools else decode_ordinary
         self.requests = RequestReader()
         self._take_text = take_text
@@ -44,12 +44,16 @@ class Collector(SummaryBuilder):
         self._closed = False
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
-        """Add lines that end with a newline; `offset` is the byte offset of the first one."""
+        """Collect the entries of lines that end with a newline; `offset` is the byte offset of the first line."""
         super().add_lines(lines, offset)
         self.end = self._reader.bytes_read
 
     def add_block(self, block: LineBlock) -> None:
-        """Add lines that must be fully parsed; a last line without a newline only counts for the summary."""
+        """Collect the entries of lines that must be parsed completely, such as very long lines.
+
+        If the file's last line has no newline, its entry is not collected: it may still be incomplete. It only counts
+        for the summary and the model requests.
+        """
         if block.torn:
             self.close()
         super().add_block(block)
@@ -66,7 +70,7 @@ class Collector(SummaryBuilder):
             self.resumable = reader.progress(), self.progress()
 
     def add_ordinary(self, block: DecodedLines, offset: int) -> None:
-        """Store the entries of lines in the usual form (`decode_ordinary`), and pass their texts to the callback."""
+        """Collect the entries of ordinary lines, which `decode` has decoded, and pass their texts to the callback."""
         index = self.entries_read
         super().add_ordinary(block, offset)
         lines, kinds = block.lines, block.kinds
@@ -74,7 +78,7 @@ class Collector(SummaryBuilder):
         others: dict[int, Envelope] = {}
         for number in of_kind(range(len(kinds)), kinds, OTHER):
             envelope = read_envelope(lines[number])
-            # The block's decoder has already accepted this line without an error, so the line is an entry.
+            # `self.decode` has already decoded this line without an error, so the line is an entry.
             assert isinstance(envelope, Envelope)
             others[number] = envelope
         sizes = array("q", [size - 1 for size in map(len, lines)])
@@ -84,7 +88,7 @@ class Collector(SummaryBuilder):
         self._hand_on(block.messages, kinds, index)
 
     def add(self, record: Record) -> None:
-        """Store an entry that was fully parsed, and pass its text to the callback."""
+        """Collect an entry whose line was parsed completely, and pass its text to the callback."""
         index = self.entries_read
         super().add(record)
         self.requests.add(index, record.envelope, record.raw)
@@ -96,8 +100,8 @@ class Collector(SummaryBuilder):
         try:
             value: Json = loads(record.raw)
         except BadJson:
-            # A damaged line can contain two entries, of which omp keeps the first. That entry exists, but parsing the
-            # whole line for its text fails.
+            # A damaged line can contain two entries, of which omp keeps the first. That entry is indexed without its
+            # text, because the line cannot be parsed as one JSON value.
             return
         said = message_text(value)
         tools = tool_text(value) if self._tools else ""
@@ -105,7 +109,7 @@ class Collector(SummaryBuilder):
             self._take_text(index, said, tools)
 
     def usage(self, leaf: int | None = None) -> FileRequests:
-        """Return the file's model requests; call this after `finish`. `leaf` None means the last entry."""
+        """Return the model requests of the file once it is read; if `leaf` is None, the last entry is the leaf."""
         return self.requests.finish(self.tree, leaf)
 
     def _hand_on(self, messages: list[Any], kinds: bytes, index: int) -> None:

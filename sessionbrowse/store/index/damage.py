@@ -69,7 +69,7 @@ def discard_if_damaged(index: Index, note: Note) -> None:
 def _check_usage(index: Index, rows: Sequence[FileRow]) -> None:
     by_id = {row.row: row for row in rows}
     if sum(1 for _ in read_sums(index.databases(), by_id)) != len(by_id):
-        raise ValueError("requests are missing")
+        raise ValueError("model requests are missing in the index")
     check_requests(index.connection, by_id)
 
 

@@ -45,7 +45,7 @@ def _number(connection: sqlite3.Connection, name: str, otherwise: int) -> int:
     try:
         return int(_fact(connection, name) or otherwise)
     except ValueError as error:
-        raise damaged(f"the stored value of {name} is not a number") from error
+        raise damaged(f"the value of {name} in the index is not a number") from error
 
 
 def _fact(connection: sqlite3.Connection, name: str) -> str | None:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from sessionbrowse.store.index.packed_places import Part, Places
 
 BULK_BYTES = 64 * 1024 * 1024
-"""Minimum number of bytes to read for which an update uses several processes; each one writes its own database."""
+"""An update that reads at least this number of bytes uses several processes, and each writes its own database."""
 WORN_SHARE, WORN_ROWS = 0.25, 2000
 """The index is rebuilt if this share and this number of its text rows belong to deleted or rewritten files."""
 MAX_SHARDS = 8
@@ -52,7 +52,7 @@ MAX_SHARDS = 8
 
 _PUT = f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 17)})"
 _FEW = 500
-"""Maximum number of rows that are fetched by id; for more, the whole table is read."""
+"""Maximum number of summaries that are fetched by id; for more, the whole table `files` is read."""
 
 Note = Callable[[str], None]
 """A callback that receives a sentence for the user."""
@@ -110,7 +110,7 @@ class Index:
                 found = read_overview(self.connection)
             return found if found is not None else read_rows(self.connection)
         except ValueError as error:
-            raise sqlite3.DatabaseError(f"a row is damaged: {error}") from error
+            raise sqlite3.DatabaseError(f"a row of the index is damaged: {error}") from error
 
     def row_of(self, path: str) -> FileRow | None:
         """Return the row of the file at this path; None if the file is not in the index."""
@@ -164,7 +164,7 @@ class Index:
         return opened_parts(row.row, [(first, count, values) for first, count, *values in parts])
 
     def state(self, row: FileRow) -> bytes | None:
-        """Return the packed state from which reading a grown file resumes at its old end; None if there is none."""
+        """Return the packed `State` from which reading continues when the file has grown; None if none is stored."""
         found = self.connection.execute("SELECT state FROM files WHERE id = ?", (row.row,)).fetchone()
         return found[0] if found is not None else None
 
@@ -200,11 +200,11 @@ class Index:
         return Status(str(self.directory / INDEX_FILE), sessions, entries, size, self.has_tools, len(self.shards()))
 
     def databases(self) -> list[tuple[int, sqlite3.Connection]]:
-        """Return the number and the connection of each database to search: 0 is the main one, the others are shards."""
+        """Return number and connection of each database to search: the main one (0), then shards (extra databases)."""
         return [(0, self.connection), *((number, self.shard(number)) for number, _ in self.shards())]
 
     def databases_of(self, row: FileRow) -> list[sqlite3.Connection]:
-        """Return the databases with a file's entries: the main one with the newest entries, then its shard, if any."""
+        """Return the databases with a file's entries: the main one (newest entries), then a shard (extra database)."""
         return [self.connection, *([self.shard(row.shard)] if row.shard else [])]
 
     def shard(self, number: int) -> sqlite3.Connection:
@@ -280,7 +280,7 @@ class Index:
             if cancelled():
                 return
             run("BEGIN IMMEDIATE")
-            # Each file gets a new `Writer`, because an old one's count of text rows would be wrong after a rollback.
+            # Each file gets a new `Writer`, because a rollback makes a writer's count of text rows wrong.
             writer = Writer(self.connection, 0, tools=tools)
             old = known.get(file.path)
             row = None
@@ -342,7 +342,7 @@ class Index:
         self.connection.execute("COMMIT")
 
     def _drop_empty_shards(self, touched: Iterable[FileRow]) -> None:
-        """Delete the shards (extra databases) of the given files that no file in the index uses any more."""
+        """Delete the shards (extra databases) that contained the `touched` files, and now contain no indexed file."""
         is_empty = "NOT EXISTS (SELECT 1 FROM files WHERE shard = :number)"
         run = self.connection.execute
         deleted = 0
@@ -391,7 +391,7 @@ class Index:
             for table in TEXT_TABLES:
                 run(f"INSERT INTO {table}({table}) VALUES ('delete-all')")
             forget_runs(self.connection)
-            # Another process may still read the old shards, so new files must not reuse the ids of old files.
+            # Another process may still read the old shards (extra databases), so no new file may get an old file's id.
             facts.reserve_ids_below(self.connection, next_id)
             facts.begin_generation(self.connection)
             run("COMMIT")

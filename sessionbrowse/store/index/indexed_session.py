@@ -77,7 +77,7 @@ def _session(descriptor: int, path: str, row: FileRow, state: State, entries: Pa
     return session_of(
         reader,
         entries,
-        # These are not the real line numbers, which the index lacks. Only format versions before 3 need them.
+        # The entries' numbers stand in for their line numbers, which are needed only for format versions 1 and 2.
         list(range(1, len(entries) + 1)),
         path,
         lambda offset, size: read_at(path, offset, size),

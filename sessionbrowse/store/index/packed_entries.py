@@ -1,8 +1,8 @@
 """Pack the entries of a session into two byte strings: the positions of their lines, and the other facts.
 
-Ids, sizes and kinds take most of the space. Parent ids, offsets and line numbers are stored only if they cannot be
-derived from the previous entry. Most other facts of usual entries are not stored; the entry's line is read when they
-are needed.
+The ids of the entries, the sizes of their lines and their kinds (type, role, model and so on) take most of the space.
+Parent ids, offsets and line numbers are stored only if they cannot be derived from the previous entry. Most other facts
+of usual entries are not stored; the entry's line is read when they are needed.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class PackedColumns(Columns):
         self._parts = [facts for _, facts in parts]
         with_calls = [facts for facts in self._parts if facts.has_calls]
         self._has_calls = bool(with_calls)
-        # The ids of tool calls are not stored, so two runs of entries may contain calls with the same id.
+        # True if two tool calls may have the same id. The ids of calls are not stored, so calls of different runs of
+        # entries cannot be compared, and are assumed to share an id.
         self._calls_repeat = len(with_calls) > 1 or any(facts.calls_repeat for facts in with_calls)
         self.is_sound = len(parts) == 1 and self._parts[0].is_sound
         del self.ids, self.parent_ids
@@ -175,9 +176,10 @@ def _unpacked_lines(places: PackedPlaces, count: int) -> array[int]:
 
 
 def _jumps(values: array[int], sizes: array[int] | None) -> dict[int, int]:
-    """Return, by position, the first value and each value that is not its predecessor plus the expected step.
+    """Return, by position, the first of `values` and each value that differs from the predicted one.
 
-    The step is the size of the predecessor's line with its newline, or 1 without `sizes`.
+    The predicted value is the previous value plus the size of the previous line and its newline; if `sizes` is None,
+    it is the previous value plus 1.
     """
     if not values:
         return {}
@@ -207,9 +209,10 @@ def _packed_ids(ids: Sequence[str | None]) -> bytes | list[str | None]:
 def _packed_parents(
     ids: Sequence[str | None], parent_ids: Sequence[str | None]
 ) -> tuple[dict[int, int | str | None], bool]:
-    """Return the parents that are not the previous entry, by the child's position, and True if the run is sound.
+    """Return the parent of each entry in a run, by position, and True if the run is sound.
 
-    A run of entries is sound if every id is unique and every parent is in the run, before its child.
+    Entries whose parent is the previous entry are omitted. A run of entries is sound if every id is unique and every
+    parent is in the run, before its child.
     """
     parents: dict[int, int | str | None] = {}
     if parent_ids[:1] not in ([], [None]):

@@ -53,7 +53,7 @@ class PackedPlaces(Struct, array_like=True):
 
 
 class _PackedLinks(Struct, array_like=True):
-    """The first fields of `_PackedFacts` (packed facts of a run of entries), for readers that need no others."""
+    """The first fields of `_PackedFacts` (packed facts of a run of entries), for code that needs no other fields."""
 
     ids: bytes | list[str | None]
     parents: dict[int, int | str | None]
@@ -68,15 +68,16 @@ _decode_links = msgspec.msgpack.Decoder(_PackedLinks).decode
 
 
 def sealed_part(file: int, first: int, count: int, part: Part) -> Part:
-    """Return a run of entries with checksums, which also detect a run of another file or of other entry numbers."""
+    """Add checksums to a run of entries; they also detect a run that belongs to another file or other entry numbers."""
     places, packed = part
     return sealed(places, f"{file} {first} {count}"), sealed(packed, f"{file} {first} {count}")
 
 
 def opened_parts(file: int, parts: Sequence[tuple[int, int, Sequence[bytes]]], begin: int = 0) -> list[list[bytes]]:
-    """Verify a file's stored runs of entries from entry `begin` on; return their values in order, without checksums.
+    """Verify the stored runs of entries of a file; return the values of each run in order, without checksums.
 
-    Each run is given as the number of its first entry, the number of its entries, and the stored values.
+    A run in `parts` is the number of its first entry, the number of its entries, and its stored values. The first run
+    must begin with entry number `begin`.
 
     Raises:
         sqlite3.DatabaseError: a run is damaged, missing, or belongs to another file.
@@ -90,12 +91,12 @@ def opened_parts(file: int, parts: Sequence[tuple[int, int, Sequence[bytes]]], b
             expected += count
             found.append([bytes(opened(value, f"{file} {first} {count}")) for value in values])
     except (TypeError, ValueError) as error:
-        raise damaged("entries are damaged") from error
+        raise damaged("a session's entries in the index are damaged") from error
     return found
 
 
 def unpack_places(parts: Iterable[bytes]) -> Places:
-    """Return the line positions of all entries of a file from the packed positions of each run.
+    """Return the line positions of all entries of a file from the packed positions of each run of entries.
 
     Raises:
         ValueError: the bytes were not made by `pack`.
@@ -112,9 +113,9 @@ def unpack_places(parts: Iterable[bytes]) -> Places:
 
 
 def unpack_links(packed: bytes) -> EntryLinks | None:
-    """Return ids and parents of a session stored as one run; None if parents must be looked up by their ids.
+    """Return ids and parents of a session's entries; None if parents must be looked up by their ids.
 
-    `packed` are the packed facts of the run.
+    The session must be stored as one run of entries; `packed` are the packed facts of these entries.
 
     Raises:
         ValueError: the bytes were not made by `pack`.
@@ -138,7 +139,7 @@ def parents_of(count: int, parents: dict[int, int | str | None]) -> list[int]:
 
 
 def opened_places(packed: bytes) -> PackedPlaces:
-    """Return the line positions of a run of entries in their packed form, decompressed and decoded."""
+    """Return the `PackedPlaces` (offsets in the file, and more) of a run of entries, unpacked from stored bytes."""
     return _decode_places(zlib.decompress(packed))
 
 

@@ -55,10 +55,10 @@ class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
     has_tools: int
 
     def is_current(self, file: FoundFile) -> bool:
-        """Return True if the file is the version that was read, and still belongs to the same agent."""
+        """Return True if `file` is the version that this row was made from, and still belongs to the same agent."""
         if not self.has_stamp_of(file):
             return False
-        # Most files have no marks (content that only one agent writes), so most comparisons need no further call.
+        # Most files have no marks (content that only one agent writes); for these, `owner` is the agent.
         agent = file.agent(self.found_marks()) if self.marks else file.owner
         return self.agent == agent or self.kind == TRANSCRIPT
 
@@ -132,7 +132,7 @@ def read_overview(connection: sqlite3.Connection) -> list[ListRow] | None:
     """Return all list rows from the overview (one packed value); None if the overview is outdated or damaged."""
     if connection.execute("SELECT 1 FROM overview_is_current").fetchone() is None:
         return None
-    # Reading the overview as a blob copies it once; a SELECT would copy it twice.
+    # Reading the packed list rows as a blob copies them once; a SELECT would copy them twice.
     with connection.blobopen("overview", "packed", 0, readonly=True) as packed:
         return _unpack_overview(packed.read())
 
@@ -155,8 +155,8 @@ def renew_overview(connection: sqlite3.Connection) -> None:
         else:
             changed.append(identity)
     kept += read_rows(connection, changed)
-    # A scan finds files in the order of their paths. With rows in the same order, comparing them reads memory in
-    # sequence.
+    # A scan finds files in the order of their paths, and compares each file with its row. With rows in the same order,
+    # this reads memory in sequence, which is faster.
     kept.sort(key=attrgetter("path"))
     connection.execute("INSERT OR REPLACE INTO overview VALUES (0, ?)", (sealed(msgspec.msgpack.encode(kept)),))
     connection.execute("INSERT OR REPLACE INTO overview_is_current VALUES (0)")
@@ -164,7 +164,7 @@ def renew_overview(connection: sqlite3.Connection) -> None:
 
 
 def pack_summary(summary: Summary, first_at: tuple[int, int] | None) -> bytes:
-    """Pack a summary without its path. `first_at` is the offset and size of a cut first message's line, else None."""
+    """Pack a summary without its path; `first_at` is the line (offset, size) of the first message if that is cut."""
     return sealed(_encode(([getattr(summary, name) for name in _FIELDS], first_at)), summary.path)
 
 
@@ -191,7 +191,7 @@ def read_first_messages(connection: sqlite3.Connection) -> dict[str, str]:
             path = os.fsdecode(stored)
             found[path] = _decode_summary(opened(packed, path))[0][_FIRST_MESSAGE] or ""
     except (ValueError, TypeError, LookupError) as error:
-        raise damaged("a summary is damaged") from error
+        raise damaged("a summary in the index is damaged") from error
     return found
 
 
@@ -211,7 +211,7 @@ def opened(packed: bytes, owner: str = "") -> memoryview:
     """
     content = memoryview(packed)[_SUM_BYTES:]
     if zlib.crc32(content, zlib.crc32(os.fsencode(owner))).to_bytes(_SUM_BYTES, "big") != packed[:_SUM_BYTES]:
-        raise ValueError("a checksum is wrong")
+        raise ValueError("a checksum in the index is wrong")
     return content
 
 
@@ -238,9 +238,9 @@ def words_sum(connection: sqlite3.Connection, table: str) -> tuple[str | None, i
 def _path_of(stored: bytes | None) -> str:
     if stored is None:
         # If the disk has lost a part of the database file, SQLite reads empty values there.
-        raise damaged("a row has no path")
+        raise damaged("a row of the index has no path")
     if not isinstance(stored, bytes):
-        raise damaged("a path is not stored as bytes")
+        raise damaged("a path in the index is not stored as bytes")
     return os.fsdecode(stored)
 
 
@@ -249,7 +249,7 @@ def _list_row(values: tuple[Any, ...]) -> ListRow:
     try:
         summary, _ = unpack_summary(path, values[-1])
     except (TypeError, LookupError, ValueError) as error:
-        raise damaged(f"a summary is damaged: {error}") from error
+        raise damaged(f"a summary in the index is damaged: {error}") from error
     known = _summed(values[:-1])
     about = (summary.modified, summary.hidden, summary.id, summary.cwd, summary.name, summary.labels)
     return _checked((path, *known[1:], *about), ListRow)
@@ -258,7 +258,7 @@ def _list_row(values: tuple[Any, ...]) -> ListRow:
 def _summed(values: Sequence[Any]) -> Sequence[Any]:
     """Return the values of a row without their checksum (the last value), after verifying it."""
     if _sum_of(values[:-1]) != values[-1]:
-        raise damaged("the checksum of a row is wrong")
+        raise damaged("a row of the index has a wrong checksum")
     return values[:-1]
 
 
@@ -271,7 +271,7 @@ def _checked(values: tuple[Any, ...], kind: type[RowT]) -> RowT:
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
-        raise damaged(f"a row is damaged: {error}") from error
+        raise damaged(f"a row of the index is damaged: {error}") from error
 
 
 def _unpack_overview(packed: bytes | None) -> list[ListRow] | None:

@@ -30,11 +30,11 @@ _POLL_S = 0.02
 HASH_BYTES = {"said": 3 * 1024 * 1024, "tools": 16 * 1024 * 1024}
 """For each full-text table: bytes of words that FTS5 collects before a write; it allocates nearly twice as much.
 
-With less memory FTS5 writes more and smaller parts, which take time to merge at the end. The texts of tools are several
-times larger than the texts of messages.
+With less memory FTS5 writes its word lists in more and smaller parts, which take time to merge at the end. The texts of
+tools are several times larger than the texts of messages.
 """
 _NEVER = 1999
-"""The largest merge threshold that FTS5 accepts: so it merges nothing while it writes; `merge_parts` does that."""
+"""The largest merge threshold that FTS5 accepts. FTS5 then merges nothing while it writes; `merge_parts` merges."""
 
 _SHARD_SETTINGS = (
     "page_size = 8192",
@@ -42,7 +42,7 @@ _SHARD_SETTINGS = (
     "journal_mode = OFF",
     "synchronous = OFF",
     "locking_mode = EXCLUSIVE",
-    # Each page of a new shard is written once, in order, so a page cache is useless.
+    # Each page of a new shard (extra database) is written once, in order, so a page cache is useless.
     "cache_size = -500",
 )
 STORED_FIELDS = "b69345a1c462c892"
@@ -87,7 +87,7 @@ CREATE TABLE shards (
 
 _MAGIC = b"SQLite format 3\0"
 _FIXED_HEAD = re.compile(rb"\x20\x00(\x01\x01|\x02\x02)\x00\x40\x20\x20.{20}\x00\x00\x00[\x00-\x04]", re.DOTALL)
-"""Bytes 16 to 47 of a database header as SQLite writes them for our page size; SQLite refuses damaged ones."""
+"""Bytes 16 to 47 of a database header as SQLite writes them for our page size; SQLite refuses other bytes."""
 _APPLICATION_AT, _HEAD_BYTES = 68, 72
 """Position of the application id in a database header, and the end of that id (SQLite's file format, 1.3)."""
 _BESIDE = ("-wal", "-shm", "-journal")
@@ -134,20 +134,20 @@ def open_main(directory: Path, *, create: bool, report: Callable[[str], None]) -
             if not _has_odd_shard(directory, connection):
                 return connection
             connection.close()
-            reason = "has a damaged text database"
+            reason = "an extra database of the index is missing or damaged"
         if not os.access(directory, os.W_OK):
-            raise IndexUnavailable(f"The index {path} {reason} and cannot be replaced; continuing without it.")
+            raise IndexUnavailable(f"The index {path} cannot be replaced ({reason}); sessionbrowse works without it.")
         with locked(directory):
             connection, again = _connect_if_usable(path) if path.exists() else (None, None)
             if connection is not None and again is None and not _has_odd_shard(directory, connection):
                 return connection  # Another process has just rebuilt the index.
             if connection is not None:
                 connection.close()
-            report(f"The index {path} {reason}; it is built anew.")
+            report(f"The index {path} cannot be used ({reason}); it is built anew.")
             remove_files(directory)
             return _create(path)
     except (OSError, sqlite3.Error) as error:
-        raise IndexUnavailable(f"No index: {directory} cannot be used ({_why(error)}).") from error
+        raise IndexUnavailable(f"There is no index, because {directory} cannot be used ({_why(error)}).") from error
 
 
 def open_shard(directory: Path, name: str) -> sqlite3.Connection:
@@ -156,14 +156,14 @@ def open_shard(directory: Path, name: str) -> sqlite3.Connection:
     Raises:
         sqlite3.Error: the shard is gone or damaged.
     """
-    # A complete shard never changes, so reading it needs no locks.
+    # A complete shard (extra database) never changes, so reading it needs no locks.
     uri = (directory / name).as_uri() + "?mode=ro&immutable=1"
     return sqlite3.connect(uri, uri=True, check_same_thread=False)
 
 
 def shard_facts(path: Path) -> tuple[int, int, int, int, bytes]:
-    """Return the size, times, inode and digest of a complete shard, by which later openings detect a changed shard."""
-    import hashlib  # Imported here because listing unchanged files does not need it.
+    """Return size, times, inode and digest of a complete shard (extra database), to detect later changes."""
+    import hashlib  # Imported here because listing unchanged files does not need `hashlib`.
 
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "blake2b").digest()
@@ -175,7 +175,7 @@ def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
 
 
 def _has_odd_shard(directory: Path, connection: sqlite3.Connection) -> bool:
-    """Return True if a shard is missing or changed; a shard with new file times but the old digest is unchanged."""
+    """Return True if a shard (extra database) is missing or its content has changed; new file times do not count."""
     try:
         for number, name, *known, digest in connection.execute("SELECT * FROM shards").fetchall():
             status = os.lstat(directory / name)
@@ -232,7 +232,7 @@ def locked(directory: Path, *, wait_s: float = 0.0) -> Iterator[None]:
     try:
         descriptor = os.open(directory / LOCK_NAME, os.O_RDWR | os.O_CREAT | CLOEXEC | NOFOLLOW, 0o600)
     except OSError as error:
-        raise IndexUnavailable(f"No index: {directory} cannot be used ({_why(error)}).") from error
+        raise IndexUnavailable(f"There is no index, because {directory} cannot be used ({_why(error)}).") from error
     try:
         deadline = time.monotonic() + wait_s
         while not take_lock(descriptor):
@@ -255,13 +255,13 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def not_written(directory: Path, error: sqlite3.Error | OSError) -> IndexUnavailable:
-    """Return the error for an index that could not be written; replace a damaged one. The caller must hold the lock."""
+    """Return an error that says why the index was not written; empty a damaged index. The caller must hold the lock."""
     if isinstance(error, OSError):
         return IndexUnavailable(f"The index could not be written ({error.strerror}).")
-    why = "another program has locked it" if is_locked(error) else str(error)
+    why = "another program has locked the index" if is_locked(error) else str(error)
     if is_damage(error):
         begin_anew(directory)
-        why = f"it is damaged: {why}; it was deleted and will be built anew"
+        why = f"the index is damaged: {why}; it was deleted and will be built anew"
     return IndexUnavailable(f"The index could not be written ({why}).")
 
 
@@ -292,7 +292,7 @@ def make_private(directory: Path) -> None:
 
 
 def _create(path: Path) -> sqlite3.Connection:
-    # The file gets its final name when it is complete, so a killed process leaves no incomplete index.
+    # The database is renamed to its final name when it is complete, so a killed process leaves no incomplete index.
     temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
     with suppress(FileNotFoundError):
         os.unlink(temporary)
@@ -345,8 +345,8 @@ def _move_odd_files(path: Path, report: Callable[[str], None]) -> bool:
             try:
                 moved = _move_aside(name)
             except OSError as error:
-                why = f"it is {what} and cannot be moved: {error.strerror}"
-                raise IndexUnavailable(f"No index: {name} cannot be used ({why}).") from error
+                why = f"the path is {what} and cannot be moved: {error.strerror}"
+                raise IndexUnavailable(f"There is no index, because {name} cannot be used ({why}).") from error
             report(f"{name} is {what}; it was moved to {moved.name}.")
             was_moved = True
     return was_moved
@@ -364,14 +364,14 @@ def _foreign(path: Path) -> str | None:
     """
     beside = [path.with_name(path.name + suffix) for suffix in _BESIDE]
     if not all(os.access(each, os.R_OK) for each in (path, *beside) if each.exists()):
-        return "is not readable"
+        return "a file of the index is not readable"
     with open(path, "rb") as file:
         head = file.read(_HEAD_BYTES)
     if head and not head.startswith(_MAGIC):
-        return "is damaged"
+        return "the index file is damaged"
     if int.from_bytes(head[_APPLICATION_AT:_HEAD_BYTES], "big") != APPLICATION_ID:
-        return "is not ours"
-    return None if _FIXED_HEAD.fullmatch(head[16:48]) else "is damaged"
+        return "the file is not an index of sessionbrowse"
+    return None if _FIXED_HEAD.fullmatch(head[16:48]) else "the index file is damaged"
 
 
 def _connect_if_usable(path: Path) -> tuple[sqlite3.Connection | None, str | None]:
@@ -383,7 +383,7 @@ def _connect_if_usable(path: Path) -> tuple[sqlite3.Connection | None, str | Non
     except sqlite3.OperationalError:
         raise
     except (sqlite3.DatabaseError, UnicodeDecodeError):  # SQLite's message may quote a name that is not UTF-8.
-        return None, "is damaged"
+        return None, "the index file is damaged"
     reason = _unusable(connection)
     if reason is None:
         return connection, None
@@ -430,16 +430,16 @@ def _unusable(connection: sqlite3.Connection) -> str | None:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if application != APPLICATION_ID:
-            return "is not ours"
+            return "the file is not an index of sessionbrowse"
         if version != SCHEMA_VERSION:
-            return "was written by another version"
+            return "another version of sessionbrowse wrote the index"
         known = connection.execute("SELECT value FROM facts WHERE name = 'fields'").fetchone()
         if known is None or known[0] != STORED_FIELDS:
-            return "was written by another version"
+            return "another version of sessionbrowse wrote the index"
         connection.execute("SELECT id FROM files LIMIT 1").fetchone()
         connection.execute("SELECT base FROM said_rows LIMIT 1").fetchone()
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-        return None if isinstance(error, sqlite3.Error) and is_locked(error) else "is damaged"
+        return None if isinstance(error, sqlite3.Error) and is_locked(error) else "the index file is damaged"
     return None
 
 

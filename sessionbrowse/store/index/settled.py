@@ -15,12 +15,16 @@ CREATE TABLE usage (
     file INTEGER PRIMARY KEY, identities BLOB NOT NULL, sums BLOB NOT NULL, requests BLOB NOT NULL
 );
 """
-"""SQL of the table of model requests by file. If a shard also has a row for a file, the main database's is newer."""
+"""SQL that creates the table `usage`: a row with the model requests of each file.
+
+If both the main database and a shard (extra database of the index) have a row for a file, that of the main database is
+newer.
+"""
 
 SETTLED_TABLES = """
 CREATE TABLE settled (name TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
 """
-"""SQL of the table of results computed from all files, such as the cost of each project."""
+"""SQL that creates the table `settled`: results computed from all files, such as the cost of each project."""
 
 
 def read_settled(connection: sqlite3.Connection, name: str) -> bytes | None:

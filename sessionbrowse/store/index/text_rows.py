@@ -44,7 +44,7 @@ class TextRows:
         self._table = table
         newest = connection.execute(f"SELECT base + count FROM {table}_rows ORDER BY base DESC LIMIT 1").fetchone()
         if newest and newest[0] is None:
-            raise sqlite3.DatabaseError("a row of texts is empty")
+            raise sqlite3.DatabaseError("the index lacks the row numbers of a file's texts")
         # SQLite's row ids start at 1.
         self._base = max(1, newest[0] if newest else 1)
         self._room = ROW_CHARACTERS[table]
@@ -56,7 +56,7 @@ class TextRows:
         self._ends: list[int] = []
 
     def add(self, index: int, text: str) -> None:
-        """Add the text of the next entry of the current file; `index` is the entry's number."""
+        """Add the text of the current file's next entry to the text row being filled; `index` is the entry's number."""
         self._texts.append(text)
         self._entries.append(index)
         self._characters += len(text)
@@ -114,14 +114,14 @@ def read_runs(connection: sqlite3.Connection, table: str) -> Sequence[Sequence[i
     Raises:
         sqlite3.DatabaseError: the index is damaged.
     """
-    # One statement reads runs and checksum, because another process may write between two statements.
+    # One statement reads rows and checksum, because another process may write between two statements.
     ask = f"SELECT value, base, file, count FROM facts LEFT JOIN {table}_rows WHERE name = ? ORDER BY base"
     found = connection.execute(ask, (_sum_name(table),)).fetchall()
     if not found:
-        raise damaged("a checksum of texts is missing")
+        raise damaged("the index has no checksum of its text rows")
     sums, *columns = zip(*found, strict=True) if found[0][1] is not None else (found[0][:1], (), (), ())
     if str(_sum_of(chain.from_iterable(zip(*columns, strict=True)))) != sums[0]:
-        raise damaged("a row of texts is wrong")
+        raise damaged("the checksum of the index's text rows is wrong")
     return columns
 
 
@@ -136,7 +136,7 @@ def check_texts(connection: sqlite3.Connection) -> None:
 
 
 def read_row_entries(connection: sqlite3.Connection, table: str, run: Run) -> list[Sequence[int]]:
-    """Return, for each text row of a file's run, the numbers of the entries in that row.
+    """Return, for each of a file's text rows (`run`), the numbers of the entries in that row.
 
     Raises:
         ValueError, sqlite3.Error: the index is damaged.
@@ -155,7 +155,7 @@ def write_all_words(connection: sqlite3.Connection) -> None:
 
 
 def read_words(connection: sqlite3.Connection, table: str) -> bytes:
-    """Return the distinct words of a text table as bytes, with a newline before and after each; some may occur twice.
+    """Return all words of a full-text table as bytes, each between newlines; some words may occur twice.
 
     The words are not decoded: there can be millions, and a search needs few of them.
 
@@ -178,7 +178,7 @@ def _add_words(connection: sqlite3.Connection, table: str, words: set[str]) -> N
             try:
                 words.update(_words_of(table, *each).decode().split("\n")[:-1])
             except ValueError as error:
-                raise damaged("a list of words is wrong") from error
+                raise damaged("a list of words in the index is damaged") from error
         connection.execute(f"DELETE FROM {table}_words WHERE level = ?", (level,))
         level += 1
     _put_words(connection, table, level, sorted(words))
@@ -206,7 +206,7 @@ def add_run(connection: sqlite3.Connection, table: str, run: Run) -> None:
     """Add a run of text rows to the checksum over all runs of the table."""
     known = connection.execute("SELECT value FROM facts WHERE name = ?", (_sum_name(table),)).fetchone()
     if known is None or not str(known[0]).isdecimal():
-        raise damaged("a checksum of texts is missing")
+        raise damaged("the index has no checksum of its text rows")
     new = "UPDATE facts SET value = ? WHERE name = ?"
     connection.execute(new, (str(_sum_of(run, int(known[0]))), _sum_name(table)))
 
@@ -225,9 +225,9 @@ def check_words(connection: sqlite3.Connection, table: str) -> None:
     try:
         stored, found = words_sum(connection, table)
     except TypeError as error:
-        raise damaged("a row of words is wrong") from error
+        raise damaged("a full-text table of the index has a damaged row") from error
     if stored not in (str(found), _BEING_WRITTEN):
-        raise damaged("words are wrong")
+        raise damaged("the checksum of a full-text table of the index is wrong")
 
 
 @contextmanager
@@ -252,7 +252,7 @@ def _sum_of(values: Iterable[int], before: int = 0) -> int:
     try:
         return zlib.crc32(array("q", values), before)
     except (TypeError, OverflowError) as error:
-        raise damaged("a row of texts is wrong") from error
+        raise damaged("a text row of the index has an invalid number") from error
 
 
 def _sum_name(table: str) -> str:

@@ -1,8 +1,8 @@
 """Tables of model requests in the index: the requests of each file, and an 8-byte identity (hash) of each request.
 
 The identities alone show which files contain the same requests, so the requests of most files are never unpacked. Every
-file has a row, even without requests, and every value has a checksum for its file's version. So a lost row, and a row
-of another file or an older version, are detected.
+file has a row, even without requests, so a lost row is detected. Every value has a checksum that covers the file's id
+and version, so a value of another file or of an older version is detected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sessionbrowse.store.find.discover import FileStamp
 from sessionbrowse.store.index.rows import FileRow, damaged, opened, sealed
 
 _ASK_ALL_ABOVE = 500
-"""Number of files above which the whole table is read instead of single rows."""
+"""For more files than this, `read_sums` reads the whole table `usage` instead of the rows of these files."""
 _COMPRESSION = 1
 _encode = msgspec.msgpack.Encoder().encode
 _decode_usage = msgspec.msgpack.Decoder(FileRequests).decode
@@ -30,7 +30,7 @@ _decode_sums = msgspec.msgpack.Decoder(FileSums).decode
 
 
 PackedUsage = list[bytes]
-"""A file's model requests, packed: identities (hashes), sums, requests; without requests only their checksums."""
+"""The identities (hashes), sums and contents of a file's model requests, as three byte strings with checksums."""
 
 FoundSums: TypeAlias = "tuple[array[int], FileSums]"
 """The identities of a file's model requests, and the sums of their tokens and cost."""
@@ -50,7 +50,7 @@ def pack_usage(usage: FileRequests, file: int, stamp: FileStamp) -> PackedUsage:
 
 
 def write_usage(connection: sqlite3.Connection, file: int, packed: PackedUsage) -> None:
-    """Store the packed model requests of a file, and replace earlier ones."""
+    """Store the packed model requests of a file, in place of the requests stored before."""
     connection.execute("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?)", (file, *packed))
 
 
@@ -67,8 +67,8 @@ def read_usage(connections: Iterable[sqlite3.Connection], row: FileRow) -> FileR
                 content = _opened_requests(row, found[0])
                 return _decode_usage(zlib.decompress(content)) if content else NO_USAGE
             except (ValueError, TypeError, zlib.error) as error:
-                raise damaged(f"requests are damaged: {error}") from error
-    raise damaged("requests are missing")
+                raise damaged(f"model requests in the index are damaged: {error}") from error
+    raise damaged("model requests are missing in the index")
 
 
 def check_requests(connection: sqlite3.Connection, rows: Mapping[int, FileRow]) -> None:
@@ -82,13 +82,13 @@ def check_requests(connection: sqlite3.Connection, rows: Mapping[int, FileRow]) 
             if file in rows:
                 _opened_requests(rows[file], packed)
     except (ValueError, TypeError) as error:
-        raise damaged(f"requests are damaged: {error}") from error
+        raise damaged(f"model requests in the index are damaged: {error}") from error
 
 
 def read_sums(
     databases: Iterable[tuple[int, sqlite3.Connection]], rows: Mapping[int, FileRow]
 ) -> Iterator[tuple[FileRow, FoundSums | None]]:
-    """Yield each file with the hashes and the total cost of its model requests; None instead if it has no requests.
+    """Yield each file with the hashes and total cost of its model requests, or with None if the file has no requests.
 
     Files whose values are damaged are skipped. `databases` are pairs of number and connection (0 is the main
     database); `rows` are the files by id.

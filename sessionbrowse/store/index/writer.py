@@ -29,7 +29,7 @@ from sessionbrowse.store.index.usage_tables import pack_usage, write_usage
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 
 MAX_RUNS = 16
-"""Each update stores a growing session's new entries as a run; when there are so many runs, they are merged."""
+"""Each update stores a session's new entries as one run of entries; when this many runs exist, they are merged."""
 
 _LARGEST = (1 << 63) - 1
 
@@ -103,8 +103,8 @@ class Writer:
             packed = sealed_part(identity, first, len(entries), pack(entries))
             usage = pack_usage(found.usage, identity, stamp_of(file.path, found.status))
         except (UnicodeEncodeError, OverflowError, ValueError):
-            # A session with a lone surrogate or a number that is too large cannot be stored, nor can one whose entries
-            # in the index are damaged. Every list reads such a session from its file.
+            # A session cannot be stored if it has a lone surrogate or a too large number, or if its entries in the
+            # index are damaged. Session lists read such a session from its file.
             self._restart()
             return None
         if len(entries):
@@ -119,7 +119,8 @@ class Writer:
     def _with_earlier(self, identity: int, found: IndexedFile) -> tuple[int, Columns]:
         """Return the number of the first entry to store, and the entries to store.
 
-        If earlier entries are stored in `MAX_RUNS` runs or more, they are included, so that all entries become one run.
+        If the earlier entries of the file are stored as `MAX_RUNS` runs (of consecutive entries) or more, they are
+        included, so that all entries become one run.
         """
         ask = "SELECT first, count, places, packed FROM entries WHERE file = ? ORDER BY first"
         earlier = self._connection.execute(ask, (identity,)).fetchall()
@@ -145,7 +146,7 @@ def write_shards(
     """Read files into new shards (extra databases) with several processes; yield a shard's name with the rows of files.
 
     `files` are pairs of a file and its id. Results are yielded as the processes return them. The caller makes a shard
-    part of the index by inserting its name there. `numbers` is the number of the first new shard.
+    part of the index by inserting its name into the table `shards`. `numbers` is the number of the first new shard.
     """
     sizes = [file.size for file, _ in files]
     stamp = secrets.token_hex(4)
@@ -154,8 +155,8 @@ def write_shards(
 
     def work(chunk: list[int]) -> list[Any]:
         if not made:
-            # Each process creates its own shard, because a SQLite connection does not survive a fork. A process that
-            # has completed its shard and then takes over the work of a dead process creates a second shard.
+            # Each process creates its own shard (extra database), because a SQLite connection does not survive a fork.
+            # If a process takes over a dead process's work after completing its shard, it creates a second shard.
             name = f"{SHARD_PREFIX}{stamp}-{os.getpid()}-{len(completed)}.sqlite"
             connection = create_shard(directory / name)
             connection.execute("BEGIN")

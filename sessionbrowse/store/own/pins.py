@@ -38,7 +38,7 @@ class _PinsFile(Struct):
 
 
 def read_pins(state: str, places: Iterable[Place] = ()) -> Pins:
-    """Return the pinned sessions from both files; a missing or unreadable file counts as empty."""
+    """Return the sessions pinned in sessionbrowse's file and in omp's; a missing or unreadable file counts as empty."""
     omp: set[str] = set()
     for folder in dict.fromkeys([place.agent_dir for place in places if place.agent == "omp" and place.agent_dir]):
         # omp 18.2 stores its pins as a JSON array of session ids, in the directory of its settings.
@@ -50,7 +50,7 @@ def read_pins(state: str, places: Iterable[Place] = ()) -> Pins:
 
 
 def set_pin(state: str, agent: str, session_id: str, pinned: bool) -> None:
-    """Pin or unpin a session; the current pins are read again first, so pins set by another browser are kept.
+    """Pin or unpin a session; the pins are read again first, so that pins set by another sessionbrowse are kept.
 
     Raises:
         OSError: the file could not be written.

@@ -73,17 +73,17 @@ def scope_key(roots: Sequence[str], agents: Sequence[str]) -> str:
 
 
 def recall(state: str, scope: str) -> tuple[ListView | None, dict[str, SessionView]]:
-    """Return the saved state of the list screen for a scope (see `scope_key`), and of tree views by session path."""
+    """Return the saved state of the list screen with the key `scope` (see `scope_key`), and of tree views by path."""
     remembered = _read(state)
     return remembered.scopes.get(scope), dict(remembered.sessions)
 
 
 def remember(state: str, scope: str, view: ListView, sessions: Mapping[str, SessionView]) -> None:
-    """Save the state of a scope's list screen and of tree views; saved states of other scopes and sessions are kept.
+    """Save the state of the list screen with the key `scope`, and of tree views; other saved states are kept.
 
     Raises:
         OSError: the file could not be written.
-        UnicodeEncodeError: a path in the scope's key is not valid Unicode.
+        UnicodeEncodeError: a path in the key `scope` is not valid Unicode.
     """
     before = _read(state)
     view = replace(view, flipped=view.flipped[:MOST_FOLDS])

@@ -30,7 +30,7 @@ def write_own_file(path: str, content: bytes) -> None:
     Raises:
         OSError: the file could not be written; the old file is unchanged.
     """
-    import secrets  # Imported here because only writing needs the module.
+    import secrets  # Imported here because only writing needs `secrets`.
 
     folder, name = os.path.split(path)
     os.makedirs(folder, mode=0o700, exist_ok=True)

@@ -79,7 +79,7 @@ def only_one(
     sleep: Callable[[float], None] = time.sleep,
     wait_s: float = LOCK_WAIT_S,
 ) -> Iterator[None]:
-    """Hold the lock for changing sessions, which one process of the user can hold at a time, in a `with` block.
+    """Hold the lock for changing sessions inside the `with` block; only one process of the user can hold this lock.
 
     The kernel releases the lock if the process ends.
 

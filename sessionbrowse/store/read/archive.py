@@ -19,7 +19,7 @@ from sessionbrowse.text import clean, size
 BLOCK_BYTES = 512 * 1024
 ALWAYS_UNPACKED_BYTES = 256 * 1024 * 1024
 MOST_TIMES = 100
-"""An unpacked session has at most 256 MiB, or 100 times its packed size if that is more (5 to 10 times is usual)."""
+"""A session that unpacks to more than 256 MiB and more than 100 times its packed size is refused; 10 times is usual."""
 
 _SESSIONS = "sessions"
 
@@ -70,7 +70,7 @@ def unpacked(path: str) -> Iterator[bytes]:
     Raises:
         Unreadable: the file is gone or damaged, or unpacks to far more than a session can have.
     """
-    import gzip  # Imported here because the import takes 4 ms, and only packed sessions need it.
+    import gzip  # Imported here because importing `gzip` takes 4 ms, and only packed sessions need `gzip`.
     import zlib
 
     try:
@@ -91,7 +91,7 @@ def unpacked_descriptor(path: str) -> int:
     Raises:
         Unreadable: the file is gone or damaged, or the disk has no space to unpack it.
     """
-    import tempfile  # Imported here because only packed sessions need the module.
+    import tempfile  # Imported here because only packed sessions need `tempfile`.
 
     with tempfile.TemporaryFile() as file:
         try:

@@ -23,7 +23,7 @@ SHORT_HEAD_BYTES = 8 * 1024
 
 
 def file_blocks(descriptor: int, offset: int = 0, end: int | None = None) -> Iterator[bytes]:
-    """Yield the bytes of an open file from `offset` to `end` in blocks (None: until the file ends)."""
+    """Yield the bytes of an open file from `offset` to `end` in blocks; if `end` is None, to the end of the file."""
     while end is None or offset < end:
         wanted = BLOCK_BYTES if end is None else min(BLOCK_BYTES, end - offset)
         piece = pread(descriptor, wanted, offset)

@@ -22,14 +22,14 @@ class LineConsumer(Protocol):
         """Receive complete lines, each with its newline; the first line is at byte `offset` of the file."""
 
     def add_block(self, block: LineBlock) -> None:
-        """Receive a line that is too large for the buffer, or a last line without newline."""
+        """Receive one line, as a block: a line that exceeds `BUFFER_BYTES`, or a last line without newline."""
 
 
 def feed_lines(descriptor: int, taker: LineConsumer, offset: int = 0, max_line: int = MAX_LISTED_LINE_BYTES) -> None:
     """Pass the lines of an open file, from the beginning of a line at `offset`, to the consumer `taker`.
 
-    A last line without newline is passed as a block whose `torn` is True. A line longer than `max_line` bytes is
-    shortened (see `oversized_line`).
+    Complete lines go to `add_lines`. A line longer than `BUFFER_BYTES` and a last line without newline (`torn`) go to
+    `add_block`. A line longer than `max_line` bytes is shortened (see `oversized_line`).
     """
     try:
         # Buffers are reused, because page faults of new buffers would cost more time than reading a file.
@@ -81,8 +81,8 @@ def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes]
     """
     if not held:
         return [], b"\n"
-    # A newline is added after the bytes, so that an incomplete last line ends too. `readlines` reads this newline only
-    # if there is such a line.
+    # The newline after the `held` bytes ends an incomplete last line. `readlines(held)` stops after a line once it has
+    # read `held` bytes, so if the last line is complete, it does not read this newline.
     view[held] = 10
     buffer.seek(0)
     lines = buffer.readlines(held)
@@ -90,7 +90,7 @@ def _lines(buffer: io.BytesIO, view: memoryview, held: int) -> tuple[list[bytes]
 
 
 class _LongLine:
-    """Collects the pieces of a line that is larger than the buffer; a line above `max_bytes` is shortened."""
+    """Collects the pieces of a line longer than `BUFFER_BYTES`; a line longer than `max_bytes` is shortened."""
 
     def __init__(self, max_bytes: int) -> None:
         self.size = 0
@@ -99,7 +99,7 @@ class _LongLine:
         self._big: BigLine | None = None
 
     def feed(self, piece: bytes | bytearray, end: int) -> None:
-        """Add the next bytes of the line: the bytes of `piece` before position `end`."""
+        """Append the bytes of `piece` before position `end` to the line collected so far."""
         self.size += end
         if self._big is None and self.size > self._max_bytes:
             self._big = BigLine()
@@ -111,16 +111,16 @@ class _LongLine:
             self._whole += memoryview(piece)[:end]
 
     def block(self, offset: int, *, torn: bool) -> LineBlock:
-        """Return the collected line as a block that begins at byte `offset` of the file."""
+        """Return the collected line as a `LineBlock`; `offset` is the line's position in the file."""
         if self._big is not None:
             return LineBlock(offset, [self._big.reduced()], self.size, torn=torn)
         return LineBlock(offset, [bytes(self._whole)], torn=torn)
 
 
 def _feed_rest(descriptor: int, line: _LongLine, offset: int, pieces: bytearray) -> bytearray | None:
-    """Read the rest of a long line that begins at `offset`; return the bytes after this line that were read with it.
+    """Read the rest of a long line that begins at `offset`; return the bytes after this line that were read too.
 
-    Returns None if the long line ends the file without a newline.
+    Returns None if the file ends before the long line has a newline.
     """
     while got := preadv(descriptor, [pieces], offset + line.size):
         end = pieces.find(b"\n", 0, got)

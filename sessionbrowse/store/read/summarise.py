@@ -100,7 +100,7 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
 
 
 def agent_of_file(path: str, agent_of: Callable[[Marks], str]) -> str:
-    """Return the agent of a session file, as in lists: `agent_of` decides by the agents' marks in the whole file."""
+    """Return a session file's agent: `agent_of` decides by all marks in the file (content of only one agent)."""
     summary = summarise_path(path, agent_of)
     return summary.agent if summary is not None else agent_of(Marks())
 

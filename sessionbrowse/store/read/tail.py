@@ -31,7 +31,8 @@ class Growth(Struct, frozen=True):
 class Tail:
     """The state at the end of a session file: its last entry, all entry ids, and its size.
 
-    A line that sessionbrowse has just written does not become the last entry. This class only reads the file.
+    An entry that sessionbrowse itself has just written does not count: `last_id` and `ids` are those of the entries
+    before it and of other programs. This class only reads the file.
     """
 
     def __init__(self, session: Session, descriptor: int) -> None:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import Any
 
 MIN_BYTES = 24 * 1024 * 1024
-"""Minimum number of bytes for which forking pays; fewer bytes are read before another process has started."""
+"""Minimum number of bytes for which forking pays; starting a process takes longer than reading fewer bytes."""
 CHUNK_BYTES = 4 * 1024 * 1024
 MAX_CHUNKS = 8192
 MOST_WORKERS = 8
@@ -45,7 +45,7 @@ def _cores() -> int:
 
 
 def chunked(sizes: Sequence[int]) -> list[list[int]]:
-    """Group files, given by their sizes, into chunks of some megabytes; a chunk is a list of file indexes.
+    """Group files, given by their sizes, into chunks of some megabytes; a chunk is a list of positions in `sizes`.
 
     Files are not divided. Large files come first, each in its own chunk.
     """

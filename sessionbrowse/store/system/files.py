@@ -14,7 +14,7 @@ NONBLOCK: int = getattr(os, "O_NONBLOCK", 0)
 DIRECTORY: int = getattr(os, "O_DIRECTORY", 0)
 
 OPENS_DIRECTORIES = os.scandir in os.supports_fd
-"""True if `os.scandir` accepts an open directory, which makes reading the status of the directory's files faster."""
+"""True if `os.scandir` accepts an open directory, which makes `stat` calls for the directory's files faster."""
 
 _ONE_POSITION = allocate_lock()
 
@@ -27,14 +27,14 @@ def seek_and_read(descriptor: int, size: int, offset: int) -> bytes:
 
 
 def seek_and_fill(descriptor: int, buffers: Sequence[bytearray | memoryview], offset: int) -> int:
-    """Fill a single buffer with bytes from an offset, where the system has no `preadv`; return the number of bytes."""
+    """Read bytes from an offset into the one buffer in `buffers`, if the system lacks `preadv`; return their number."""
     (buffer,) = buffers
     got = seek_and_read(descriptor, len(buffer), offset)
     buffer[: len(got)] = got
     return len(got)
 
 
-# `pread` and `preadv` are aliases, because a wrapper function's extra call for every read would slow down lists.
+# These are the functions of `os` itself, if it has them: a wrapper function around every read would slow down lists.
 pread: Callable[[int, int, int], bytes] = getattr(os, "pread", seek_and_read)
 preadv: Callable[[int, Sequence[bytearray | memoryview], int], int] = getattr(os, "preadv", seek_and_fill)
 

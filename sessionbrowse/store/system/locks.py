@@ -7,8 +7,9 @@ def take_lock(descriptor: int, *, shared: bool = False) -> bool:
     """Lock an open file without waiting; return False if another process has locked it.
 
     Closing the descriptor releases the lock. On a disk that does not support locks, True is returned, so that changes
-    are possible without a lock. Windows has no shared locks: there an exclusive lock is taken and released at once,
-    which only checks that no other process has locked the file.
+    are possible without a lock. With `shared`, several processes can hold the lock, but not while one holds it without
+    `shared`. Windows has no such locks: there `shared` only checks that no other process has locked the file, and the
+    lock is released at once.
     """
     try:
         import fcntl

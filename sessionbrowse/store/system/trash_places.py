@@ -56,9 +56,10 @@ def listed(directory: str) -> set[str]:
 
 
 def new_items(path: str, before: dict[str, set[str]]) -> Iterator[tuple[str | None, str]]:
-    """Yield the `.trashinfo` and the item of each new trash item that may come from `path`.
+    """Yield a pair of paths for each new trash item that may come from `path`: of its `.trashinfo`, and of the item.
 
-    An item is new if its name is not in `before` (the names by trash directory). On macOS the `.trashinfo` is None.
+    An item is new if its name is not in `before`, which has the earlier names in each trash directory. On macOS there
+    is no `.trashinfo`, so None takes the place of its path.
     """
     for directory, old in before.items():
         try:

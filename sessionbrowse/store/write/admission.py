@@ -1,4 +1,4 @@
-"""Checks before a change: the file must be a regular file, in its store's directory, and readable for its agent."""
+"""Checks before a change: the file is regular, lies in the directory where it was found, and its agent can read it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sessionbrowse.text import clean
 
 
 class Target(Struct, frozen=True):
-    """A session file to change, and the directories outside which it must not be, even through a symbolic link.
+    """A session file to change, and the directories in which it must be after symbolic links are resolved.
 
     `roots` are the directories in which the file was found. If the user typed the path, `roots` is empty, and the
     file's own directory is used instead.
@@ -29,8 +29,8 @@ def admitted(target: Target) -> str:
     """Return the real path of a file that may be changed.
 
     Raises:
-        RefusedWrite: a link leads out of every root, or the path is not a regular file. NotASession: there is no such
-        file.
+        RefusedWrite: a link leads out of the directories in which the file must be, or the path is not a regular file.
+        NotASession: there is no such file.
     """
     path = os.path.abspath(target.path)
     roots = target.roots or (os.path.dirname(path),)
@@ -59,7 +59,7 @@ def is_path(text: str) -> bool:
 
 
 def refuse_outside(folder: str, root: str) -> None:
-    """Raise `RefusedWrite` if a target folder is outside its root, because of a symbolic link."""
+    """Raise `RefusedWrite` if the folder for a new file is outside the directory `root`, because of a symbolic link."""
     real = os.path.realpath(folder)
     if not _is_below(f"{real}/", os.path.realpath(root)):
         raise RefusedWrite(f"{clean(folder)} links to {clean(real)}, outside {clean(root)}. Nothing was changed.")

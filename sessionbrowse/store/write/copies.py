@@ -59,16 +59,16 @@ def write_all(descriptor: int, content: bytes) -> None:
 
 
 def append_bytes(path: str, late: bytes) -> None:
-    """Append to a file the lines that another program wrote to an older version of it, and flush the file."""
+    """Append lines to a file and flush it; another program wrote the lines (`late`) to the file's old version."""
     with closing(os.open(path, os.O_WRONLY | os.O_APPEND | CLOEXEC | NOFOLLOW)) as descriptor:
         write_all(descriptor, late)
         flush(descriptor)
 
 
 def keep_access(made: int, source: int, path: str, *, may_be_ours: bool = False) -> None:
-    """Give a new file or folder the owner, group, access list and mode of another.
+    """Give a new file or folder (`made`) the owner, group, access list and mode of the original (`source`).
 
-    If the group or the access list cannot be kept, the mode is narrowed.
+    If the group or the access list cannot be kept, the new mode gives fewer users access.
 
     Raises:
         RefusedWrite: the owner cannot be kept, and `may_be_ours` is False.
@@ -84,7 +84,7 @@ def keep_access(made: int, source: int, path: str, *, may_be_ours: bool = False)
                 return
             name = clean(os.path.basename(path))
             raise RefusedWrite(
-                f"{name} would change its owner, user {wanted.st_uid} ({error.strerror}). Nothing was changed."
+                f"{name} could not keep its owner, user {wanted.st_uid} ({error.strerror}). Nothing was changed."
             ) from error
     if is_now.st_gid != wanted.st_gid:
         try:
@@ -132,9 +132,9 @@ def make_folder(folder: str, like: str) -> None:
 
 
 def copy(source: str, target: str, leave_out: Callable[[str], bool] = lambda name: False) -> int:
-    """Copy a file, a symbolic link or a folder, flushed to the disk; return a file's size in bytes, else 0.
+    """Copy a file, link or folder, flushed to the disk; return a file's size in bytes, 0 for a link or folder.
 
-    Files in a folder for whose names `leave_out` returns True are not copied.
+    When a folder is copied, a file in it is left out if `leave_out` returns True for the file's name.
 
     Raises:
         RefusedWrite: the owner cannot be kept. OSError: an I/O error occurred. The unfinished copy is not removed.
@@ -175,7 +175,7 @@ def remove(path: str) -> None:
 
 
 def files_below(path: str, *, links: bool = False) -> Iterator[str]:
-    """Yield the regular files of a folder at any depth, with `links` the symbolic links too."""
+    """Yield the regular files of a folder, at any depth; if `links` is True, also the symbolic links."""
     for here, folders, names in os.walk(path):
         for name in (*names, *folders):
             file = os.path.join(here, name)

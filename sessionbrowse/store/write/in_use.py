@@ -122,7 +122,7 @@ def running(proc: str = PROC) -> Iterator[Process]:
 
 
 def is_program(process: Process, agent: Agent) -> bool:
-    """Return True if a process is this agent, judged by its title, its command, or the script that its runtime runs."""
+    """Return True if a process is the agent, by its title, its command, or the script that Node, Bun or Python runs."""
     if process.name in agent.process_names or not process.argv:
         return process.name in agent.process_names
     command = os.path.basename(process.argv[0])
@@ -175,11 +175,11 @@ def _by_process(path: str, agent: Agent, cwd: str, around: Surroundings, process
         elif directory and process.cwd == directory:
             yield f"{agent.name} (process {process.pid}) runs in its directory {cwd}"
     if agent.name == "pi" and _real(around.environ.get("PI_SESSION_FILE", "")) == path:
-        yield "pi started this command from within the session"
+        yield "pi started sessionbrowse from within the session"
 
 
 def _names(word: str, path: str) -> bool:
-    """Return True if a word of a command line names a file: by absolute path, or else by the same file name."""
+    """Return True if a word of a command line is a file's absolute path, or a relative path that ends in its name."""
     if os.path.basename(word) != os.path.basename(path):
         return False
     return not os.path.isabs(word) or _real(word) == _real(path)

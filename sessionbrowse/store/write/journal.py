@@ -43,10 +43,10 @@ class Fingerprint(Struct, frozen=True):
 class Change(Struct, frozen=True, kw_only=True):
     """One change of one file, as recorded in the journal.
 
-    `before` has the values needed to undo the change, `plan` the intended change (with a `kind`), `after` the change
-    made. Changes made by one command have the same `group`. `undoes` is the id of the change that this change undid.
-    `left` is the file's state after the change, `was_changed_ms` the time of the last change by another program, `lost`
-    the reason why the change cannot be undone any more.
+    `before` has the values needed to undo the change, `plan` has the intended change (with a `kind`), and `after` has
+    the change made. Changes made by one command have the same `group`. `undoes` is the id of the change that this
+    change undid. `left` is the file's fingerprint after the change. `was_changed_ms` is the time of the last change by
+    another program. `lost` is the reason why the change cannot be undone any more.
     """
 
     id: str
@@ -74,7 +74,7 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class Journal:
-    """The journal in one state directory; its user must hold the lock `state_directory.only_one`."""
+    """The journal in one state directory; code that adds records must hold the lock `state_directory.only_one`."""
 
     def __init__(
         self, directory: str, now_ms: Callable[[], float], new_id: Callable[[], str] = lambda: secrets.token_hex(4)
@@ -89,7 +89,7 @@ class Journal:
         self._read_to = 0
 
     def changes(self) -> dict[str, Change]:
-        """Return every change by its id, oldest first, in its current state."""
+        """Return all changes in the journal, oldest first, as a dictionary with their ids as keys."""
         for record in self._new_records():
             self._take(record, self._changes)
         return self._changes
@@ -223,7 +223,7 @@ class Journal:
         try:
             if kind == "begin":
                 begun = msgspec.convert(record, Change)
-                # A second copy of this record in the journal must not make the change pending again.
+                # The journal may have this record twice; the second copy must not make the change pending again.
                 found.setdefault(begun.id, msgspec.structs.replace(begun, state="pending"))
             elif kind == "done" and change is not None:
                 left = msgspec.convert(record.get("left"), Fingerprint | None)

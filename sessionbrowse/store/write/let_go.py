@@ -35,8 +35,8 @@ _HIDDEN_NAME = re.compile(r"\..*\.(?:[0-9a-f]{8}|[0-9a-f]{16})\.(?:old|new|tmp|(
 class OldVersion(Struct, frozen=True):
     """A replaced or moved file or folder under a hidden name, and its heir: the path that has its content now.
 
-    The two files are compared to find lines that a program added late: the bytes of the old version from `size` on, and
-    the bytes of the heir from `heir_size` on. 0 compares the whole files.
+    A program that has the old version open may still add lines to it. To find them, both files are compared: the old
+    version from byte `size` on, the heir from byte `heir_size` on. By default the whole files are compared.
     """
 
     hidden: str
@@ -53,15 +53,16 @@ def hidden_beside(path: str, tag: str, suffix: str) -> str:
 
 
 def is_hidden_name(path: str) -> bool:
-    """Return True if a path has the form of an old version's hidden name; recovery may remove only such files."""
+    """Return True if a path has the form of a replaced file's hidden name; recovery may remove only such files."""
     return _HIDDEN_NAME.fullmatch(os.path.basename(path)) is not None
 
 
 def let_go(old: OldVersion, wait_s: float | None = None, *, descriptor: int | None = None) -> bool:
-    """Remove an old version; return False if it must stay, because a program has it open or an I/O error occurred.
+    """Remove the old version of a replaced or moved file; return False if it must stay.
 
-    Lines that programs wrote to the old version late are first copied to the file that replaced it.
-    `descriptor` is the caller's open descriptor of the old version, if it is a file.
+    It stays if a program has it open, or after an I/O error. Lines that programs wrote to the old version late are
+    first copied to the file that replaced it. `descriptor` is the caller's open descriptor of the old version, if the
+    caller has one.
     """
     wait_s = WAIT_S if wait_s is None else wait_s
     try:
@@ -81,7 +82,7 @@ def let_go(old: OldVersion, wait_s: float | None = None, *, descriptor: int | No
 
 
 def follow(descriptor: int, heir: str, size: int = 0) -> None:
-    """Wait until programs have closed an unlinked file; append its bytes after `size` to the new file `heir`."""
+    """Wait until programs have closed a file without a name; append its bytes after `size` to the file at `heir`."""
     nobody_has_open(descriptor, WAIT_S)
     late = b"".join(file_blocks(descriptor, size))
     if late:
@@ -116,9 +117,10 @@ def _take_lease(descriptor: int) -> bool | None:
 
 
 def _has_rested(hidden: str, descriptor: int) -> bool:
-    """Return True if an old version may be removed although the disk has no leases.
+    """Return True if the old version of a replaced file may be removed on a disk without write leases.
 
-    It must not have changed for ten minutes, and no process may have it open.
+    A write lease would prove that no program has the file open. Instead, the file must not have changed for ten
+    minutes, and no process may be seen to have it open for writing.
     """
     status = os.fstat(descriptor)
     newest_ns = max(status.st_mtime_ns, status.st_ctime_ns)
@@ -137,7 +139,7 @@ def _let_file_go(old: OldVersion, descriptor: int, wait_s: float) -> bool:
 
 
 def _let_folder_go(old: OldVersion, wait_s: float) -> bool:
-    """Remove an old version that is a folder: every file as `let_go` does, then the folder.
+    """Remove the old version of a moved folder: every file as `let_go` does, then the folder.
 
     The new folder (`heir`) may be on another disk.
     """
@@ -159,7 +161,10 @@ def _let_folder_go(old: OldVersion, wait_s: float) -> bool:
 
 
 def _carry_over(old: OldVersion, descriptor: int, *, is_last: bool) -> None:
-    """Append to the new file the lines that only the old version has; an unfinished line only if `is_last`."""
+    """Append to the new file the lines that only the old version has.
+
+    An unfinished last line is appended only if `is_last` is True: then no program has the old version open any more.
+    """
     status = os.fstat(descriptor)
     if status.st_size <= old.size:
         return
@@ -189,7 +194,7 @@ def _carry_over(old: OldVersion, descriptor: int, *, is_last: bool) -> None:
 
 
 def same_bytes(first: int, first_at: int, second: int, second_at: int) -> int:
-    """Return the number of bytes, from an offset in each of two files, up to the first difference or end."""
+    """Compare two open files, each from an offset; return the number of equal bytes before a difference or an end."""
     same = 0
     while True:
         one, other = pread(first, BLOCK_BYTES, first_at + same), pread(second, BLOCK_BYTES, second_at + same)
@@ -202,7 +207,10 @@ def same_bytes(first: int, first_at: int, second: int, second_at: int) -> int:
 
 
 def _missing(late: bytes, since: bytes) -> bytes:
-    """Return the lines of `late` that are not in `since`; a line that occurs twice must be in `since` twice too."""
+    """Return the lines added to the old version of a file (`late`) that were not added to the new one too (`since`).
+
+    If a line occurs several times, each occurrence in `since` cancels one occurrence in `late`.
+    """
     have = Counter(since.split(b"\n"))
     missing = []
     for line in _lines(late):

@@ -28,11 +28,14 @@ _HEADER = b'"type":"session"'
 _MOST_BEGUN = 5
 """Maximum number of new files that an agent may create at a session's old path while the session is moved back."""
 _RESERVED_MODE = stat.S_IWUSR
-"""The mode of an empty file that reserves a name for a rename; no session has this mode."""
+"""Mode of the empty file that reserves the new name for a rename where hard links are missing; no session has it."""
 
 
 class Moves:
-    """The moves of one change; hidden names contain the change's id, so that recovery finds them after a crash."""
+    """The moves of files and folders that one change makes.
+
+    Originals and unfinished copies get hidden names with the change's id, so that recovery finds them after a crash.
+    """
 
     def __init__(self, change_id: str) -> None:
         self.change_id = change_id
@@ -85,8 +88,8 @@ class Moves:
             elif is_copy(source, target):
                 hide(target, self._withdrawn(target))
             else:
-                # If the original has its hidden name, the target is its copy; else the target may be another program's
-                # file.
+                # If the original still has its hidden name, the file at `target` is a copy of it. Otherwise that file
+                # may be another program's, and must not get lines from hidden files.
                 lies_aside = os.path.lexists(self.aside(source))
                 self.note_hidden(source, target, target if lies_aside else source)
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), source)
@@ -143,7 +146,7 @@ class Moves:
             self._note(hidden, heir)
 
     def let_go(self, wait_s: float | None = None) -> list[OldVersion]:
-        """Remove all old versions, waiting at most two seconds in total; return those that a program may have open."""
+        """Remove the originals of moved files within two seconds; return the files that a program may have open."""
         deadline = time.monotonic() + (let_go.WAIT_S if wait_s is None else wait_s)
         waiting = list(dict.fromkeys(self.old_versions))
         self.old_versions = [old for old in waiting if not let_go.let_go(old, max(0.0, deadline - time.monotonic()))]
@@ -179,7 +182,8 @@ class Moves:
         try:
             rename(unfinished, target)
         except OSError:
-            # The copy may have had its final name for a moment, in which a program may have opened it.
+            # A rename that fails late gives the copy its final name for a moment: a program may have opened it by this
+            # name and added lines.
             if not let_go.let_go(OldVersion(unfinished, source)):
                 rename(unfinished, self._withdrawn(target))
                 self._note(self._withdrawn(target), source)
@@ -192,7 +196,7 @@ def is_on_other_disk(path: str, folder: str, change_id: str) -> bool:
     nothing = hidden_beside(path, change_id, "tmp")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        # Linux compares the disks before it looks up the file, so renaming a file that does not exist is enough.
+        # The file to rename does not exist, so the rename fails. Only the error matters: EXDEV means another disk.
         os.rename(nothing, os.path.join(folder, os.path.basename(nothing)))
     except OSError as error:
         return error.errno == errno.EXDEV
@@ -235,7 +239,10 @@ def is_copy(first: str, second: str) -> bool:
 
 
 def _is_begun_by_name(path: str, session: str) -> bool:
-    """Return True if `path` has no header but `session` has: an agent that has `session` open created `path`."""
+    """Return True if the file at `path` has no header, but the file at `session` has one.
+
+    Then `path` was made by an agent that appended to the session by its old path while the file was moved away.
+    """
     try:
         with open(session, "rb") as file:
             if _HEADER not in file.read(_COMPARED_BYTES):
@@ -293,7 +300,7 @@ def _link_and_unlink(source: str, target: str) -> None:
     try:
         os.link(source, target, follow_symlinks=False)
     except FileExistsError:
-        # An earlier run of this rename may have been killed when the file had both names.
+        # This rename may have been interrupted earlier, when the file had both names.
         if not is_same_file(source, target):
             raise
     except OSError:
@@ -308,7 +315,7 @@ def _link_and_unlink(source: str, target: str) -> None:
             let_go.follow(reserved, target)
         return
     if not is_same_file(source, target):
-        return  # Another program removed the old name, or created another file there.
+        return  # Another program removed the old name, or gave it to another file.
     try:
         os.unlink(source)
     except OSError:
@@ -318,7 +325,10 @@ def _link_and_unlink(source: str, target: str) -> None:
 
 
 def _give_up_reserved(target: str, heir: str) -> None:
-    """Remove the file with which an interrupted `_link_and_unlink` reserved a name; move its lines to `heir`."""
+    """Remove the empty file by which an interrupted rename reserved the name `target`.
+
+    If a program wrote lines to this file, they are appended to the file at `heir`.
+    """
     with suppress(OSError):
         status = os.lstat(target)
         if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) == _RESERVED_MODE:

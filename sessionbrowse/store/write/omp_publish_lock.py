@@ -72,8 +72,7 @@ def _create(lock: str, record: bytes) -> bool:
             with suppress(OSError):
                 os.unlink(lock)
             raise
-    # Another program may have removed the lock file as a leftover before its content was written; then the lock is not
-    # held.
+    # While the lock file was still empty, another program may have removed it as a leftover. Then the lock is not held.
     return _content(lock) == record
 
 

@@ -38,7 +38,11 @@ class Replacement(Struct, frozen=True):
     new_line: bytes
 
     def inverse(self, folders: Iterable[Move]) -> Replacement:
-        """Return the replacement that undoes this one; it must be carried out before `folders` are moved back."""
+        """Return the replacement that undoes this one: it writes the old header line, and gives the file its old path.
+
+        `folders` are the old and new paths of the folders that the relocation moved. A file in such a folder is undone
+        at its new path, before the folder is moved back.
+        """
         if self.source == self.target:
             here = through(self.target, folders)
             return Replacement(here, here, self.offset, self.new_line, self.line)
@@ -51,7 +55,7 @@ class Replacement(Struct, frozen=True):
 
 
 def replacements_of(plan: dict[str, Json]) -> list[Replacement]:
-    """Return the file replacements of a relocation's plan, as the journal recorded it."""
+    """Return the replacements of files that the journal recorded for a relocation (`plan`)."""
     return [
         Replacement(source, target, offset, line.encode("latin-1"), new_line.encode("latin-1"))
         for source, target, offset, line, new_line in plan["files"]
@@ -59,7 +63,7 @@ def replacements_of(plan: dict[str, Json]) -> list[Replacement]:
 
 
 def carry_out(replacements: list[Replacement], folders: list[Move], moves: Moves) -> None:
-    """Replace all files and move all folders, or change nothing; the old versions are added to `moves`.
+    """Replace all files and move all folders, or change nothing; list the old versions in `moves`, for removal.
 
     Raises:
         RefusedWrite: a file changed meanwhile, a new path is taken, or a new file would get another owner (user);
@@ -94,7 +98,7 @@ def carry_out(replacements: list[Replacement], folders: list[Move], moves: Moves
 
 
 def is_complete(replacements: list[Replacement], folders: list[Move]) -> bool:
-    """Return True if every new version has its final name, so that only old versions have to be removed."""
+    """Return True if every new file has its final name, so that only the replaced files have to be removed."""
     if any(not os.path.lexists(target) for _, target in folders):
         return False
     return all(_holds(through(one.target, folders), one.offset, one.new_line) for one in replacements)
@@ -112,7 +116,9 @@ def put_back(replacements: list[Replacement], folders: list[Move], moves: Moves)
 
 
 def finish(replacements: list[Replacement], folders: list[Move], moves: Moves) -> None:
-    """Complete a replacement whose new versions have their names: hide old versions, and add them to `moves`.
+    """Complete a replacement of many files, all of whose new versions have their names.
+
+    Old versions get hidden names and are listed in `moves`, so that they are removed when no program has them open.
 
     Raises:
         OSError: an I/O error occurred.
@@ -127,7 +133,7 @@ def finish(replacements: list[Replacement], folders: list[Move], moves: Moves) -
 
 
 def adopt(replacements: list[Replacement], moves: Moves) -> None:
-    """Find the old versions that an older sessionbrowse put into a hidden folder; rename them as it is done now."""
+    """Find replaced files that an older sessionbrowse put into a hidden folder; give them today's hidden names."""
     for one in replacements:
         folder, name = os.path.split(one.source)
         former = os.path.join(folder, f".{moves.change_id}", f"{name}.old")
@@ -138,7 +144,7 @@ def adopt(replacements: list[Replacement], moves: Moves) -> None:
 
 
 def new_path(one: Replacement, change_id: str) -> str:
-    """Return the hidden path of a file's new version; after an exchange of names the old version has this path."""
+    """Return the hidden path of a file's new version; after an exchange of names, the old version has this path."""
     return hidden_beside(one.target, change_id, "new")
 
 
@@ -155,7 +161,7 @@ def _new_version(one: Replacement, path: str) -> tuple[os.stat_result, int]:
 
 
 def _refuse_changed(one: Replacement, was: os.stat_result) -> None:
-    """Raise `ChangedMeanwhile` for a file that was replaced or rewritten since it was read; it may have grown."""
+    """Raise `ChangedMeanwhile` for a file that was replaced or rewritten since it was read; added lines are allowed."""
     now = os.lstat(one.source)
     rewritten = now.st_size == was.st_size and now.st_mtime_ns != was.st_mtime_ns
     if not os.path.samestat(now, was) or now.st_size < was.st_size or rewritten:
@@ -194,13 +200,13 @@ def _take_back(one: Replacement, moves: Moves) -> None:
     elif _holds(one.source, one.offset, one.line) and _holds(one.target, one.offset, one.new_line):
         hide(one.target, withdrawn)
     if not _holds(one.source, one.offset, one.line):
-        # Another program replaced the session, so no lines are added to that program's file.
+        # Another program put its own file at the session's path. Lines from hidden files do not belong into this file.
         if _holds(new, one.offset, one.new_line):
             remove(new)
         return
     for hidden in (new, aside, withdrawn):
-        # This hidden file is a hard link to the session file, or a new version. A program may have added lines to the
-        # new version while it had the session's name.
+        # A hidden file that is a hard link to the session file is removed. Any other one is a new version: while it had
+        # the session's name, a program may have added lines to it.
         if os.path.lexists(hidden) and not _is_second_name(hidden, one.source):
             moves.old_versions.append(OldVersion(hidden, one.source, after_new, after_old))
 
@@ -211,7 +217,7 @@ def _note_old_versions(
     moves: Moves,
     sizes: dict[Replacement, tuple[int, int]],
 ) -> None:
-    """Add the old versions of all files to `moves`, to be removed later.
+    """List the old versions of all files in `moves`, so that they are removed when no program has them open.
 
     If a folder was moved to another disk, old versions are also in the original folder, which has a hidden name.
     """

@@ -3,7 +3,7 @@
 The package `send2trash` does not return the name of an item in the trash. So one item is moved at a time, under the
 lock `state_directory.only_one`, and the trash is listed before and after. `send2trash` may copy a file to another disk,
 so a session file gets a hidden second name (a hard link) first, and lines that a program still writes are copied from
-there. Only `remove_for_good` deletes a user's file.
+that hidden file. Only `remove_for_good` deletes a user's file.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def put(path: str, homes: tuple[str, ...], moves: Moves, to_trash: Callable[[str
     """Move a file or folder to the system's trash and return the trashed item.
 
     `homes` are the user's trash directories; trash directories on the item's own disk are searched too. If the item was
-    copied to another disk, the original is added to `moves`.
+    copied to another disk, its original is kept under a hidden name and listed in `moves`, to be removed later.
 
     Raises:
         NoTrash: no trash accepts the item; it is still at its path. WriteFailed: the item is neither at its old path
@@ -81,7 +81,7 @@ def put(path: str, homes: tuple[str, ...], moves: Moves, to_trash: Callable[[str
     except PermissionError as error:
         raise NoTrash(
             f"{clean(path)} cannot go to the system's trash: this terminal may not read the trash, so a restore would "
-            "fail. In System Settings, under Privacy, give the terminal Full Disk Access, or use our own trash."
+            "fail. In System Settings, under Privacy, give the terminal Full Disk Access, or use sessionbrowse's trash."
         ) from error
     second = _second_name(path, status, moves)
     try:
@@ -147,7 +147,10 @@ def _second_name(path: str, status: os.stat_result, moves: Moves) -> str | None:
 
 
 def _is_back(path: str, status: os.stat_result, second: str | None) -> bool:
-    """Restore the path of an item that the trash did not take, and remove its hard link; return False if it is gone."""
+    """Return True if an item that the trash did not take is at its path.
+
+    If the item is missing there, its hidden hard link `second` is renamed to the path; else the link is removed.
+    """
     if second is not None:
         with suppress(OSError):
             if is_same_file(path, second) or os.lstat(second).st_nlink > 1:
@@ -158,7 +161,7 @@ def _is_back(path: str, status: os.stat_result, second: str | None) -> bool:
 
 
 def put_in_own(path: str, directory: str, moves: Moves, *, name: str, deleted_at: str) -> Trashed:
-    """Move a file or folder without `send2trash` into a trash directory of freedesktop.org form, such as our own.
+    """Move a file or folder without `send2trash` into a freedesktop.org trash directory, such as sessionbrowse's own.
 
     Args:
         name: the name of the item in the trash, which must be unused.
@@ -193,7 +196,7 @@ def put_in_own(path: str, directory: str, moves: Moves, *, name: str, deleted_at
 
 
 def find(wanted: Trashed, homes: tuple[str, ...]) -> Trashed | None:
-    """Return an item, which an interrupted run may have moved, with its path in a trash; None if it is in no trash."""
+    """Return an item that an interrupted change may have moved, with its path in a trash; None if it is in no trash."""
     directories = dict.fromkeys((*homes, *trashes_of_disk(wanted.original)))
     return _found(wanted, {directory: set() for directory in directories})
 
@@ -230,7 +233,7 @@ def forget_stray(original: str, homes: tuple[str, ...]) -> None:
     """Remove unfinished copies and their `.trashinfo` files, which a crash during a move to the trash leaves behind."""
     everything: dict[str, set[str]] = {directory: set() for directory in (*homes, *trashes_of_disk(original))}
     for info, item in new_items(original, everything):
-        # An item without a `.trashinfo` may be an older one of the same session, so it stays.
+        # An item without a `.trashinfo` may be a file of the same session that was deleted earlier, so the item stays.
         if info is not None and is_beginning(item, original):
             remove(item)
             remove(info)
@@ -238,7 +241,7 @@ def forget_stray(original: str, homes: tuple[str, ...]) -> None:
 
 
 def is_beginning(item: str, original: str) -> bool:
-    """Return True if a trashed item is a complete or unfinished copy: the original begins with all its bytes."""
+    """Return True if a trashed item is a complete or unfinished copy: the original begins with the item's bytes."""
     if os.path.isdir(item) and os.path.isdir(original):
         files = list(files_below(item))
         return all(is_beginning(file, os.path.join(original, os.path.relpath(file, item))) for file in files)
@@ -250,7 +253,7 @@ def is_beginning(item: str, original: str) -> bool:
 
 
 def identified(path: str) -> Trashed:
-    """Return a file or folder with inode, size and digest, by which it is recognised after it is moved or copied."""
+    """Return a `Trashed` without the path in the trash; inode, size and digest identify the file or folder later."""
     status = os.lstat(path)
     size = size_of(status)
     return Trashed(original=path, item=None, info=None, inode=status.st_ino, size=size, digest=_digest(path, size))
@@ -364,7 +367,10 @@ def remove_for_good(path: str) -> None:
 
 
 def drop_second_name(path: str, second: str) -> bool:
-    """Remove `second` if it is a hard link to `path`, left by an interrupted move; return False if it stays."""
+    """Remove the file at `second` if it is a hard link to the file at `path`, as an interrupted move leaves it.
+
+    Return True if the hard link was removed.
+    """
     if not is_same_file(path, second):
         return False
     with suppress(OSError):
@@ -376,7 +382,10 @@ def drop_second_name(path: str, second: str) -> bool:
 
 
 def _found(wanted: Trashed, before: dict[str, set[str]]) -> Trashed | None:
-    """Return an item with its path in a trash, if it was added there since the trash was listed; else None."""
+    """Return an item that was just moved to a trash, with its path there; None if it is not found.
+
+    `before` has the names in each trash directory before the move: only other names are searched.
+    """
     for info, item in new_items(wanted.original, before):
         if is_item(wanted, item):
             return msgspec.structs.replace(wanted, item=item, info=info)

@@ -23,9 +23,9 @@ def moves_in(change: Change) -> Iterator[tuple[str, str]]:
 
 
 def now_at(journal: Journal, path: str) -> str:
-    """Return the path that a file has after all changes that were made since it had the given path.
+    """Return the current path of the file that once had the given path, by all later moves in the journal.
 
-    If several files had the path one after another, the newest file is followed.
+    If several files had the given path one after another, the newest file is followed.
     """
     changes = [change for change in journal.changes().values() if change.state == "done"]
     start = 0

@@ -1,4 +1,4 @@
-"""Replace and create whole session files, for the safe writer.
+"""Replace and create whole session files; the module `writer` appends lines and overwrites title slots.
 
 A file is complete and flushed to the disk before it gets its name, and no other file is ever overwritten.
 """
@@ -42,9 +42,9 @@ def rewrite_file(
     """Replace a file by a new version, written to `temporary` first; access rights and modification time are kept.
 
     Lines that another program appends to the old file during the replacement are copied to the new file. Return the new
-    file's state, None if such lines were copied. `tick_ns` is added to the modification time. `keep` is called with the
-    old version if it cannot be removed yet. `check` is called with the path of the new version before the replacement,
-    and raises `RefusedWrite` to prevent it.
+    file's fingerprint, None if such lines were copied. `tick_ns` is added to the modification time. `keep` is called
+    with the old version if it cannot be removed yet. `check` is called with the path of the new version before the
+    replacement, and raises `RefusedWrite` to prevent it.
 
     Raises:
         RefusedWrite: the file changed since it was read, has a hard link, or its owner cannot be kept.
@@ -161,7 +161,10 @@ def create_file(
 
 
 def _has_grown(path: str, temporary: str, made: os.stat_result) -> bool:
-    """Take back the name of a new file after an I/O error; return True if a program wrote to it, so that it stays."""
+    """Give a new file its temporary name again after an I/O error.
+
+    If another program has written to the file, it keeps its final name, and True is returned.
+    """
     with suppress(OSError, SessionBrowseError):
         if is_at(path, made):
             rename(path, temporary)

@@ -40,7 +40,7 @@ FLAGS = CLOEXEC | NOFOLLOW | NONBLOCK
 
 
 class Appended(Struct, frozen=True):
-    """The result of an append: the new entry's id, the file's state (`left`), and notes for the user.
+    """The result of an append: the new entry's id, the file's fingerprint (`left`), and notes for the user.
 
     `left` is None if another program wrote to the file meanwhile.
     """
@@ -80,7 +80,7 @@ def opened(target: Target, *, refused_too: bool = False) -> Iterator[OpenedFile]
     `refused_too` allows a damaged file that the agent would not open.
 
     Raises:
-        RefusedWrite: a link leads out of the directory in which the file was found, or the agent would not open it.
+        RefusedWrite: a link leads out of the folder in which the file was found, or the agent would not open the file.
         NotASession: the file cannot be read, or is no session. WriteFailed: an I/O error occurred that the writer does
         not handle itself.
     """
@@ -127,7 +127,7 @@ def append_line(
     of the file is ended first.
 
     Args:
-        entry_id: an unused id for the entry. under_lock: hold omp's lock meanwhile.
+        entry_id: an unused id for the entry. under_lock: if True, omp's lock is held during the append.
 
     Raises:
         RefusedWrite: the file was replaced or shortened since it was read, or its last entry has no id.
@@ -171,8 +171,8 @@ def _parent(file: OpenedFile, plan: AppendLine) -> str | None:
     if file.tail.last_is_nameless:
         # An entry without a parent would begin a new, empty conversation.
         raise RefusedWrite(
-            f"The last entry of {file.name} has no id, so {file.session.agent} resumes it with an empty conversation. "
-            "Check out the entry at which to continue, and try again."
+            f"The last entry of {file.name} has no id, so {file.session.agent} would resume the session with an empty "
+            "conversation. Check out the entry at which to continue, and try again."
         )
     return file.tail.last_id
 
@@ -241,7 +241,7 @@ def _overtaken(file: OpenedFile, plan: AppendLine) -> str:
 def _settled(
     file: OpenedFile, plan: AppendLine, entry_id: str, before: os.stat_result, written: os.stat_result, alone: bool
 ) -> Appended:
-    """Return the result of an append; restore the file's modification time first if `plan.keep_mtime` is set.
+    """Return the result of an append; first restore the file's modification time, if `plan` asks for it.
 
     The time is not restored if another program wrote to the file.
     """
@@ -255,9 +255,9 @@ def _settled(
 def restore_mtime(
     descriptor: int, mtime_ns: int, written: os.stat_result
 ) -> tuple[Fingerprint | None, tuple[str, ...]]:
-    """Set a file's modification time back to `mtime_ns`; return the file's state.
+    """Set a file's modification time back to `mtime_ns`; return the file's fingerprint.
 
-    If another program wrote meanwhile, noticed by size and time, the time stays current and the state is None.
+    If another program wrote meanwhile, noticed by size and time, the time stays current and None is returned.
     """
     now = os.fstat(descriptor)
     if (now.st_size, now.st_mtime_ns) != (written.st_size, written.st_mtime_ns):
@@ -301,7 +301,10 @@ def overwrite_slot(file: OpenedFile, old: bytes, new: bytes) -> tuple[Fingerprin
                 f"{file.name} has the new title, but the disk did not confirm it ({error.strerror})."
             ) from error
         if not is_at(file.path, status):
-            raise WriteFailed(f"{file.name} was replaced while it was written; the new file has its own title.")
+            raise WriteFailed(
+                f"{file.name} was replaced by another program while its title was written; the new file may have "
+                "another title."
+            )
         return restore_mtime(writing, before.st_mtime_ns + OMP_TICK_NS, status)
 
 
@@ -341,7 +344,7 @@ def _after_failed_slot(file: OpenedFile, writing: int, old: bytes, error: OSErro
 
 @contextmanager
 def _open_same(file: OpenedFile, flags: int) -> Iterator[int]:
-    """Open a file for writing; raise `ChangedMeanwhile` if another file is at its path since it was read."""
+    """Open a file for writing; raise `ChangedMeanwhile` if the file was replaced after it was read."""
     try:
         descriptor = os.open(file.path, flags | FLAGS)
     except OSError as error:

@@ -60,7 +60,7 @@ class ChangeQueue:
             try:
                 self._deliver(partial(self._take, turn))
             except RuntimeError:
-                return  # The event loop is closed, because the program is ending.
+                return  # The event loop is closed: the program is ending, and nobody will take the result.
             turn.taken.wait()
             goes_on = turn.goes_on
 
@@ -80,7 +80,10 @@ class ChangeQueue:
 
 
 class _Turn:
-    """The result of finished work, passed to the user interface's thread, which sets `goes_on` if more work waits."""
+    """The result of finished work, on its way from the background thread to the thread of the user interface.
+
+    That thread sets `goes_on` to True if more work is in the queue, and then sets `taken`.
+    """
 
     def __init__(self, take: Take, value: Any, error: Exception | None) -> None:
         self.take, self.value, self.error = take, value, error

@@ -1,7 +1,7 @@
 """Run changes in the background, one at a time; report each in a toast and re-read the touched sessions.
 
-A command passes a `ChangePlan` with one item for each session. If an item needs the user's consent (the session is in
-use, or there is no trash), a dialog asks for consent and the runner tries the item again.
+A command passes a `ChangePlan` with one item for each session. If the change of a session needs the user's consent
+(the session is in use, or there is no trash), a dialog asks for consent and the runner tries the change again.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class ChangeRunner:
     # -- changes ------------------------------------------------------------------------------------------------
 
     def carry_out(self, plan: ChangePlan) -> None:
-        """Make the changes of a plan in the background, show progress, update the screens and show a toast."""
+        """Make the changes of a `ChangePlan` in the background, show progress, update the screens and show a toast."""
         stop = threading.Event()
 
         def taken(value: Any, error: Exception | None) -> None:
@@ -207,7 +207,7 @@ class ChangeRunner:
         self._in_background(plan.title, stop, lambda report: self._work(plan, self._change_run(stop, report)), taken)
 
     def _work(self, plan: ChangePlan, run: ChangeRun) -> Result:
-        """Make the changes of a plan and return the results. For background threads."""
+        """Make the changes of a `ChangePlan` and return the results. For background threads."""
         group = plan.group or (secrets.token_hex(4) if len(plan.items) > 1 else None)
         run = msgspec.structs.replace(run, group=group, force=plan.force, into=plan.into or run.into)
         listed = listed_in(self._browser)

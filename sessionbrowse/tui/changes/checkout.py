@@ -33,7 +33,10 @@ def do_checkout(screen: CommandScreen[None]) -> None:
 
 
 def _place(screen: CommandScreen[None], entry_id: str | None) -> str:
-    """Return the text of an entry in quotes, for a toast; the start of the entry's id if its session is not open."""
+    """Return words for an entry in a toast: its quoted text; "its start" if `entry_id` is empty.
+
+    If the screen shows no session that has the entry, return the first 8 characters of the entry's id.
+    """
     viewed = screen.viewed_entry
     session = viewed.session if viewed is not None else None
     if not entry_id:
@@ -57,8 +60,8 @@ def check_out(
 ) -> None:
     """Check out an entry, copy its text to the clipboard if it is a user message, then call `then`.
 
-    If the path to the entry separates a tool call from its result, a dialog offers the nearest safe entry. The
-    label of the answer begins with `verb`. With `follow`, the cursor also moves to the safe entry.
+    If the entry is between a tool call and its result, a dialog offers to check out the nearest safe entry instead;
+    `verb` is the first word of this choice. With `follow`, the cursor moves to the safe entry.
     """
     browser = screen.browser
     target = browser.changes.target(summary)

@@ -56,7 +56,7 @@ def _ask_delete(screen: CommandScreen[None], chosen: Sequence[Summary], units: S
     trash = "the demo's trash" if browser.changes.into == "own" else "the trash"
     keep = Choice("no", "Keep it" if len(chosen) == 1 else "Keep them")
     move, remove = Choice("trash", f"Move to {trash}"), Choice("nowhere", "Delete for good …", roles="error")
-    # Enter chooses the first answer, so a session that may be in use is kept by default.
+    # Enter chooses the first answer of the dialog, so a session that may be in use is kept by default.
     choices = [keep, move, remove] if any(unit.is_taken for unit in units) else [move, keep, remove]
 
     def answered(key: str | None) -> None:

@@ -51,7 +51,7 @@ def ask_directory(
 ) -> None:
     """Ask for the directory of the new sessions, then fork the `chosen` sessions, up to the entry `at` if it is given.
 
-    `typed` is the user's last answer, if that directory does not exist; the user can correct it.
+    If the user typed a directory that does not exist, the dialog opens again with the `typed` text.
     """
     browser = screen.browser
     own = chosen[0].cwd if len({summary.cwd for summary in chosen}) == 1 else ""
@@ -60,8 +60,8 @@ def ask_directory(
     def hint(text: str) -> Line:
         if not text.strip():
             return [("An empty path keeps the directory of the source session.", "dim")]
-        what = "the path to this entry" if at is not None else "all branches"
-        return [(f"Copies {what}; the original session is unchanged.", "dim")]
+        what = "Copies the branch up to this entry" if at is not None else "Copies all branches"
+        return [(f"{what}; the original session is unchanged.", "dim")]
 
     def answered(text: str | None) -> None:
         if text is None:

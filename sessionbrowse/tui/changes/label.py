@@ -65,7 +65,7 @@ def _set_label(screen: CommandScreen[None], summary: Summary, entry_id: str, tex
 
 
 def entry_parts(looked: ViewedEntry, home: str) -> list[Part]:
-    """Return the lines that show the text of an entry in the dialogs for its label or its fork."""
+    """Return the lines that show the text of an entry in a dialog that labels the entry or forks the path to it."""
     if looked.session is None or looked.index is None:
         return []
     shown = one_line(row_text(looked.session, looked.index, home), 200)

@@ -1,4 +1,4 @@
-"""Map the real path of a changed file to the path under which the browser lists it; stores may be symbolic links."""
+"""Map a changed file's real path to the path that the browser lists; session directories may be symbolic links."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Listed:
         self._roots = [root.rstrip(os.sep) for root in roots]
 
     def at(self, path: str) -> str | None:
-        """Return the path under which the browser lists a file, or would list it; None outside browsed directories."""
+        """Return the path under which the browser would list a file; None for a file outside browsed directories."""
         if not self._roots or self._known(path) is not None or any(_is_below(path, root) for root in self._roots):
             return path
         for real, root in self._real_roots.items():
@@ -39,7 +39,7 @@ class Listed:
 
 
 def listed_in(browser: Browser) -> Listed:
-    """Return the map from real paths to listed paths for the sessions of a browser."""
+    """Return the map from real paths to listed paths, for the sessions that a browser lists."""
     library = browser.library
     roots = [place.root for place in browser.source.places]
     return Listed(library.get, lambda: [summary.path for summary in library.all()], roots)

@@ -17,7 +17,7 @@ from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRu
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 NUMBER = "{n}"
-"""The placeholder in a name for several sessions; 1, 2, 3 … replaces it in the names of the sessions."""
+"""The placeholder that the user types in a name for several sessions; in each session's name, a number replaces it."""
 
 
 def do_rename(screen: CommandScreen[None]) -> None:

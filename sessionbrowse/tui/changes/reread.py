@@ -1,4 +1,4 @@
-"""Read changed sessions from disk again, because screens show only the content of the files."""
+"""Read the files of changed sessions again, so that the screens show what is on disk."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def touched(changed: ChangeResult) -> set[str]:
 
 
 def read_again(paths: Iterable[str], known: Known) -> SessionUpdates:
-    """Read the session files at these paths; `known` supplies the agent and the parent path of a listed session."""
+    """Read the session files at these paths; `known` gives a listed session's agent and the parent session's path."""
     summaries: list[Summary] = []
     gone: set[str] = set()
     for path in paths:
@@ -45,7 +45,7 @@ def read_again(paths: Iterable[str], known: Known) -> SessionUpdates:
         before = known(path)
         summary = _read(path, before)
         if summary is not None and is_archived(path):
-            summary = replace(summary, archived=True)  # The main list must not show an archived session.
+            summary = replace(summary, archived=True)  # Lists hide archived sessions by default.
         if summary is None:
             gone.add(path)
         else:

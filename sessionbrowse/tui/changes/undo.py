@@ -42,7 +42,7 @@ _DONE = {
 
 
 def do_undo(screen: CommandScreen[None]) -> None:
-    """Undo the last change; ask first if another run of the program made it, or the session is not in the list."""
+    """Undo the last change; ask first if another process made it, or if the browser does not list its session."""
     browser = screen.browser
 
     def take_or_ask(last: LastChange | None) -> None:
@@ -117,7 +117,7 @@ def _take_back(screen: CommandScreen[None], row: UndoRow | None) -> None:
 
 
 class UndoRow(Struct, frozen=True):
-    """A change that can be undone, and the title of the changed session; "" if it changed several sessions."""
+    """A change that can be undone, and the title of the changed session ("" if several sessions were changed)."""
 
     change: Undoable
     title: str
@@ -140,7 +140,7 @@ def read_last(run: ChangeRun, known: Known, listed: Listed) -> LastChange | None
     changes = [change for change in journal.changes().values() if undo_id in (change.id, change.group)]
     if not all(journal.was_begun_here(change) for change in changes):
         remarks.append("Another run of sessionbrowse made this change.")
-    # A relocation is not checked: its paths are project directories, and it changes only listed sessions.
+    # A relocation's paths are project directories, not session files, so the browser cannot list them as sessions.
     sessions = [change for change in changes if change.verb != "relocate"]
     if not all(any(listed.at(path) is not None for path in paths_of(change)) for change in sessions):
         remarks.append("The browser does not list the changed session.")
@@ -159,7 +159,10 @@ def read_changes(run: ChangeRun, known: Known, most: int = MOST_CHANGES) -> list
 
 
 def describe(undone: Undone, other: str, everything: Sequence[Summary], title: str = "") -> str:
-    """Return the toast after an undo. `title` names the session if `everything` (all listed sessions) lacks it."""
+    """Return the toast after an undo.
+
+    The toast names the session by its title from `everything` (the listed sessions), else by `title`.
+    """
     of = plural(len(undone.paths), "session")
     if len(undone.paths) == 1:
         # The undo may have moved the file, so the session is looked up by its file name, which stays the same.
@@ -168,7 +171,7 @@ def describe(undone: Undone, other: str, everything: Sequence[Summary], title: s
         of = quoted(named(found) if found is not None else title) if found is not None or title else one_line(name, 80)
     sentence = f"{_DONE.get(undone.verb, f'Undid {undone.verb} of')} {of}."
     if undone.left:
-        sentence += f" Stopped; {plural(len(undone.left), 'session')} left to undo. Undo again to continue."
+        sentence += f" Stopped; not undone yet: {plural(len(undone.left), 'session')}. Undo again to continue."
     if not undone.failed:
         return sentence
     return f"{sentence} Not undone: {' '.join(undone.failed[:3])} {other} lists what is left."

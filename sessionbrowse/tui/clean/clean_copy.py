@@ -27,7 +27,7 @@ def do_mark_branch(screen: SessionScreen) -> None:
 
 
 def do_prune(screen: SessionScreen) -> None:
-    """Ask which branches to drop, marked or abandoned ones, then show a preview."""
+    """Ask whether to drop the marked or the abandoned branches, then show a preview."""
     marked, entry_id = screen.tree_pane.marked_branches, screen.entry_id
     choices = [Choice("marked", f"Drop {plural(len(marked), 'marked branch', 'marked branches')}")] if marked else []
     choices += [
@@ -143,7 +143,7 @@ def _make(screen: SessionScreen, verb: str, plan: MakePlan, where: Where, seen: 
         gone = done[0].preview.removed.words
         if done[0].to is not None:
             return f"Wrote a copy without {gone} to {clean(shorten_home(done[0].to, browser.home))}."
-        return f"{_DONE[verb]}: {quoted(named(summary))} no longer contains {gone}. The original is in the trash."
+        return f"{_DONE[verb]}: session {quoted(named(summary))} now lacks {gone}. The original is in the trash."
 
     def then(done: Sequence[Cleaned]) -> None:
         screen.tree_pane.row_list.clear_marks()

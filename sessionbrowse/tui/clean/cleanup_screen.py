@@ -1,4 +1,4 @@
-"""The clean-up screen: sessions that could go to the trash, each with a reason. One undo restores all moved ones."""
+"""The clean-up screen lists sessions that could go to the trash, and why. One undo restores all moved sessions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sessionbrowse.tui.paint.words import agent_span, one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 
 Look = Callable[[Callable[[list[CleanupRow]], None]], None]
-"""A function that searches in the background for sessions to clean up, and calls its argument with the list."""
+"""A function that searches for sessions to clean up in the background, and passes their list to a given function."""
 _WHY = {
     "empty": "The session has no answer from a model.",
     "duplicate": "Nothing is lost: another file has the same bytes.",
@@ -72,7 +72,7 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
         return parts
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
-        """Remove the rows of deleted or changed sessions; if a deleted session is back, search for all rows again."""
+        """Remove the rows of deleted or changed sessions; if a deleted session was restored, search all sessions."""
         back = {one.path for one in updates.summaries} & self._gone
         left = [row for row in self.findings if not {row.summary.path, row.kept} & updates.paths]
         self._gone |= {row.summary.path for row in self.findings} & updates.gone
@@ -114,7 +114,7 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
             return f"Moved {what} to trash."
 
         self.browser.changes.carry_out(
-            # With `force`, no dialog asks about sessions in use: they stay, and a toast names the reason.
+            # A session in use is not moved, and a toast says why; `force` only prevents a dialog that asks about it.
             ChangePlan(title="Cleaning up", items=[self._item(row) for row in rows], describe=describe, force=True)
         )
 

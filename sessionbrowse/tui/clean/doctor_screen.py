@@ -33,7 +33,7 @@ _MENDS = {"repair": "repair", "checkout": "check out the newest message", "reloc
 
 
 class Finding(Struct, frozen=True):
-    """One damage of a session file. If the file cannot be read, `damage` is None and `reason` is the error."""
+    """One mistake in a session file. If the file cannot be read, `damage` is None and `reason` is the error."""
 
     summary: Summary
     number: int
@@ -52,14 +52,17 @@ class Finding(Struct, frozen=True):
 
 
 def findings_of(summary: Summary, examined: Examined) -> list[Finding]:
-    """Return one finding for each damage of a session; a single finding if its file cannot be read."""
+    """Return one finding for each mistake in a session file; a single finding if the file cannot be read."""
     if examined.unreadable is not None:
         return [Finding(summary, 0, None, examined.unreadable)]
     return [Finding(summary, number, damage, damage.reason) for number, damage in enumerate(examined.damage)]
 
 
 def examine_all(summaries: Sequence[Summary], run: ChangeRun) -> list[Finding]:
-    """Search sessions for damage; return all damage, missing directories last. For background threads."""
+    """Search sessions for damage and return it. For background threads.
+
+    Sessions come last if their only damage is that the working directory does not exist any more.
+    """
     found: list[list[Finding]] = []
     for number, summary in enumerate(summaries):
         if run.stopped():
@@ -93,7 +96,7 @@ class DoctorScreen(FindingsScreen[Finding]):
         return finding.summary
 
     def row_of(self, finding: Finding, width: int) -> Line:
-        """Return the screen row of a damage: kind, session (if several were examined), line number and reason."""
+        """Return the screen row of a finding: kind, session (if several were examined), line number and reason."""
         roles = "error" if "repair" in finding.can_do or finding.damage is None else "warning"
         line: Line = [*pad([(finding.kind, roles)], _KIND_CELLS), ("  ", "")]
         if not self._is_one:
@@ -130,7 +133,7 @@ class DoctorScreen(FindingsScreen[Finding]):
 
     @property
     def project(self) -> str | None:
-        """The working directory of the session under the cursor; None if it has none."""
+        """The working directory of the session under the cursor; None if no directory is known."""
         return (self.subject.cwd or None) if self.subject is not None else None
 
     def command_context(self) -> CommandContext:

@@ -1,4 +1,4 @@
-"""Export a session from the screen: as HTML, Markdown, JSONL or JSON to a file, or as Markdown to the clipboard."""
+"""The command that exports a session: as HTML, Markdown, JSONL or JSON to a file, or as Markdown to the clipboard."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from sessionbrowse.tui.shell.change_plan import ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 _TITLES = {
-    "html": ("HTML page", "one file with every branch"),
-    "markdown": ("Markdown", "the active branch"),
-    "jsonl": ("JSONL", "the active branch, as pi exports it"),
-    "json": ("JSON", "every branch"),
+    "html": ("HTML page", "exports every branch to one file"),
+    "markdown": ("Markdown", "exports the active branch"),
+    "jsonl": ("JSONL", "exports the active branch, as pi does"),
+    "json": ("JSON", "exports every branch"),
 }
 _CLIPBOARD = "clipboard"
 Pieces = Callable[[ChangeRun], Iterator[bytes]]
 
 
 def do_export(screen: CommandScreen[None]) -> None:
-    """Ask for the format, for the whole session or one path, and for masking of secrets; then write the export."""
+    """Ask for the format, for the whole session or one path, and whether to mask secrets; then write the export."""
     summary = screen.subject
     if summary is None:
         return
@@ -45,7 +45,7 @@ def do_export(screen: CommandScreen[None]) -> None:
 
 def _ask_how(screen: CommandScreen[None], summary: Summary, key: str) -> None:
     entry_id = screen.entry_id if screen.name == "session" else None
-    choices = [Choice("plain", "As it is"), Choice("masked", "With secrets masked, after a review …")]
+    choices = [Choice("plain", "As it is"), Choice("masked", "Whole session, secrets masked after a review …")]
     if entry_id is not None:
         choices += [
             Choice("plain at", "Only the path to this entry, unmasked"),
@@ -100,7 +100,7 @@ def _to_file(screen: CommandScreen[None], summary: Summary, pieces: Pieces) -> N
 
 
 def _stoppable(pieces: Iterator[bytes], run: ChangeRun) -> Iterator[bytes]:
-    """Yield the pieces of an export; if the user stops it, raise `RefusedWrite`, so that no file is written."""
+    """Yield the pieces of an export; if the user stops the export, raise `RefusedWrite`, so that no file is written."""
     for piece in pieces:
         if run.stopped():
             raise RefusedWrite("Stopped; nothing was written.")

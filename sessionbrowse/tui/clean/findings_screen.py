@@ -1,4 +1,4 @@
-"""Base of the doctor, clean-up and review screens: a list of findings with marks, and a details pane."""
+"""The base class of the doctor, clean-up and review screens: a list of findings with marks, and a details pane."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
         self.show_findings(self.findings)
 
     def show_findings(self, findings: Sequence[F]) -> None:
-        """Replace the findings in the list; a marked finding that is in the new list too stays marked."""
+        """Replace the findings in the list; marked findings stay marked if the new list contains them."""
         self.findings = list(findings)
         rows = self.sessions_list
         keys = [self.key_of(one) for one in self.findings]

@@ -23,7 +23,7 @@ class ReviewScreen(FindingsScreen[Suspect]):
     HEADING = "Redact"
 
     def __init__(self, summary: Summary, review: Review, accept: Callable[[Callable[[Suspect], bool]], None]) -> None:
-        """Make the screen; after the review, call `accept` with a function that returns True for secrets to mask."""
+        """Make the screen; after the review, call `accept` with a function that returns True for a secret to mask."""
         super().__init__(review.suspects, name="review")
         self._summary = summary
         self._accept = accept
@@ -34,7 +34,7 @@ class ReviewScreen(FindingsScreen[Suspect]):
         super().on_mount()
 
     def key_of(self, finding: Suspect) -> tuple[bool, str]:
-        """Return what identifies a secret's row: True if it is masked only as a whole word, and the secret's text."""
+        """Return the key that identifies a secret's row: (whether only whole words are masked, the secret's text)."""
         return finding.mask.is_word, finding.mask.secret
 
     def session_of(self, finding: Suspect) -> Summary:
@@ -53,7 +53,7 @@ class ReviewScreen(FindingsScreen[Suspect]):
         return [*line, (f", {kept:,} kept", "warning")] if kept else line
 
     def row_of(self, finding: Suspect, width: int) -> Line:
-        """Return the screen row of a secret: its replacement, number of occurrences, first line, surrounding text."""
+        """Return the screen row of a secret: replacement, count, line of the first occurrence, text around it."""
         line: Line = [*pad([(one_line(finding.mask.text), "accent")], _MASK_CELLS), (" ", "")]
         line += [right_aligned(f"{finding.count:,}×", "dim", 5), ("  ", "")]
         if width >= 70:
@@ -77,7 +77,7 @@ class ReviewScreen(FindingsScreen[Suspect]):
         self._accept(lambda suspect: self.key_of(suspect) in masked)
 
     def do_open(self) -> None:
-        """Switch the secret under the cursor between masked and kept, after a click."""
+        """Switch the secret under the cursor between masked and kept; a double click on a row does this."""
         self.sessions_list.toggle_mark()
 
     def do_back(self) -> None:

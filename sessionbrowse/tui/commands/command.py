@@ -38,7 +38,7 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     is_searching: bool = False
     has_entry_id: bool = False
     caller: str | None = None
-    """The agent that started the browser in its own terminal, if one did; commands that change files are then off."""
+    """The agent in whose terminal the browser runs, else None; inside an agent, commands that change files are off."""
     is_callers: bool = False
     """True if the agent `caller` has the session under the cursor open."""
 
@@ -60,7 +60,7 @@ class Command(Struct, frozen=True, kw_only=True):
     group: str = ""
     reason: Reason | None = None
     off_in_agent: Reason | None = None
-    """For a command that is off while an agent (`caller`) runs the browser: a function that returns the reason."""
+    """A function that returns why the command is off while an agent runs the browser; None if the command stays on."""
 
     def unavailable(self, context: CommandContext) -> str | None:
         """Return the reason, as a sentence, why the command is unavailable; None if it is available."""

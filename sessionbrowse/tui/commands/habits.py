@@ -55,8 +55,8 @@ _OWN = {
 def pi_keys(command: Command) -> tuple[str, ...]:
     """Return the keys of a command for the setting `habits = "pi"`.
 
-    A letter becomes Alt+letter. Not every terminal sends Alt with a punctuation mark, so a command on such a key has
-    another key in `_OWN`, or no key and runs from the palette.
+    A letter becomes Alt+letter. A punctuation mark never gets Alt, because not every terminal sends Alt with a mark:
+    `_OWN` gives the command another key, or the command has no key and is run from the palette.
     """
     if command.id in _OWN:
         return tuple(_OWN[command.id].split())

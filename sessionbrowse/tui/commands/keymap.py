@@ -15,7 +15,7 @@ from sessionbrowse.tui.commands.table import BY_ID, COMMANDS
 
 
 class Keys:
-    """The commands, and the keys that run them: the defaults, except where the user's settings name others."""
+    """The commands, and the keys that run them: the keys in the user's settings, else the default keys."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Keys:
             if command_id in BY_ID:
                 chosen[command_id] = tuple([key_name(key) for key in names if key.strip()])
             else:
-                unknown.append(f"There is no command named {command_id!r}.")
+                unknown.append(f"Keys in the settings: there is no command named {command_id!r}.")
         chosen |= {command.id: tuple([key_name(key) for key in command.keys]) for command in own}
         defaults = {command.id: command.keys for command in COMMANDS}
         if self.types:
@@ -85,7 +85,7 @@ class Keys:
         return self.shown(BY_ID[command_id])
 
     def _hidden(self, chosen: Mapping[str, tuple[str, ...]]) -> list[str]:
-        """Return a warning for each key in the settings that has two commands in contexts that are active together."""
+        """Return warnings for keys from the settings that run two commands in contexts that are active together."""
         clashes: list[str] = []
         for contexts in CONTEXT_STACKS:
             nearest: dict[str, tuple[Command, str]] = {}

@@ -11,7 +11,7 @@ from sessionbrowse.tui.commands.command import CommandContext
 
 
 def _needs(has: Callable[[CommandContext], object], reason: str) -> Callable[[CommandContext], str | None]:
-    """Return a function that gives the reason unless the context has what a command needs."""
+    """Return a function that returns `reason` if `has` is false for the state of the screen, else None."""
     return lambda context: None if has(context) else reason
 
 
@@ -21,9 +21,9 @@ needs_filter = _needs(lambda context: context.has_filter, "No search or filter i
 needs_fold = _needs(
     lambda context: context.foldable, "Nothing to fold here: only branch points and root entries can be folded."
 )
-needs_folder = _needs(lambda context: context.has_folder, "All folders are shown, and no folder is chosen.")
-needs_block = _needs(lambda context: context.blocks, "No fold, image or link is on this page.")
-needs_image = _needs(lambda context: context.image, "No image is on this page.")
+needs_folder = _needs(lambda context: context.has_folder, "All folders are shown; there is no folder to switch to.")
+needs_block = _needs(lambda context: context.blocks, "This page has no fold, image or link.")
+needs_image = _needs(lambda context: context.image, "This page has no image.")
 needs_families = _needs(lambda context: context.folds_families, "A threaded or filtered list has no folds.")
 
 

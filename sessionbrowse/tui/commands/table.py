@@ -1,8 +1,8 @@
 """The table of all commands, from which footer, palette, help and the README's key table are made.
 
-A row is data (`command.py`). The function of a command is the screen's method `do_<id>`, or is in a module that
-`tui/handlers.py` lists. `contexts.py` defines the contexts of commands, `reasons.py` returns why a command is
-unavailable, `keymap.py` finds the keys for the user's settings.
+`command.py` defines the type of a row. The function of a command is the screen's method `do_<id>`, or is in a module
+that `tui/handlers.py` lists. `contexts.py` defines the contexts of commands, `reasons.py` has the functions that
+return why a command is unavailable, `keymap.py` finds the keys for the user's settings.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ _ROWS: tuple[Command, ...] = (
             (SEARCHING, RESULTS, CHECKPOINTS),
             needs_rows,
         ),
-        row("stats_open", "enter", "Open", "List a table row's sessions, or open one", (STATS,), needs_rows),
+        row("stats_open", "enter", "Open", "List the row's sessions, or open a session", (STATS,), needs_rows),
         row("stats_back", "escape", "Back", "Return to the previous table or screen", (STATS,)),
         row("leave_found", "escape", "Back", "Leave the screen; its search is kept", (SEARCHING, FOUND)),
         row(
@@ -317,7 +317,7 @@ _ROWS: tuple[Command, ...] = (
         row("next_filter", "ctrl+o", "Next filter", "Switch to the next tree filter", (TREE,)),
         row("previous_filter", "ctrl+shift+o", "Previous filter", "Switch to the previous tree filter", (TREE,)),
         row("mark_branch", "x", "Mark branch", "Mark the entry and its descendants for pruning", (TREE,), needs_entry),
-        row("answer_costs", "C", "Answer costs", "Show or hide the cost of each answer", (TREE,)),
+        row("answer_costs", "C", "Answer costs", "Show or hide the costs of model answers", (TREE,)),
         row("label_times", "T", "Label times", "Show or hide the times of labels", (TREE,), needs_labels),
     ),
     *in_group(
@@ -336,7 +336,7 @@ _ROWS: tuple[Command, ...] = (
             "fork",
             "f",
             "Fork",
-            "Fork the session, or up to the entry",
+            "Fork the session, or one path of it",
             (SESSIONS, PREVIEW, TREE, VIEW),
             needs_session,
         ),
@@ -379,11 +379,11 @@ _ROWS: tuple[Command, ...] = (
             "select_all", "A ctrl+a", "Select all", "Select or unselect all rows of the list", _MARKABLE, needs_session
         ),
         row("mend", "m", "Mend", "Repair, check out, relocate or delete the session", (DOCTOR,), needs_mend),
-        row("undo", "u", "Undo", "Undo the last change, also of earlier runs", (LIST, SESSION, DOCTOR, CLEANUP)),
+        row("undo", "u", "Undo", "Undo the last change, even after a restart", (LIST, SESSION, DOCTOR, CLEANUP)),
         row("changes", "U", "Undo history", "List the changes that can be undone", (LIST, SESSION, DOCTOR, CLEANUP)),
         row("accept", "enter y", "Accept", "Accept the answer", (DIALOG, PROMPT)),
         row("cancel", "escape ctrl+c n q", "Cancel", "Close the dialog without changing anything", (DIALOG, PROMPT)),
-        row("stop", "escape ctrl+c", "Stop", "Stop after the current item; keep finished items", (WORKING,)),
+        row("stop", "escape ctrl+c", "Stop", "Stop the work; keep what is finished", (WORKING,)),
     ),
     *in_group(
         PROGRAM,
@@ -411,9 +411,10 @@ _IN_AGENT = {
     **dict.fromkeys(("select", "select_up", "select_down", "select_range", "select_all"), None),
     **dict.fromkeys(("accept", "cancel", "stop"), None),
 }
-"""By command id: a function that returns why the command is off while an agent runs the browser; None if it is on.
+"""By command id: a function that returns why the command is off inside an agent; None if the command stays on.
 
-Commands of the group `CHANGE` that are missing in this table are off.
+Inside an agent means: an agent runs the browser in its terminal. Commands of the group `CHANGE` that are missing in
+this table are off.
 """
 
 COMMANDS = tuple(

@@ -1,7 +1,8 @@
 """Run background work in threads that never keep the program from quitting.
 
-Each kind of work has a `Lane`, in which a new request cancels the previous one and waits for its end. The threads
-are daemon threads because Python waits for the threads of a pool at exit, and one may hang on a dead network mount.
+Each kind of work has a `Lane`, in which a new request cancels the running job and waits until that job has ended. The
+threads are daemon threads, not the threads of a pool: a thread may hang on a dead network mount, and at exit Python
+would wait for the threads of a pool.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Job:
         self._stale = threading.Event()
 
     def cancelled(self) -> bool:
-        """True if a newer request for this kind of work replaced this job, or all its requests were cancelled."""
+        """True if a newer request replaced this job, or `Lane.cancel` cancelled all requests."""
         return self._lane.stamp != self.stamp
 
     def pause(self, seconds: float) -> None:
@@ -66,7 +67,7 @@ Work = Callable[[Job], Any]
 
 
 class Lane:
-    """Runs one kind of background work; a new request cancels the previous one, and starts when its job has ended."""
+    """Runs one kind of background work; a new request cancels the running job, and starts when that job has ended."""
 
     def __init__(self, name: str, receive: Callable[[Outcome], object] | None = None) -> None:
         self.name = name
@@ -79,7 +80,7 @@ class Lane:
         self._after: Work | None = None
 
     def connect(self, receive: Callable[[Outcome], object]) -> None:
-        """Set the function that receives the outcomes of jobs, and pass it the outcomes delivered before it was set."""
+        """Set the function that receives the outcomes of jobs; call it now for each outcome that already arrived."""
         with self._lock:
             self._receive = receive
             kept, self._kept = self._kept, []
@@ -103,7 +104,7 @@ class Lane:
         return job.stamp
 
     def follow(self, work: Work) -> None:
-        """Run `work` after the running job ends, without cancelling that job; a later call replaces waiting work."""
+        """Run `work` when the running job has ended, without cancelling it; drop an earlier `work` that still waits."""
         with self._lock:
             running = self._running
             if running is not None and not running.cancelled():
@@ -126,7 +127,7 @@ class Lane:
         return (running is not None and not running.cancelled()) or self._next is not None or self._after is not None
 
     def is_current(self, outcome: Outcome) -> bool:
-        """True unless the job that sent an outcome was cancelled, or replaced by a newer request for such work."""
+        """True unless the job that sent an outcome was cancelled, or a newer request replaced that job."""
         return outcome.stamp == self.stamp
 
     def deliver(self, outcome: Outcome) -> None:
@@ -157,8 +158,8 @@ class Lane:
                 overtaken = self._running is not job
                 waiting = None if overtaken else self._next
                 if not overtaken and waiting is None and self._after is not None:
-                    # The new job gets the last job's stamp (request number), so that the last job's result still
-                    # counts as current until the new result arrives.
+                    # `follow` asked for this job. It gets the stamp (request number) of the ended job, because a new
+                    # stamp would drop the ended job's result if the interface has not received it yet.
                     waiting, self._after = (self._after, Job(self, self.stamp)), None
                 if not overtaken:
                     self._next = None

@@ -1,4 +1,4 @@
-"""A list whose items are computed on access: of ten thousand rows in a list, a screen shows only some dozens."""
+"""A list whose items are computed on access, because a screen shows only some dozens of ten thousand rows."""
 
 from __future__ import annotations
 

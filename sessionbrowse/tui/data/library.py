@@ -90,16 +90,17 @@ class SessionRow(Struct, frozen=True, gc=False):
 
 
 class Folding(Struct, frozen=True):
-    """The families (groups of related sessions) whose rows are all shown: every family if `all_open`, else none.
+    """Which families (groups of related sessions) are open, so that all their rows are shown.
 
-    Families with a session path in `flipped` are in the opposite state.
+    `flipped` contains the path of a session of each family that is an exception: with `all_open`, all families are open
+    except these; without `all_open`, only these are open.
     """
 
     all_open: bool = False
     flipped: frozenset[str] = frozenset()
 
     def flip(self, family: frozenset[str]) -> Folding:
-        """Return a copy in which one family (the paths of related sessions) is opened, or folded if it was open."""
+        """Return a `Folding` that opens a family (the paths of related sessions), or folds the family if it is open."""
         if self.flipped & family:
             return Folding(self.all_open, self.flipped - family)
         return Folding(self.all_open, self.flipped | {min(family)})
@@ -116,12 +117,13 @@ class Library:
         self._families: dict[str, int] | None = None
         self._summaries: dict[str, Summary] = {}
         self._opening: FirstRows | None = None
-        # Paths of sessions that the last run saved as its first rows and that this run has not found yet. Their files
-        # may be gone.
+        # Paths of sessions that the last run of the browser saved and this run has not found yet: their files may be
+        # gone.
         self._unconfirmed: set[str] = set()
         self.is_complete = False
         """True once all sessions of the index, or of a complete disk scan, were added."""
-        # A cache: the arguments of the last `_newest_first` (directory, named, hidden, archived) and its result.
+        # A cache: the last result of `_newest_first`, and the arguments of that call (directory, named, hidden,
+        # archived).
         self._asked: tuple[str | None, bool, bool, bool] | None = None
         self._chosen: list[Summary] = []
         # A cache for typing and deleting letters: each text that the filter had, and the sessions that match that text.
@@ -130,7 +132,7 @@ class Library:
         self._held: list[PickerText] | None = None
         # A cache: the rows of the session list without a filter, and the sort order, folding and pins used for them.
         self._unfiltered: tuple[tuple[str, Folding | None, Pins], list[SessionRow]] | None = None
-        # A cache: the rows of the folder list and its row "All folders", by (hidden sessions shown, archived shown).
+        # A cache: the rows of the folder list and the row "All folders"; the key is the arguments (hidden, archived).
         self._grouped: dict[tuple[bool, bool], tuple[list[ProjectRow], ProjectRow]] = {}
 
     def __len__(self) -> int:
@@ -144,13 +146,13 @@ class Library:
         self._forget_all()
 
     def open(self, opening: FirstRows) -> None:
-        """Show the first list rows and the session counts saved by the last run, until `opened` is called."""
+        """Use the first list rows and the session counts that the last run saved, until all sessions are added."""
         self.add(opening.summaries)
         self._unconfirmed = {summary.path for summary in opening.summaries}
         self._opening = opening
 
     def opened(self) -> None:
-        """Stop using rows saved by the last run, because all sessions were added; remove sessions not found again."""
+        """Stop using the rows of the last run, because all sessions were added; remove saved sessions that are gone."""
         self._opening = None
         gone, self._unconfirmed = self._unconfirmed, set()
         self.replace((), gone)
@@ -163,14 +165,14 @@ class Library:
     def first_rows(self, order: str) -> FirstRows | None:
         """Return the first rows of the lists, to save them for the next start.
 
-        If not all sessions were added yet, return the saved rows that this start used, or None if it used none.
+        If not all sessions were added yet, return the rows that the last run saved, or None if there are none.
         """
         if self._opening is not None or not self.is_complete:
             return self._opening
         return make_first_rows([each for each in self._summaries.values() if not (each.hidden or each.archived)], order)
 
     def keep_only(self, paths: Iterable[str]) -> None:
-        """Remove the sessions that a complete scan did not find."""
+        """Remove all sessions except those at `paths`, which a complete scan has found."""
         found = set(paths)
         self._opening, self._unconfirmed = None, set()
         self._typed = PickerTexts()
@@ -198,7 +200,7 @@ class Library:
         return whole.sessions, len(rows)
 
     def know_repositories(self, repositories: Mapping[str, str]) -> None:
-        """Add a map from directories to the main directories of the repositories that contain them."""
+        """Remember the map `repositories`, which gives for a directory the main directory of its repository."""
         self._repositories = {**self._repositories, **repositories}
         self._regroup()
 
@@ -354,7 +356,10 @@ class Library:
         return self._chosen
 
     def prepare_filter(self, cwd: str | None, *, named: bool, hidden: bool, archived: bool) -> None:
-        """Compute the searched text of each session of a list, so that the first typed letter of a filter is fast."""
+        """Compute the text (name, id, directory …) in which a filter searches, for each session of a list.
+
+        This makes the first typed letter of a filter fast.
+        """
         self._newest_first(cwd, named, hidden, archived)
         self._chosen_held()
 
@@ -364,7 +369,7 @@ class Library:
         return self._held
 
     def _matching(self, chosen: list[Summary], filter: Filter, sort: str) -> Sequence[SessionRow]:
-        """Return the rows of sessions that match a filter; after an added letter, search only the earlier matches."""
+        """Return the rows of sessions that match a filter; if its text grew, check only the sessions found before."""
         query, text = filter.query, filter.text
         if query.pattern is not None or '"' in text:
             self._hits.clear()
@@ -400,7 +405,7 @@ class Library:
 
 
 def same_names(directories: Iterable[str]) -> frozenset[str]:
-    """Return those of the directories that have the same last path component as another of them."""
+    """Return the directories whose last path component occurs more than once among the given directories."""
     by_name: dict[str, list[str]] = {}
     for directory in directories:
         by_name.setdefault(directory.rstrip("/\\").rpartition("/")[2], []).append(directory)
@@ -410,7 +415,7 @@ def same_names(directories: Iterable[str]) -> frozenset[str]:
 def thread_prefix(lasts: Sequence[bool]) -> str:
     """Return the tree lines (`│ `, `├─`, `╰─`) before a session in the threaded list.
 
-    `lasts` has an item for each ancestor session and for the session: True if no sibling follows on that level.
+    `lasts` has an item for each ancestor session and for the session itself: True if it is the last of its siblings.
     """
     if len(lasts) < 2:
         return ""

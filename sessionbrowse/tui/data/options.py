@@ -66,12 +66,12 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def restores(self) -> bool:
-        """True if the browser restores the views of the last run; always False in the demo and in `pick`."""
+        """True if the screens open as the user left them in the last run; always False in the demo and in `pick`."""
         return self.settings.restore and self.demo is None and self.pick is None
 
     @property
     def state(self) -> Path:
-        """The directory of remembered views, pins and other state."""
+        """The directory in which sessionbrowse saves pins, how the user left the screens, and other data."""
         return state_dir(self.environ, Path(self.home))
 
     @property

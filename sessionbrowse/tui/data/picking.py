@@ -32,9 +32,9 @@ class Picking(Struct, frozen=True, kw_only=True):
     """Parameters of `sessionbrowse pick`.
 
     The browser calls `choose` with the chosen session, and with the id of the chosen entry or None; then it ends. If
-    `needs_entry`, the user must choose an entry. If `session` is given, its tree is the first screen. `query` is the
-    first filter of the session list, or with `needs_entry` a search through all sessions. `here` limits the list to
-    sessions of the current directory.
+    `needs_entry`, the user must choose an entry. If `session` is given, its tree is the first screen. The session list
+    opens with the filter `query`; with `needs_entry`, `query` is instead searched in the entries of all sessions.
+    `here` limits the list to sessions of the current directory.
     """
 
     choose: Callable[[Summary, str | None], None]

@@ -26,7 +26,7 @@ class SearchClient:
         self._stamps = count(1)
         self.status: SearchStatus | None = None
         self.wanted = 0
-        """The number (stamp) of the latest search; the search program stops all earlier ones."""
+        """The number (stamp) of the latest search; the search program stops all earlier searches."""
 
     @property
     def is_running(self) -> bool:

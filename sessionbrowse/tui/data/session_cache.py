@@ -44,7 +44,7 @@ class SessionCache:
 
 
 def _version(path: str) -> tuple[int, int] | None:
-    """Return the file's modification time in ns and size in bytes, to detect changes; None if it cannot be read."""
+    """Return a file's modification time in ns and size in bytes, to detect changes; None if the file is unreachable."""
     try:
         status = os.stat(path)
     except OSError:

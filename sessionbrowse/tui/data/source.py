@@ -39,7 +39,7 @@ class Source(Struct, frozen=True, kw_only=True):
     exists_many: Exists
     """Returns for each given directory True if it exists, False if not, None if the disk did not answer in time."""
     repositories: Callable[[Iterable[str]], dict[str, str]] = lambda _: {}
-    """Returns the main directory of the repository that contains each given directory, if there is one."""
+    """Returns, for each given directory that is inside a repository, the main directory of the repository."""
     moved: Callable[[Iterable[str], Sequence[str]], dict[str, str]] = lambda _, __: {}
     """Returns the new paths of moved directories, by old path. Arguments: missing directories; existing directories."""
     pins: Callable[[], Pins] = Pins
@@ -56,7 +56,7 @@ class Source(Struct, frozen=True, kw_only=True):
     skipped: Callable[[], Sequence[Skipped]] = tuple
     """Returns the paths that the last scan could not read, with the reasons."""
     count_usage: Callable[[UsageQuestion], UsageAnswer] | None = None
-    """Computes tokens and cost of sessions for a query; None if this source cannot compute them."""
+    """Computes the tokens and cost that a `UsageQuestion` asks for; None if they cannot be computed."""
     make_detector: Callable[[], SecretDetector] | None = None
     """Creates the detector of secrets, such as API keys, in texts; raises an error if a Python package is missing.
 
@@ -95,7 +95,7 @@ def directory_facts(source: Source, directories: Sequence[str]) -> DirectoryFact
 
 
 def place_of(summary: Summary, places: Iterable[Place]) -> Place | None:
-    """Return the innermost of the agent's session directories that contains a session's file; None if there is none."""
+    """Return the innermost of the `places` that contains a session and belongs to its agent; None if there is none."""
     holding = [
         place
         for place in places

@@ -110,7 +110,10 @@ def source_of(options: BrowseOptions) -> Source:
 
 
 def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> None:
-    """Scan the disk for sessions in a background job, which emits batches of summaries and returns all file paths."""
+    """Scan the disk for sessions in a background job.
+
+    During the scan the job emits batches of summaries; its final result is the set of paths of all sessions found.
+    """
 
     def work(job: Job) -> frozenset[str]:
         paths: set[str] = set()
@@ -123,10 +126,10 @@ def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> No
 
 
 def noting_projects(exists_many: Exists, state: str) -> Exists:
-    """Return a function that works like `exists_many` and also records the repositories in existing directories.
+    """Return a function that works like `exists_many`, and also records the repositories of existing directories.
 
-    It records, in the background, each repository's origin URL and first commit, to find the repository if it is moved
-    later.
+    The function records, in the background, each repository's origin URL and first commit, by which a moved repository
+    can be found later.
     """
     lane = Lane("noting", lambda outcome: None)
 

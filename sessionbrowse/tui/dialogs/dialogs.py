@@ -32,7 +32,7 @@ MOST_OFFERS = 6
 MOST_LETTERS = 9
 """Maximum number of answers that get letter keys; longer lists, such as deleted sessions, get none."""
 TAKEN = "yngjkq"
-"""Letters that no answer gets, because in a dialog they accept, cancel or move the cursor."""
+"""Letters that are not used as keys of answers, because in a dialog they accept, cancel or move the cursor."""
 LEAST_REMARK = 12
 """Minimum width in cells of the remark at the right of a long answer in a dialog."""
 
@@ -85,7 +85,7 @@ class Dialog(CommandScreen[Result]):
 
     @abstractmethod
     def lay_out_question(self, room: int, text: int) -> int:
-        """Set and return the height of the question; the dialog has `room` rows, its text needs `text` rows."""
+        """Set and return the question's height; the dialog has `room` rows, and its text needs `text` rows."""
 
     def do_cancel(self) -> None:
         """Close the dialog without an answer."""
@@ -121,7 +121,7 @@ class AskScreen(Dialog[str | None]):
 
     def lay_out_question(self, room: int, text: int) -> int:
         """Set the height of the list: all answers if possible, but the text may take up to half of the dialog."""
-        # The message of an empty list of answers may need two rows.
+        # Without answers, the list shows a message, which may need two rows.
         wanted = len(self._choices) or 2
         height = max(min(2, wanted), min(wanted, max(room // 2, room - text)))
         self.rows.styles.height = height
@@ -153,7 +153,7 @@ class AskScreen(Dialog[str | None]):
 
 
 def letters_of(texts: Sequence[str]) -> list[str]:
-    """Return the letter key of each answer, "" for an answer without a free letter; no letters for a long list."""
+    """Return for each answer its key, a letter of its text, or "" if all are in use; for a long list return []."""
     if len(texts) > MOST_LETTERS:
         return []
     letters: list[str] = []

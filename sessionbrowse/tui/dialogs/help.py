@@ -1,4 +1,4 @@
-"""The help screen: lists the keys of the screen that it covers, with the reason if a command is unavailable."""
+"""The help screen: lists the keys of the screen that it covers, and says why a command is unavailable."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class HelpScreen(TextWindow):
     def parts(self) -> list[Part]:
         """Return the lines of the help screen, one for each command that matches the filter."""
         found = help_parts(self.browser.keys, self._contexts, self._command_context, self._words)
-        return found or [LinePart([("No command has these words.", "dim")])]
+        return found or [LinePart([("No command contains these words.", "dim")])]
 
     def text_changed(self, text: str) -> None:
         """Show the keys of the commands that match the typed words."""
@@ -61,8 +61,8 @@ class HelpScreen(TextWindow):
         self.moving().show(self.parts())
 
     def do_find_key(self) -> None:
-        """Open the filter line, where the user types words that a command contains."""
-        self.query_one(FilterLine).open("/", self._words, "type words of a command", replacing=True)
+        """Open the filter line; the user types words, and only commands that contain these words are shown."""
+        self.query_one(FilterLine).open("/", self._words, "words that a command must contain", replacing=True)
 
     def do_accept_filter(self) -> None:
         """Keep the filter, and focus the list of keys, so that the movement keys scroll it."""
@@ -81,10 +81,10 @@ def do_help(screen: CommandScreen[Any]) -> None:
 
 
 def help_parts(keys: Keys, contexts: tuple[str, ...], context: CommandContext, words: str = "") -> list[Part]:
-    """Return the lines of the help screen: the commands that work in the given contexts and have all `words`.
+    """Return the lines of the help screen: the commands of the given contexts that contain all `words`.
 
-    The lines are grouped. The group with the most commands of the focused pane (`contexts[0]`) comes first, the group
-    of the commands that move the cursor last.
+    Contexts are names of panes and screens in the command table. The lines are grouped. The group with the most
+    commands of the focused pane (`contexts[0]`) comes first, the group of the commands that move the cursor last.
     """
     commands = [command for command in keys.at(contexts) if has_words(command, words)]
 
@@ -117,11 +117,11 @@ class ColumnsPart:
         self._lines = lines
 
     def estimate(self, width: int) -> int:
-        """Return the height in rows; it is exact, because no line is wrapped."""
+        """Return how many rows the lines need in a pane of `width` cells; exact, because no line is wrapped."""
         return -(-len(self._lines) // self._columns(width))
 
     def rows(self, width: int) -> list[Line]:
-        """Return the screen rows; each row contains one line of each column."""
+        """Return all lines as rows for a pane of `width` cells; a row contains one line of each column."""
         columns = self._columns(width)
         height, cells = self.estimate(width), width // columns
         return [[span for line in self._lines[row::height] for span in pad(line, cells)] for row in range(height)]

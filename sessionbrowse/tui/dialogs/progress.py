@@ -57,7 +57,8 @@ class ProgressScreen(CommandScreen[None]):
         self._go_if_finished()
 
     def _go_if_finished(self) -> None:
-        # Textual can dismiss only a mounted screen on top; if another screen is on top, `on_screen_resume` tries again.
+        # Textual can dismiss a screen only if it is mounted and on top. If another screen is on top, `on_screen_resume`
+        # tries again.
         if self._finished and self.is_mounted and self.is_top:
             self._finished = False
             self.dismiss(None)
@@ -71,7 +72,7 @@ class ProgressScreen(CommandScreen[None]):
 
         now = "Stopping after the current item …" if self._stopping else clean(self._at_work)
         parts: list[Part] = [FittedPart(bar), LinePart([]), FittedPart(lambda width: fit([(now, "")], width))]
-        for view in self.query(TextView):  # Before the screen is mounted, `query` finds no widget.
+        for view in self.query(TextView):  # There is no `TextView` before the screen is mounted.
             view.show(parts)
 
     def do_stop(self) -> None:

@@ -89,7 +89,7 @@ class WelcomeScreen(CommandScreen[None]):
                 line: Line = [("  ", ""), agent_span(agent), (f" {agent:<9}", ""), (shown, "dim"), *missing]
                 parts.append(LinePart(line, indent=14))
         text_view = self.query_one(TextView)
-        # The height is computed from the future width: Textual paints the first frame before the window has a width.
+        # Compute the text's width from the size of the screen: before the first frame, the text has no width yet.
         cells = min(WINDOW_CELLS, self.size.width * 96 // 100) - FRAME_CELLS
         rows = sum([len(part.rows(max(1, cells))) for part in parts])
         text_view.styles.height = max(1, min(rows, (self.size.height - 1) * 92 // 100 - FRAME_ROWS))

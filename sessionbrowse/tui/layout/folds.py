@@ -49,13 +49,13 @@ class Fold(RowPart):
         return [fit(row, width)]
 
     def plain(self) -> str:
-        """Return the label as text, and the content of a closed fold; the content of an open fold is in other parts."""
+        """Return the label as text, and a closed fold's content; an open fold's content is in the parts below it."""
         label = "".join([text for text, _ in self._label])
         return label if self.is_open else "\n".join([label, *[part.plain() for part in self.body()]])
 
 
 def cut_at(source: str, lines: int) -> int:
-    """Return the offset at which to cut a text after about `lines` lines; its length if too little remains to fold."""
+    """Return the offset at which to cut a text after about `lines` lines; the text's length if few lines remain."""
     limit = min(len(source), lines * CHARACTERS_PER_LINE)
     end = -1
     for _ in range(lines):
@@ -70,7 +70,7 @@ def cut_at(source: str, lines: int) -> int:
 
 
 def more_label(source: str, start: int) -> str:
-    """Return the label for the text after an offset: `214 more lines`, or `90 more characters` if it has few lines."""
+    """Return the label for the text after an offset: `214 more lines`, or for few lines `90 more characters`."""
     lines = source.count("\n", start)
     if lines < SMALLEST_REST:
         return f"{len(source) - start:,} more characters"

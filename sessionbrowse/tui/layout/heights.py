@@ -17,14 +17,17 @@ from sessionbrowse.tui.paint.spans import Line
 
 KEPT_PARTS = 256
 MEASURED_AT_ONCE = 200
-"""A document of at most this many estimated rows is measured completely at first, so that its scroll bar is exact."""
+"""A document of at most this many estimated rows is measured in advance, so that its scroll bar is exact."""
 
 Path = tuple[int, ...]
-"""Position of a fold or lazy part (placeholder) in the nested document: its index at each level, from the top."""
+"""Indexes that lead to a fold or lazy part, from the outside in.
+
+The first is an index in the document, each further one an index in the content of the fold or lazy part found so far.
+"""
 
 
 class DocumentLayout:
-    """A document laid out for a pane's width: a flat list of its parts, those in open folds included, with heights."""
+    """A document laid out for a pane's width: a flat list of its parts and of the parts in open folds, with heights."""
 
     def __init__(
         self,
@@ -35,16 +38,19 @@ class DocumentLayout:
         opened: Mapping[Path, bool] | None = None,
     ) -> None:
         self.open_all = open_all
-        """The state of folds built later: True after the user opened all folds, False after closing all, else None."""
+        """True after the user opened all folds, False after the user closed all folds; None before that.
+
+        Folds that are built later are opened or closed accordingly.
+        """
         self.opened: dict[Path, bool] = dict(opened or {})
         """The folds that the user toggled one by one: True if opened, False if closed."""
         self.width = max(1, width)
         self.parts: list[Part] = []
         self._given: list[int] = []
-        """For each part, the index of its top-level part: the outermost fold or lazy part around it, or itself."""
+        """For each part, the index of the top-level part that it is, or that contains it."""
         self._depths: list[int] = []
         self._paths: dict[Part, Path] = {}
-        """The position of each fold, and of each lazy part (placeholder), in the nested document."""
+        """The `Path` of each fold and of each lazy part."""
         self._flatten(parts, (), None, 0, _Flat(self.parts, self._given, self._depths))
         self._rows: OrderedDict[Part, list[Line]] = OrderedDict()
         self._lay()
@@ -66,7 +72,7 @@ class DocumentLayout:
         self.update_tops()
 
     def update_tops(self) -> None:
-        """Compute the first row of each document part from the heights of the parts above it."""
+        """Compute the row number at which each document part begins, as the sum of the heights of the parts above."""
         self.tops = list(accumulate(self.heights, initial=0))
 
     @property
@@ -113,9 +119,9 @@ class DocumentLayout:
         return max(0, bisect_right(self.tops, row) - 1)
 
     def place_of(self, row: int) -> tuple[int, int]:
-        """Return a row's place: the index of its top-level part, and how many rows it is below that part's first row.
+        """Convert a row number to a position: the index of the top-level part, and the number of rows below its top.
 
-        A place stays valid when the width changes or folds are opened, while row numbers change.
+        Row numbers change if the width changes or a fold is opened; a position still leads to the same top-level part.
         """
         if not self.parts:
             return 0, 0
@@ -123,7 +129,10 @@ class DocumentLayout:
         return given, row - self.tops[bisect_left(self._given, given)]
 
     def row_of(self, place: tuple[int, int]) -> int:
-        """Return the row of a place that `place_of` returned, in this layout or in an earlier one of the document."""
+        """Convert a position (index of a top-level part, number of rows below its top) to the row number it has now.
+
+        If the top-level part now has fewer rows than that, return its last row.
+        """
         given, below = place
         index = first = bisect_left(self._given, given)
         while index < len(self.parts) and self._given[index] == given:
@@ -133,7 +142,10 @@ class DocumentLayout:
         return min(self.tops[first] + below, max(self.tops[first], self.tops[index] - 1))
 
     def number_of(self, part: Part) -> tuple[int, int] | None:
-        """Return where a part is: index of its top-level part, and index inside that part; None if the part is gone."""
+        """Return where a part of the document is; None if it is gone.
+
+        The two numbers are the index of its top-level part, and how many parts of the same top-level part are above it.
+        """
         index = next((index for index, other in enumerate(self.parts) if other is part), None)
         return (self._given[index], index - bisect_left(self._given, self._given[index])) if index is not None else None
 
@@ -205,7 +217,10 @@ class DocumentLayout:
 
 
 class _Flat(NamedTuple):
-    """A flat list of parts, with each part's index of its top-level part (`given`) and number of folds around it."""
+    """The parts of a document, or of one fold of it, in the order of their rows; parts of open folds follow the fold.
+
+    For each part, `given` has the index of its top-level part, and `depths` the number of folds around it.
+    """
 
     parts: list[Part]
     given: list[int]

@@ -26,7 +26,7 @@ LONGEST_LINE = 1_000
 """A code block with a line of more characters than this has no syntax colours."""
 
 FARTHEST_JUMP = 300
-"""If more lines than this above the visible lines are not yet coloured, Pygments skips these lines to be fast."""
+"""If more uncoloured lines than this are above the visible lines, Pygments begins at the first visible line."""
 
 LINES_OF_A_PART = 24
 LONGEST_LANGUAGE = 40

@@ -42,8 +42,8 @@ def image_line(mime_type: str | None, data: str | None) -> Line:
     """Return the row that describes an image: type, width and height in pixels, size in bytes."""
     line: Line = [("▣ ", "accent"), (clean(mime_type or "image"), "")]
     if not data:
-        # Either the session file lacks the image's data, or this is the context view, which leaves large images out;
-        # the entry view shows these.
+        # The session file lacks the image's data, or the context view leaves out the data of a large image. The entry
+        # view shows the data of large images.
         return [*line, ("  no image data here; see the entry view", "dim")]
     if data.startswith("blob:"):
         return [*line, (f"  in omp's blobs, {clean(data.rsplit(':', 1)[-1][:8])}…", "dim")]

@@ -24,7 +24,7 @@ LONGEST_MARKDOWN = 400_000
 """Maximum number of characters of a text that is parsed as Markdown; a longer text is shown as source."""
 
 LONGEST_INLINE = 4_000
-"""A paragraph with more characters is shown as Markdown source: parsing thousands of brackets would be slow."""
+"""Maximum length of a paragraph parsed as Markdown, because parsing thousands of brackets would be slow."""
 
 DEEPEST_PREFIX = 24
 """Maximum width in terminal cells of the quote bars and list indents at the start of a row."""
@@ -132,7 +132,7 @@ class _Layout:
         self._show_missed(len(self._lines))
         return self._parts
 
-    # -- containers ---------------------------------------------------------------------------------------------
+    # -- quotes and list items, which contain blocks ------------------------------------------------------------
 
     def _open(self, first: tuple[str, str], rest: tuple[str, str]) -> None:
         self._first.append(first)
@@ -228,7 +228,7 @@ class _Layout:
             as_written = text_parts(written, roles=self._roles, prefix=self._prefix)
             self._parts.append(TablePart(cells, sides, as_written, first, rest))
         else:
-            # The source lines of the table start with their own quote and list signs, so they get no bars and indents.
+            # The table is shown as Markdown source, whose lines contain the signs of the quotes and lists around it.
             self._parts += text_parts(written, roles=self._roles, prefix=self._prefix)
         return end
 
@@ -271,7 +271,7 @@ def _as_written(content: str, roles: str, first: Line, rest: Line) -> list[Part]
 
 
 class ProsePart:
-    """A Markdown paragraph or heading; its emphasis, links and code are parsed when it becomes visible."""
+    """A Markdown paragraph or heading; emphasis, links and code are parsed when the part becomes visible."""
 
     def __init__(self, content: str, roles: str, first: Line, rest: Line) -> None:
         self._content = content
@@ -303,7 +303,7 @@ class ProsePart:
 
 
 def inline_lines(content: str, roles: str = "") -> list[Line]:
-    """Return the lines of a Markdown paragraph with emphasis and links styled; as source if a letter would be lost."""
+    """Return a Markdown paragraph's lines with emphasis and links styled, or its source if a letter would be lost."""
     tokens: list[Token] = []
     written = content.split("\n")
     try:
@@ -315,7 +315,7 @@ def inline_lines(content: str, roles: str = "") -> list[Line]:
     if letters("".join([text for line in lines for text, _ in line])) != letters(content):
         return [[(line, roles)] for line in written]
     if len(lines) == len(written):
-        # The Markdown parser drops the indentation of lines, but users paste indented text into messages.
+        # The Markdown parser drops the indentation of lines. It is restored here, because users paste indented text.
         for line, source in zip(lines[1:], written[1:], strict=True):
             blanks = len(source) - len(source.lstrip(" "))
             if blanks:

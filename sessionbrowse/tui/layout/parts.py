@@ -17,7 +17,7 @@ from sessionbrowse.text import clean, clean_lines
 from sessionbrowse.tui.paint.spans import Line, line_width, wrap_offsets
 
 CHUNK = 8 * 1024
-"""A long text is split into document parts of at least this many characters; each ends at the next line end."""
+"""A long text is split into document parts of at least this many characters; each part ends at a line end."""
 
 LONGEST_PART = 2 * CHUNK
 """Maximum number of characters in one document part; longer lines are cut to pieces of `PIECE_OF_LINE` characters."""
@@ -73,7 +73,7 @@ class FactPart(LinePart):
 
 
 class ItemsPart(LinePart):
-    """Short facts separated by ` · `; they are wrapped only between facts, and no row begins or ends with a dot."""
+    """Short facts separated by ` · `; they are wrapped only between facts, no row begins or ends with ` · `."""
 
     def __init__(self, items: Sequence[str], *, before: Line | None = None) -> None:
         first = before or []
@@ -193,7 +193,7 @@ class LazyPart:
             return [LinePart([("✗ ", "error"), (clean(str(error)), "error")])]
 
     def estimate(self, width: int) -> int:
-        """Return the number of rows that the creator of the placeholder estimated."""
+        """Return an estimate, given when the placeholder was made, of the number of rows that its parts will take."""
         return self._about
 
     def rows(self, width: int) -> list[Line]:
@@ -220,7 +220,7 @@ def text_parts(
     styler: Styler | None = None,
     hang: bool = False,
 ) -> list[Part]:
-    """Split a text of any size into document parts; with `hang`, the later rows of a wrapped line are indented more."""
+    """Split a text of any size into document parts; with `hang`, a wrapped line's rows after its first are indented."""
     return [
         TextPart(source, start, end, roles=roles, prefix=prefix, styler=styler, hang=hang)
         for start, end in text_cuts(source)

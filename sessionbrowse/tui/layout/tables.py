@@ -13,7 +13,7 @@ NARROWEST = 5
 
 BETWEEN = (" │ ", "rule")
 MOST_ROWS = 400
-"""Maximum number of rows of a table; a larger one is shown as Markdown source, because measuring it would be slow."""
+"""Maximum number of rows of a table; a larger table is shown as Markdown source, because measuring it is slow."""
 
 
 class TablePart:

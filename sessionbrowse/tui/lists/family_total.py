@@ -62,7 +62,7 @@ class FamilyTotals:
             self._count()
 
     def scanned(self) -> None:
-        """Compute the total cost that was requested during a scan of the disk, if the scan has ended."""
+        """If the scan of the disk has ended, compute the total cost that was requested during the scan."""
         if self._awaits_scan and not self._is_scanning() and self._path is not None:
             self.ask(self._path)
 

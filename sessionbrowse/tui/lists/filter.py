@@ -19,7 +19,7 @@ def do_filter(screen: BrowseScreen) -> None:
             state.library.prepare_filter(state.folder, named=state.named, hidden=state.hidden, archived=state.archived)
             screen.said.prepare()
 
-        # Prepare the searched texts of the sessions now, so that the first typed letter is handled without delay.
+        # Compute the texts in which the filter searches now, so that the first typed letter is handled without delay.
         screen.after_frame(prepare)
 
 

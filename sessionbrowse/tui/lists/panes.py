@@ -20,7 +20,7 @@ def do_open(screen: BrowseScreen) -> None:
 
 
 def do_browse(screen: BrowseScreen) -> None:
-    """Open the tree of the session under the cursor, even where the key of "open" would resume or pick the session.
+    """Open the tree of the session under the cursor; the command "open" can instead resume or pick the session.
 
     If the session is listed because one of its entries matches the filter, the tree opens at that entry.
     """
@@ -35,7 +35,7 @@ def do_browse(screen: BrowseScreen) -> None:
 def do_back(screen: BrowseScreen) -> None:
     """Go one step back: focus the session list, clear the selection, or clear the filter.
 
-    After the last step, end the browser, but only with pi's keys or in `sessionbrowse pick`.
+    If no step is left, end the browser, but only with the setting `habits = "pi"` or in `sessionbrowse pick`.
     """
     pane = screen.pane
     if pane == "preview":

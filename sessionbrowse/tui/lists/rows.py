@@ -1,6 +1,6 @@
 """Make the rows of folders, sessions and scan progress as spans (pieces of styled text).
 
-Text of session files passes `clean` before it enters a span, and is never parsed as markup.
+`clean` removes control characters from the text of session files, which is never parsed as markup.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _DATE_CELLS: dict[str, int] = {"age": 5, "date": 13, "iso": 21}
 
 RECENT_MS = 300_000
-"""A session that changed less than this many milliseconds ago may still be running."""
+"""If a session changed less than this many milliseconds ago, an agent may still be working in it."""
 
 
 class ListStyle(Struct, frozen=True, kw_only=True):
@@ -95,7 +95,7 @@ def session_badges(summary: Summary) -> Line:
     if summary.label_count:
         badges.append((f" ⚑{summary.label_count}", "label"))
     if summary.problem_count and summary.problem is None:
-        # Show no number: damaged lines are counted completely only when the whole session is read.
+        # Show `✗` without a number: `problem_count` is complete only after the whole session has been read.
         badges.append((" ✗", "error"))
     if summary.left_behind:
         badges.append((" ↯", "warning"))
@@ -128,7 +128,7 @@ def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
 
 
 def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
-    """Return a session's symbol: ● if open in a program, ○ if changed in the last minutes, else that of its status.
+    """Return a session's symbol: ● if open in a program, ○ if changed in the last minutes, else the status symbol.
 
     The status says how the session ended, such as "interrupted" or "error".
     """

@@ -56,7 +56,7 @@ class SaidSessions:
         """Search all entries for the words of a filter; drop the sessions that were found for the previous filter."""
         if text == self._text:
             return
-        # Import the search messages here, because the browser's first frame must not wait for the import.
+        # Import the request class `Find` here, because the browser's first frame must not wait for the import.
         from sessionbrowse.services.background.search_messages import Find
 
         client = self._screen.browser.search_client
@@ -99,7 +99,10 @@ class SaidSessions:
         return next(iter(self.hits(path)), None) if path in self._listed else None
 
     def hit_to_open(self, path: str) -> Hit | None:
-        """Return the best matching entry of a session, as `hit` does, and request all its matching entries."""
+        """Return the entry at which to open a session found by its entries, else None.
+
+        Also request all matching entries of the session from the search process.
+        """
         from sessionbrowse.services.background.search_messages import FindInSession
 
         if any(found.more and found.summary.path == path for found in self._found):

@@ -109,8 +109,8 @@ class ScanUpdates:
                 self._advance("reading", done, total)
                 self._take_found(summaries)
                 if total and screen.state.library.is_opening:
-                    # The monitor already reads session files, so there is no usable index: do not wait for the
-                    # sessions of the index.
+                    # The monitor is reading session files already. Before that it sends all sessions of the index and
+                    # then `IndexRead`. As that message has not come, there is no usable index to wait for.
                     screen.state.library.opened()
                     self._refresh_soon()
             case IndexRead():
@@ -140,7 +140,7 @@ class ScanUpdates:
     def _take_found(self, summaries: Sequence[Summary]) -> None:
         screen, library = self._screen, self._screen.state.library
         before = len(library)
-        # Update all screens for changed sessions, but during a scan not for new ones: there may be thousands.
+        # During a scan, update all screens only for changed sessions: there may be thousands of new sessions.
         same = (None,) if self.scanning else ()
         changed = [each for each in summaries if library.get(each.path) not in (*same, each)]
         library.add(summaries)
@@ -177,7 +177,7 @@ class ScanUpdates:
     # -- directories and pins -----------------------------------------------------------------------------------
 
     def _ask_directories(self) -> None:
-        """Check in the background which folders exist, were moved, or belong to one repository."""
+        """Check in the background which folders exist, which were moved, and which are inside repositories."""
         source, directories = self._screen.browser.source, self._screen.state.directories()
         lane = self._screen.lane("directories", self._take_directories)
         lane.ask(lambda job: directory_facts(source, directories))

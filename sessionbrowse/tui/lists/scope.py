@@ -9,7 +9,7 @@ from sessionbrowse.tui.lists.screen import BrowseScreen
 def do_scope(screen: BrowseScreen) -> None:
     """Switch the session list between all folders and one folder."""
     state = screen.state
-    # At the start the last run's folder (`wanted_folder`) may not have a row yet; treat it as the shown folder.
+    # At the start the list may show the last run's folder (`wanted_folder`), which has no row yet: switch to all.
     is_folder = state.folder is not None or state.wanted_folder is not None
     state.wanted_folder = None
     screen.projects_list.go_to_key(("folder", None if is_folder else state.other_folder(screen.subject)))
@@ -27,7 +27,7 @@ def do_hidden(screen: BrowseScreen) -> None:
     state.hidden = not state.hidden
     screen.refresh_rows()
     if state.hidden:
-        # Scan the sessions of subagents only now, when the list shows them, because they can be many and large.
+        # Scan the sessions of subagents only now, when the list shows them, because scanning them can take long.
         do_reload(screen)
         screen.browser.say("The list now includes sessions of subagents and workflows.")
 
@@ -39,7 +39,7 @@ def do_archived(screen: BrowseScreen) -> None:
     state.folder = None
     screen.refresh_rows(top=True)
     if state.archived:
-        # Scan the archived sessions now, because a scan omits them unless the list shows them.
+        # Scan again: a scan includes archived sessions only while the list shows them.
         do_reload(screen)
 
 

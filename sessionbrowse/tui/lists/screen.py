@@ -35,7 +35,7 @@ from sessionbrowse.tui.widgets.row_list import RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
 
 WIDEST_FOLDER = 24
-"""Maximum width in cells of the folder column in a session's row; the longest folder name sets the width."""
+"""Maximum width in cells of the folder column in a session's row; short folder names make the column narrower."""
 PANES = ("projects", "sessions", "preview")
 
 
@@ -45,13 +45,14 @@ class BrowseScreen(PanedScreen):
     IS_FIRST = True
     TYPES_INTO = "filter"
     ELSEWHERE: ClassVar = {
-        PROJECTS: (SESSIONS, "works in the list of sessions", "pane_right"),
-        PREVIEW: (SESSIONS, "works in the list of sessions", "pane_left"),
+        PROJECTS: (SESSIONS, "this command works in the list of sessions", "pane_right"),
+        PREVIEW: (SESSIONS, "this command works in the list of sessions", "pane_left"),
     }
 
     def __init__(self, library: Library) -> None:
         super().__init__(name="browse")
-        # Set the usual CSS classes before the first layout, so that styles are computed only once.
+        # At the start, the preview is usually shown and the session list focused. Set the CSS classes for both before
+        # the first layout, so that styles are computed only once.
         self.add_class("-preview-shown", "-at-sessions", update=False)
         self.state = ListState(library)
         self._sessions: Sequence[SessionRow] = ()
@@ -79,7 +80,7 @@ class BrowseScreen(PanedScreen):
         yield KeyBar(id="footer")
 
     def on_mount(self) -> None:
-        """Restore the view of the last run, show the sessions loaded so far, and read the pins in the background."""
+        """Restore the last run's filters, cursors and pane widths, show the loaded sessions, and read the pins."""
         view = self.browser.memory.lists
         self.state.exists = self.browser.exists
         self.state.restore(view)
@@ -99,7 +100,7 @@ class BrowseScreen(PanedScreen):
 
     @property
     def view(self) -> ListView:
-        """The view of the lists to save for the next start: filters, sort order, cursors, pane widths."""
+        """What is saved about the lists for the next start: filters, sort order, cursors, pane widths."""
         path = self.subject.path if self.subject is not None else None
         shown = self.has_class("-preview-shown")
         return replace(self.state.view(path), preview=shown, widths=dict(self.widths))
@@ -128,7 +129,7 @@ class BrowseScreen(PanedScreen):
         return self.projects_list if self.state.filtered == "projects" else self.sessions_list
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the contexts whose keys work now: the focused pane's context, then the context of all three panes."""
+        """Return the contexts (groups of commands) whose keys work now: the focused pane's, then the screen's."""
         return ({"projects": PROJECTS, "sessions": SESSIONS, "preview": PREVIEW}[self.pane], LIST)
 
     def command_context(self) -> CommandContext:
@@ -154,7 +155,7 @@ class BrowseScreen(PanedScreen):
 
     @property
     def project(self) -> str | None:
-        """The directory of the folder under the cursor or, outside the folder list, of the session under the cursor."""
+        """The directory of the folder under the cursor; outside the folder list, of the session under the cursor."""
         if self.pane == "projects":
             # Use the row under the cursor: after fast key presses the session list may still show another folder.
             key = self.projects_list.key
@@ -174,7 +175,7 @@ class BrowseScreen(PanedScreen):
         self.preview.sessions_changed(updates.paths)
 
     def reveal(self, key: Hashable) -> bool:
-        """Move the cursor to the row with this key (folder: a tuple, session: its path); return False without a row."""
+        """Move the cursor to a folder (`key` is a tuple) or session (a path); return False if no such row exists."""
         return (self.projects_list if isinstance(key, tuple) else self.sessions_list).go_to_key(key)
 
     def moving(self) -> RowList | TextView | None:
@@ -206,7 +207,7 @@ class BrowseScreen(PanedScreen):
         self._folder_cells = min(WIDEST_FOLDER, max([width(name) for name in names], default=WIDEST_FOLDER))
         self._ambiguous = same_names([row.cwd for row in self.state.projects if row.cwd])
         folders = self.projects_list
-        # If a key has just moved the cursor, keep the cursor's new row: `state.folder` still names the old folder.
+        # If a key press has just moved the cursor, do not move it back to `state.folder`, which is not updated yet.
         is_moving = folders.was_moved and folders.key != self._followed_key
         folders.set_rows(keys, cursor=folders.key if is_moving else ("folder", self.state.folder))
         self.projects_list.border_subtitle = f"{max(0, len(self.state.projects) - 1):,}"
@@ -218,7 +219,7 @@ class BrowseScreen(PanedScreen):
         top = top or self._top_is_due
         self._top_is_due = top and rows is None
         if rows is None:
-            # The background search for the filter's pattern still runs: keep the old rows until it has ended.
+            # The background search for the filter's pattern still runs: keep the shown rows until the search has ended.
             self.say_found()
             return
         said = [] if self.state.filter.is_empty else self.said.rows(rows)
@@ -277,7 +278,7 @@ class BrowseScreen(PanedScreen):
 
     @property
     def sized_pane(self) -> tuple[str, int]:
-        """The pane to resize, and 1 if the command "wider" enlarges that pane, or -1 if the command shrinks it."""
+        """The pane whose width the command "wider" changes; and 1, or -1 if the command makes that pane narrower."""
         return ("preview", 1) if self.pane == "preview" else ("projects", 1 if self.pane == "projects" else -1)
 
     def on_resize(self, event: events.Resize) -> None:
@@ -291,7 +292,7 @@ class BrowseScreen(PanedScreen):
         count = len(self._sessions)
         folded = 0 if self.state.is_flat else sum([row.family for row in self._sessions if not row.is_open])
         if self.state.library.is_opening and self.state.filter.is_empty and not self.state.named:
-            # Only the first sessions are loaded so far; the folder's row already contains the number of all sessions.
+            # Only some of the folder's sessions are loaded so far: show the number of sessions from the folder's row.
             count, folded = (
                 next((row.sessions for row in self.state.projects if row.cwd == self.state.folder), count),
                 0,
@@ -349,7 +350,7 @@ class BrowseScreen(PanedScreen):
     def _folder_highlighted(self, event: RowList.Highlighted) -> None:
         event.stop()
         if not isinstance(event.key, tuple) or event.key != self.projects_list.key:
-            return  # Ignore the event, because the cursor has moved to another row since.
+            return  # The cursor has moved on since this message was sent: another `Highlighted` message follows.
         self._followed_key = event.key
         folder = event.key[1]
         if folder != self.state.folder:

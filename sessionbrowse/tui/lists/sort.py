@@ -12,7 +12,7 @@ def do_sort(screen: BrowseScreen) -> None:
     orders = SORTS if state.filter.is_empty else ("relevance", *SORTS)
     current = state.effective_sort
     if screen.browser.keys.types:
-        # With pi's keys, use the sequence of pi's sort key, which includes "relevance" also without a filter.
+        # With the setting `habits = "pi"`, use the sort orders of pi, in which "relevance" needs no filter.
         orders, current = ("threaded", "recent", "relevance", *SORTS[2:]), state.sort
     at = orders.index(current) if current in orders else -1
     state.sort = orders[(at + 1) % len(orders)]

@@ -34,14 +34,14 @@ class ListState:
         self.projects: Sequence[ProjectRow] = ()
         self.exists: dict[str, bool | None] = {}
         self.moved: dict[str, str] = {}
-        # The folder and session at which the last run ended; None after the cursor was put there or the user moved it.
+        # Where the cursor was when the last run ended; None after the cursor was restored or the user moved it.
         self.wanted_folder: str | None = None
         self.wanted_session: str | None = None
         self.awaits_folder = True
         """True until the first scan has ended; until then the scan may still find the folder of the last run."""
 
     def restore(self, view: ListView) -> None:
-        """Restore the view of the lists that the last run saved."""
+        """Restore the sort order, filters, folded families and cursors that the last run saved."""
         self.sort, self.named, self.show_path = view.sort, view.named, view.show_path
         self.library.by_repository = view.by_repository
         self.folding = Folding(view.all_open, frozenset(view.flipped))
@@ -49,9 +49,9 @@ class ListState:
         self.wanted_folder, self.wanted_session = view.folder, view.session
 
     def view(self, session: str | None) -> ListView:
-        """Return the view of the lists to save; `session` is the path of the session under the cursor."""
+        """Return the state to save for the next run; `session` is the path of the session under the cursor."""
         return ListView(
-            # If this run did not find the last run's folder or session, save it again for the next run.
+            # If this run did not find the last run's folder or session, save that folder or session again.
             folder=self.wanted_folder or self.folder,
             session=self.wanted_session or session,
             filter=self.filters["sessions"].text,
@@ -90,10 +90,10 @@ class ListState:
         self.last_folder = folder if folder is not None else self.last_folder
 
     def other_folder(self, current: Summary | None) -> str | None:
-        """Return the folder to which the scope command switches from "All folders".
+        """Return the folder that the list shows when the user switches from "All folders" to one folder.
 
-        It is the last chosen folder, else the current directory, else the folder of the session `current`. None if none
-        of them is listed.
+        It is the last chosen folder, else the current directory, else the folder of the session `current`. Folders that
+        are not listed are skipped; None if no folder is left.
         """
         known = {row.cwd for row in self.projects}
         for folder in (self.last_folder, self.library.here, current.cwd if current is not None else None):
@@ -118,7 +118,7 @@ class ListState:
         )
 
     def is_in_scope(self, summary: Summary) -> bool:
-        """Return True if the session list without a filter would show a session."""
+        """Return True if the session list would show this session if no filter were active."""
         return (
             (self.shown_folder is None or self.library.project_of(summary.cwd) == self.shown_folder)
             and (not self.named or bool((summary.name or "").strip()))
@@ -139,7 +139,7 @@ class ListState:
             self.wanted_folder = None
 
     def wanted_row(self, paths: Sequence[Hashable], *, was_moved: bool) -> str | None:
-        """Return the path of the row on which to restore the last run's cursor; None if there is nothing to restore."""
+        """Return the path of the session to select first, as when the browser was left; None to select none."""
         if was_moved:
             self.wanted_session = None
         if self.wanted_session is None or self.wanted_folder is not None:

@@ -32,7 +32,7 @@ SORT_TITLES = {
 
 
 class ScanProgress(Struct, frozen=True):
-    """The progress of a scan. Speed is measured since the time `began_ms`, when `began_done` sessions were finished."""
+    """The progress of a scan; the speed is measured from the time `began_ms`, when `began_done` sessions were done."""
 
     verb: str
     done: int
@@ -49,7 +49,11 @@ class ScanProgress(Struct, frozen=True):
 
 
 def advanced(before: ScanProgress | None, verb: str, done: int, total: int, now_ms: float) -> ScanProgress | None:
-    """Return the progress of a scan, updated from the progress `before`; None when the scan is complete."""
+    """Return the progress of a scan with `done` of `total` sessions; None when all are done.
+
+    `before` is the progress shown last. The speed is still measured from its beginning, unless `verb` has changed or
+    `done` is smaller than before.
+    """
     if done >= total:
         return None
     if before is None or before.verb != verb or done < before.done:
@@ -92,7 +96,7 @@ def path_line(folder: str | None, home: str) -> Line:
 
 
 def scope_note(options: BrowseOptions, keys: Keys, home: str) -> Line:
-    """Return the top bar's note: in `sessionbrowse pick` the key that chooses; agents and roots of the command line."""
+    """Return the note in the top bar: the given agents and roots, and in `sessionbrowse pick` the key that chooses."""
     note: Line = []
     if options.pick is not None:
         wanted = "an entry" if options.pick.needs_entry else "a session"
@@ -135,7 +139,7 @@ def no_sessions_sentence(state: ListState, scanning: bool, key_of: Callable[[str
             f"{key_of('back')} clears the filter."
         )
     if state.named:
-        return f"No session here has a name. {key_of('named')} shows all sessions."
+        return f"No sessions with a name in this list. {key_of('named')} shows all sessions."
     if state.archived:
         return f"No session is archived. {key_of('archived')} shows unarchived sessions."
     if state.folder is not None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from sessionbrowse.errors import WriteFailed
 
 NAME_BYTES = 200
-"""Maximum number of bytes that the name of a copy keeps from the original file name."""
+"""Maximum bytes of the original file name in the name of its copy; a longer name loses its beginning."""
 
 
 class TemporaryCopies:
@@ -33,7 +33,7 @@ class TemporaryCopies:
                 parent = self._parent if self._parent and os.path.isdir(self._parent) else None
                 self._directory = tempfile.mkdtemp(prefix="sessionbrowse-", dir=parent)
             self._count += 1
-            # A long name loses its beginning, not its suffix: file systems limit a name, with number, to 255 bytes.
+            # A long name loses its beginning, not its suffix, because file systems limit file names to 255 bytes.
             path = Path(self._directory) / f"{self._count}-{os.fsdecode(os.fsencode(name)[-NAME_BYTES:])}"
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
             with os.fdopen(descriptor, "wb") as file:

@@ -29,13 +29,13 @@ def terminal_is_gone() -> bool:
 
 
 def lend_terminal(app: App[int], argv: Sequence[str], environ: Mapping[str, str]) -> str | None:
-    """Leave the full screen, run a program in the terminal, show the browser again; return the error or None."""
+    """Leave the full screen, run a program in the terminal, show the browser again; return the error, if any."""
     from sessionbrowse.services.resume.plan import ResumeCommand
 
     command = ResumeCommand(agent=argv[0], argv=tuple(argv), cwd=os.getcwd())
     try:
         with app.suspend():
-            # Textual does not restore the terminal after an exception in this block, so exceptions are caught.
+            # Textual does not restore the terminal if an exception leaves `suspend`, so exceptions are caught.
             try:
                 return run_in_terminal(command, environ)
             except Exception as error:

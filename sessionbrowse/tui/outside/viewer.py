@@ -32,11 +32,11 @@ def show_image(
     """Open an image (base64, or omp's reference to a blob) in the system's viewer; return the sentence for a toast.
 
     Raises:
-        NoViewer: there is no data, it is not an image, or there is no viewer.
+        NoViewer: the data is None or not an image, or there is no viewer.
         Unreadable: the blob cannot be read.
     """
     if data is None:
-        raise NoViewer("This view does not contain the image. If the file contains it, the Entry view can open it.")
+        raise NoViewer("This view cannot open the image. The Entry view can, if the session file contains the image.")
     content = read_blob(session_path, data) if data.startswith("blob:") else image_bytes(data)
     if content is None and data.startswith("blob:"):
         raise NoViewer("The image is missing: omp kept it in a file of its own, and that file is gone.")

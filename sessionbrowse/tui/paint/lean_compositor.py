@@ -24,7 +24,7 @@ class LeanCompositor(CompatCompositor):
         return WholeUpdate(super().render_full_update(simplify), self.terminal_cells)
 
     def render_partial_update(self) -> PartialUpdate | None:
-        """Return an update with the changed cells of the screen, each rendered by the frontmost widget there."""
+        """Return an update with the changed cells of the screen; the frontmost widget at a cell renders the cell."""
         missing: dict[int, Spans] = {}
         for y, start, end in self.take_changed_cells():
             missing.setdefault(y, []).append((start, end))
@@ -48,7 +48,10 @@ class LeanCompositor(CompatCompositor):
 
 
 class PiecesUpdate(PartialUpdate):
-    """An update of some cells, as ranges of cells in Textual strips; cropping the strips would be slow."""
+    """An update of some cells of the screen.
+
+    Each piece is a whole Textual strip with the range of its cells to paint, because cutting strips would be slow.
+    """
 
     def __init__(self, pieces: list[Piece], cells: TerminalCells) -> None:
         super().__init__()

@@ -21,7 +21,7 @@ class Ending:
 
     def __init__(self) -> None:
         self.request: Callable[[int], object] | None = None
-        """Asks the running interface to quit; only the first signal calls it, so a second one ends a hung browser."""
+        """Asks the interface to quit. Only the first signal calls this function; a second signal ends the process."""
         self._steps: list[Callable[[], object]] = []
 
     def take_signals(self) -> None:

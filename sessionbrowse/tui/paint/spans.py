@@ -120,8 +120,8 @@ def _wrap_graphemes(text: str, graphemes: list[tuple[int, int, int]], width: int
     rows: list[tuple[int, int]] = []
     row_start = 0
     used = 0
-    # The last position where the row can be broken: end of the row, start of the next row, and width of the text of
-    # this row up to the start of the next row.
+    # The last possible line break in the current row: the offsets where this row would end and where the next row would
+    # start, and the width in cells from the start of this row to the start of the next.
     break_end, break_next, break_used = -1, -1, 0
     slash_end, slash_used, in_path = -1, 0, False
     after_wide = False

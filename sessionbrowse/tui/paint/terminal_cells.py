@@ -41,11 +41,11 @@ class TerminalCells:
         self._rows: dict[int, list[Cell]] = {}
 
     def forget(self) -> None:
-        """Clear the copy, because the terminal may show other content; the next frame is then sent completely."""
+        """Forget the shown cells, because the terminal may show other content; the next frame then has all cells."""
         self._rows.clear()
 
     def update(self, pieces: Iterable[Piece], colors: ColorSystem) -> str:
-        """Return text and escape sequences that change the terminal's cells to those of the given pieces."""
+        """Return text and escape sequences that make the terminal show the cells in `pieces`."""
         rows: dict[int, list[Cell]] = {}
         for x, y, strip, start, end in pieces:
             row = rows.get(y)
@@ -112,8 +112,8 @@ def _paint_row(output: _Output, y: int, before: list[Cell], row: list[Cell]) -> 
                 letter = row[x : x + 2] if x + 1 < len(row) and not row[x + 1][0] else [cell]
                 output.move(x, y)
                 if _is_odd(letter):
-                    # Blanks are written first: a terminal that draws the character in one cell instead of two would
-                    # keep the old content of the second cell.
+                    # The cells of the character are first filled with blanks: a terminal that draws the character in
+                    # one cell instead of two would otherwise keep the old content of the second cell.
                     output.write([(" ", cell[1])] * len(letter))
                     output.move(x, y)
                     output.write(letter)

@@ -152,7 +152,7 @@ class CompatScrollView(ScrollView):
 
     BAR: type[ScrollBar] = ScrollBar
 
-    # This replaces Textual's reactive with `layout=True`, which lays out the whole screen when the height changes.
+    # Textual declares `virtual_size` with `layout=True`, and so lays out the whole screen when the height changes.
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False, repaint=False)
 
     @property
@@ -233,7 +233,7 @@ class _Shortage(Exception):
 
 
 def terminal_driver() -> type[Driver] | None:
-    """Return our Textual driver, the class that draws on the terminal and reads its keys; None (Textual's) on Windows.
+    """Return our Textual driver, a class that draws on the terminal and reads keys; None on Windows: use Textual's own.
 
     Textual's own driver has two faults. It draws on standard error but uses the size of standard output, which is
     80 × 24 for a pipe, as in `$(sessionbrowse pick)`. After SIGSTOP, which a program cannot catch, it starts a second
@@ -318,8 +318,8 @@ def terminal_driver() -> type[Driver] | None:
                 self._do_soon(partial(self._browser._handle_exception, error))
 
         def close(self) -> None:
-            """Wait until Textual's writer thread has written all output; the terminal is restored then."""
-            # Without this check, closing fails if the writer thread could not be started.
+            """Wait until Textual's writer thread has written all output; after that, the terminal is restored."""
+            # Textual's `close` fails if the writer thread could not be started.
             if self._writer_thread is not None and self._writer_thread.is_alive():
                 super().close()
             self._is_taken = False

@@ -186,7 +186,7 @@ LOOKS: dict[str, tuple[str, str, str]] = {
 }
 """The look of each role (style name): the variable of its colour, the variable of its background, and its text style.
 
-The text style is a Rich style such as `bold`, or the name of a variable that contains one.
+The text style is a Rich style such as `bold`, or the name of a CSS variable that contains a Rich style.
 """
 
 _PLAIN = {
@@ -226,7 +226,7 @@ def _rich_color(variables: dict[str, str], name: str) -> RichColor | None:
 def missing_variables(variables: dict[str, str]) -> dict[str, str]:
     """Return values for sessionbrowse's own CSS variables, mixed from a theme's colours.
 
-    They are for themes that do not define these variables, such as Textual's.
+    Themes that do not define these variables, such as Textual's, get these values.
     """
     background = Color.parse(variables["background"])
     foreground = Color.parse(variables["foreground"])

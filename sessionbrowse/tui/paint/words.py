@@ -34,7 +34,7 @@ def agent_span(agent: str) -> tuple[str, str]:
 
 
 def status_words(summary: Summary) -> Line:
-    """Return a session's status with its sign (`done` if complete), to follow the agent's name; [] if it is unknown."""
+    """Return a session's status with its sign (`done` if complete), shown after the agent's name; [] if unknown."""
     if summary.status in (None, "complete"):
         return [(" · done", "dim")] if summary.status else []
     sign, role = STATUS_SIGNS[summary.status]

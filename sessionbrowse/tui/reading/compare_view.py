@@ -62,7 +62,7 @@ def compare_parts(
 ) -> list[Part]:
     """Return the document of a comparison of two branches, for a pane of `width` cells.
 
-    `keys` are the keys shown in a hint: the key that selects an entry to compare, and the key that compares with the
+    `keys` are two keys for a hint to the user: the first selects an entry to compare, the second compares with the
     leaf.
     """
     left, right = comparison.left, comparison.right
@@ -127,7 +127,7 @@ def _name(session: Session, index: int) -> str:
 
 
 def _first_prompt(session: Session, side: ComparedBranch, home: str) -> str:
-    """Return the beginning of the first user message of a branch; without one, of the branch's first entry."""
+    """Return the start of a branch's first user message; if there is no user message, of the branch's first entry."""
     asked = next((index for index in side.entries if session.kind(index).role == "user"), side.entries[0])
     return one_line(rows.row_text(session, asked, home), 80).removeprefix("user: ")
 
@@ -162,7 +162,7 @@ def _side_head(session: Session, side: ComparedBranch, sign: str, home: str) -> 
 
 
 def _outcome(session: Session, side: ComparedBranch, home: str) -> Line:
-    """Return the start of the model's last answer on a branch; if it is unfinished, the reason comes before it."""
+    """Return the start of the last answer on a branch; the reason why an unfinished answer ended comes first."""
     if side.answer is None:
         return [("without an answer", "warning")]
     reason = session.envelopes[side.answer].stop_reason

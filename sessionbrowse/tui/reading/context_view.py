@@ -34,10 +34,10 @@ PART_ROLES: dict[TokenPart, str] = {
 }
 PART_WORDS: dict[TokenPart, str] = {"calls": "tool calls", "results": "tool results"}
 SHADES = "█▓▒▚▌▞▐▄▀"
-"""Characters that fill the sections of the context bar; a different one for each, for terminals without colours."""
+"""Characters that fill the sections of the context bar, so that terminals without colours show the sections, too."""
 FREE = "░"
 LEAST_ITEMS, FIRST_ITEMS, MOST_ITEMS = 3, 5, 30
-"""Numbers for the list of a context's largest items: minimum to show a list, shown above the fold, maximum."""
+"""For the list of a context's largest items: minimum number, number before the fold, maximum number."""
 _UNBROKEN = "\N{NO-BREAK SPACE}"
 
 
@@ -201,7 +201,7 @@ def message_block(message: ContextMessage) -> list[Part]:
 
 
 def window_bar(shares: dict[TokenPart, int], window: int | None, width: int) -> Line:
-    """Return a bar with a section for the share of each kind of text in the context window, and one for free space.
+    """Return a bar for the context window: a section for each kind of text, as wide as its share, and the free space.
 
     `window` is the window's size in tokens. If it is None or too small for the text, no free space is shown.
     """

@@ -277,7 +277,7 @@ def _time(timestamp: str | float | None, now_ms: float) -> Line:
 
 
 def find_result(session: Session, index: int, call_id: str) -> ToolResultMessage | None:
-    """Return the result of the tool call `call_id` in the entry at `index`; None if it is not in the next entries."""
+    """Return the result of the tool call `call_id` in the entry at `index`; None if it is not soon after the entry."""
     for later in range(index + 1, min(len(session.ids), index + RESULT_DISTANCE)):
         if session.kind(later).role == "toolResult" and session.envelopes[later].tool_call_id == call_id:
             entry = session.entry(later)
@@ -287,7 +287,7 @@ def find_result(session: Session, index: int, call_id: str) -> ToolResultMessage
 
 
 def find_call(session: Session, index: int, call_id: str) -> ToolCallBlock | None:
-    """Return the tool call to which the tool result in the entry at `index` belongs; None if it is not found."""
+    """Return the tool call to which the tool result in the entry at `index` belongs; None if the call is not found."""
     caller = caller_of(session, index, call_id)
     entry = session.entry(caller) if caller is not None else None
     message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
@@ -354,7 +354,8 @@ def summary_parts(
         parts.append(LinePart([("↳ forked from ", "branch"), (parent, "dim"), (found, "warning")]))
     if summary.left_behind:
         sentence = (
-            f"The newest message is not on the branch where {summary.agent} resumes. Resuming lets you check it out."
+            f"The newest message is not on the branch where {summary.agent} resumes. "
+            "When you resume, you can choose the branch of the newest message."
         )
         parts.append(LinePart([("↯ ", "warning"), (sentence, "")], indent=2))
     if summary.problem is not None:
@@ -386,7 +387,7 @@ def conversation(session: Session, summary: Summary) -> list[Part]:
 
 
 def is_talk(session: Session, index: int) -> bool:
-    """Return True if a conversation view shows the entry: a message or a summary.
+    """Return True if previews and comparisons of branches show the entry: a message or a summary.
 
     System messages and tool results are excluded; results are shown with their tool calls.
     """
@@ -397,7 +398,7 @@ def is_talk(session: Session, index: int) -> bool:
 
 
 def _continues(session: Session, before: int | None, index: int) -> bool:
-    """Return True if the entry needs no heading: it and the entry shown before it are both assistant messages."""
+    """Return True if an entry needs no heading: an assistant message without label, below another assistant message."""
     if before is None or index in session.labels:
         return False
     return session.kind(before).role == "assistant" == session.kind(index).role
@@ -408,7 +409,7 @@ def _talk_part(session: Session, index: int, *, continues: bool) -> Part:
 
 
 def talk_parts(session: Session, index: int, detail: Detail = PREVIEW_DETAIL, *, continues: bool = False) -> list[Part]:
-    """Return an entry as document parts for a conversation view, without a heading if `continues` is True."""
+    """Return an entry as document parts for previews and comparisons; with `continues`, a message has no heading."""
     entry = session.entry(index)
     mark = session.labels.get(index)
     label: Line = [(f"  ⚑ {clean(mark.text)}", "label")] if mark is not None else []

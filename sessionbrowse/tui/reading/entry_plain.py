@@ -29,7 +29,7 @@ from sessionbrowse.tui.reading.texts import pretty_json
 
 
 def entry_text(session: Session, index: int) -> str:
-    """Return the text of an entry, such as a message or summary; without any text, the entry's line in the file.
+    """Return the text of an entry, such as a message or summary; if there is no text, the entry's line in the file.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -79,7 +79,7 @@ def _message(message: Message) -> str:
 
 
 def _content(content: MessageContent) -> str:
-    """Return the text blocks of a message; if it has none, its thinking blocks and tool calls."""
+    """Return the text blocks of a message; if the message has no text, its thinking blocks and tool calls."""
     if content is None or isinstance(content, str):
         return content or ""
     texts = [block.text for block in content if isinstance(block, TextBlock) and block.text]

@@ -63,7 +63,7 @@ def call_parts(call: ToolCallBlock, detail: Detail, result: ToolResultMessage | 
 
 
 def _without_intent(call: ToolCallBlock) -> Any:
-    """Return a tool call's arguments without omp's `i`, if it only repeats the call's purpose (`intent`)."""
+    """Return a tool call's arguments, except an argument of omp (`i`) that only repeats the call's `intent`."""
     arguments = call.arguments
     if not call.intent or not isinstance(arguments, dict):
         return arguments

@@ -41,7 +41,7 @@ def do_resume(screen: CommandScreen[None]) -> None:
 
 
 def do_resume_as(screen: CommandScreen[None]) -> None:
-    """Ask how to resume the session: in this terminal, in tmux, by a custom command or, in a tree, from the entry."""
+    """Ask how to resume the session: here, in tmux, by a custom command, or at the entry under the cursor."""
     summary = screen.subject
     if summary is None:
         return
@@ -132,7 +132,7 @@ def _ask_elsewhere(screen: CommandScreen[None], summary: Summary, way: ResumeIn)
     browser = screen.browser
 
     def hint(text: str) -> Line:
-        return [(f"{summary.agent} runs in this directory; the session file keeps its old directory.", "dim")]
+        return [(f"{summary.agent} runs in the directory you enter; the session keeps its old directory.", "dim")]
 
     def answered(text: str | None) -> None:
         if text is not None and text.strip():
@@ -162,7 +162,7 @@ def resume_from(screen: CommandScreen[None], summary: Summary, entry_id: str) ->
 
 
 def ask_to_resume_from(screen: CommandScreen[None]) -> None:
-    """Resume at the entry under the cursor; if the entry is not the leaf, ask the user first, as pi does."""
+    """Resume at the entry under the cursor; if the entry is not the leaf, ask the user first."""
     summary, entry_id = screen.subject, screen.entry_to_resume
     if summary is None:
         return

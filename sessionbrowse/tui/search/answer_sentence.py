@@ -12,7 +12,7 @@ from sessionbrowse.tui.paint.words import one_line
 _MEANINGS = {
     "exact": "",
     "forms": "Found only other forms of the searched words.",
-    "session": "No entry has all searched words; several entries of a session together do.",
+    "session": "No entry has all searched words, but several entries of a session together have them.",
     "some": "No session has all searched words.",
 }
 MAX_WORDS = 3
@@ -37,7 +37,7 @@ def answer_sentence(
     if sessions and not instead and ranked and _MEANINGS.get(sessions[0].match):
         parts.append((_MEANINGS[sessions[0].match], "warning"))
     if unread:
-        parts.append((f"Too many matches: {plural(unread, 'more session')} not searched. Add a search word.", "dim"))
+        parts.append((f"Too many matches: the search left out {plural(unread, 'session')}. Add a search word.", "dim"))
     if sessions and tools_key is not None:
         parts.append((f"Press {tools_key} to search tool output too.", "dim"))
     line: Line = []

@@ -56,7 +56,7 @@ class CheckpointsScreen(ResultsScreen):
         self.update_footer()
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the contexts whose keys work now: the context of the focused pane, then the context of the screen."""
+        """Return the contexts (groups of commands) whose keys work now: the focused pane's, then the screen's."""
         return (RESULTS_VIEW if self.focused is self.text_view else CHECKPOINTS, FOUND)
 
     def command_context(self) -> CommandContext:
@@ -154,7 +154,7 @@ class CheckpointsScreen(ResultsScreen):
         right: Line = []
         if self._ended:
             right.append(
-                (f"Reading labels ended unexpectedly. {self.browser.keys.key_of('search_again')} tries again.", "error")
+                (f"Reading labels failed. Press {self.browser.keys.key_of('search_again')} to try again.", "error")
             )
         elif self._is_reading:
             done, of = self._behind or (0, 0)
@@ -171,7 +171,7 @@ class CheckpointsScreen(ResultsScreen):
         if self._all:
             return f'No label matches "{one_line(self.query_text, 60)}". {keys("clear_filter")} shows all labels.'
         if not self.browser.search_client.is_running:
-            return "The labels of these sessions cannot be read."
+            return "The labels of the sessions cannot be read."
         if self._is_reading:
             return "Reading the labels of all sessions …"
         return "No entry of any session has a label. Add labels in a session's tree."

@@ -24,7 +24,7 @@ EXAMPLES = (
     Example("tool:bash", "a tool's calls and results"),
     Example("model:opus", "answers of a model"),
     Example("after:7d", "the last seven days; also before:2026-08, after:2026-08-13"),
-    Example("branch:abandoned", "entries on abandoned branches; also active, compacted"),
+    Example("branch:abandoned", "on abandoned branches; also branch:active, branch:compacted"),
 )
 
 

@@ -22,18 +22,18 @@ ROLES = {
     "branch_summary": "summary",
     "compaction": "summary",
 }
-"""Short names for display of those roles (kinds of entries) whose own names are long."""
+"""Short names of roles (kinds of entries), for roles whose own name is too long for a row."""
 ROLE_LOOKS = {"user": "user", "assistant": "assistant", "toolResult": "tool", "bashExecution": "tool", "label": "label"}
 STATE_SIGNS = {"abandoned": "⌥", "compacted": "▒"}
 """Symbols for the state of entries that the model does not receive: on an abandoned branch, or compacted."""
 
 _ROLE_CELLS, _NARROW_ROLE_CELLS, _STATE_CELLS, _AGE_CELLS = 10, 5, 10, 5
 MOST_KNOWN = READ_OF_ONE
-"""Maximum number of hits that a search first reads of one session; a session that reaches it may have more hits."""
+"""A search first reads at most this many matching entries from a session; the session may have more."""
 
 
 def result_row(row: ResultRow, summary: Summary, width: int, style: ListStyle, more_key: str) -> Line:
-    """Return the row of a search result: a session's title row, a hit, or the row that offers more hits."""
+    """Return a row of the search results: a session's title, a matching entry, or "… more hits"."""
     if row.hit is not None:
         return hit_row(row.hit, width)
     if row.is_more:
@@ -44,7 +44,7 @@ def result_row(row: ResultRow, summary: Summary, width: int, style: ListStyle, m
 
 
 def head_row(session: RankedSession, summary: Summary, width: int, style: ListStyle) -> Line:
-    """Return the row above a session's hits: agent, age and title; at the right folder and number of hits."""
+    """Return a found session's title row: agent, age, title; at the right, folder and number of matching entries."""
     total = len(session.hits) + session.more
     left: Line = [agent_span(summary.agent), right_aligned(moment(summary.modified, style), "dim", _AGE_CELLS)]
     left.append((" ", ""))
@@ -62,7 +62,7 @@ def head_row(session: RankedSession, summary: Summary, width: int, style: ListSt
 
 
 def hit_row(hit: Hit, width: int) -> Line:
-    """Return the row of a found entry: role, text around the matches, number of copies in other files, state."""
+    """Return the row of a matching entry: role, text around the matches, number of the entry's copies, state."""
     looks = ROLE_LOOKS.get(hit.role, "title" if hit.role == "name" else "note")
     role = clean(ROLES.get(hit.role, hit.role))
     cells = _ROLE_CELLS if width >= 66 else _NARROW_ROLE_CELLS
@@ -77,8 +77,8 @@ def hit_row(hit: Hit, width: int) -> Line:
 
 
 def snippet_spans(hit: Hit, room: int) -> Line:
-    """Return the text around the matches of a hit, highlighted and cut to the `room` cells with the most matches."""
-    # If `clean` removed characters, the matches' positions in the text are wrong, so highlight no match.
+    """Return a matching entry's text with highlighted matches, cut to `room` cells so that most matches are visible."""
+    # Where control characters were removed, the positions of the matches in the text are wrong: highlight no match.
     shown = clean(hit.snippet)
     marks = hit.marks if len(shown) == len(hit.snippet) else ()
     line = overlay([(shown, "title" if hit.role == "name" else "")], apart(marks), "match")

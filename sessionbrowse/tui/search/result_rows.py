@@ -1,4 +1,4 @@
-"""The rows of search results: for each session a title row, its hits, and a row that offers more hits."""
+"""The rows of search results: for each session a title, its matching entries, and a row "… more hits"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sessionbrowse.services.search.ranked_page import RankedSession
 
 
 class ResultRow(Struct, frozen=True):
-    """A row of the search results: a hit, a session's title row (no `hit`), or the row for more hits (`is_more`)."""
+    """A row of the search results: a matching entry (`hit`), a session's title, or "… more hits" (`is_more`)."""
 
     session: RankedSession
     hit: Hit | None = None
@@ -28,34 +28,34 @@ class ResultRow(Struct, frozen=True):
 
     @property
     def best(self) -> Hit | None:
-        """The hit of the row; for a title row the session's best hit; None for a row that offers more hits."""
+        """The row's matching entry; for a title row the session's best match; None for the row "… more hits"."""
         if self.is_more:
             return None
         return self.hit or next(iter(entry_hits(self.session)), self.session.hits[0])
 
     @property
     def is_result(self) -> bool:
-        """True if the row stands for a hit: a hit's row, or the title row of a session that matches only by name."""
+        """True if the row is a matching entry, or the title of a session of which only the name matches."""
         return self.hit is not None or not (self.is_more or entry_hits(self.session))
 
 
 def entry_hits(session: RankedSession) -> list[Hit]:
-    """Return a session's hits in entries, without the hit in its name, which has no row of its own."""
+    """Return a session's matching entries, without the match in the session's name, which the title row shows."""
     return [hit for hit in session.hits if hit.role != "name"]
 
 
 def name_hit(session: RankedSession) -> Hit | None:
-    """Return the hit in a session's name; None if the name does not match."""
+    """Return the match in a session's name; None if the name does not match."""
     return next((hit for hit in session.hits if hit.role == "name"), None)
 
 
 def hit_key(hit: Hit) -> tuple[str, int | None, str]:
-    """Return the key of a hit's row: path of the session, index of the entry, role."""
+    """Return the key of a matching entry's row: path of the session, index of the entry, role."""
     return (hit.path, hit.entry_index, hit.role)
 
 
 def rows_of(sessions: Sequence[RankedSession]) -> list[ResultRow]:
-    """Return the rows of found sessions: for each a title row, its hits and, if there are more, a row for more hits."""
+    """Return the rows of found sessions: for each a title, its matching entries, and "… more hits" if there are any."""
     rows: list[ResultRow] = []
     for session in sessions:
         rows.append(ResultRow(session))
@@ -66,9 +66,10 @@ def rows_of(sessions: Sequence[RankedSession]) -> list[ResultRow]:
 
 
 def with_hits_kept(before: RankedSession, after: RankedSession | None, *, grows: bool = True) -> RankedSession:
-    """Return the new result for a session (`after`), with the hits of its shown result (`before`) first.
+    """Return a session's new search result (`after`), but keep the entries of the shown one (`before`) first.
 
-    Hits that are not in `before` follow only if `grows`. If the new results lack the session, return `before`.
+    If `grows` is True, entries that only `after` has follow; else they are left out. If the new results do not contain
+    the session (`after` is None), return `before`.
     """
     if after is None:
         return before
@@ -84,10 +85,10 @@ def with_hits_kept(before: RankedSession, after: RankedSession | None, *, grows:
 def merged(
     before: Sequence[RankedSession], kept: int, after: Sequence[RankedSession], opened: frozenset[str]
 ) -> list[RankedSession]:
-    """Merge new results (`after`) into the shown ones (`before`), so that rows above the cursor do not move.
+    """Merge new results (`after`) into the shown results (`before`), so that rows above the cursor do not move.
 
-    The first `kept` sessions, up to the session with the cursor, keep their places. `opened` contains the paths of the
-    sessions of which the user requested more hits; all their shown hits stay.
+    The first `kept` sessions of `before`, up to the session with the cursor, stay where they are. `opened` contains the
+    paths of sessions of which the user requested more entries; the shown entries of these sessions stay shown.
     """
     newer = {each.summary.path: each for each in after}
     top = [

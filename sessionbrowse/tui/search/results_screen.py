@@ -174,7 +174,7 @@ class ResultsScreen(CommandScreen[None]):
         self.browser.search_client.listen(lambda answer: self.post_message(self.Answered(answer)))
 
     def on_resize(self) -> None:
-        """Show the entry under the cursor in the preview, because the new screen size may have made it visible."""
+        """Show the entry under the cursor in the preview, which may become visible on a wider screen."""
         self.call_after_refresh(self.show_preview)
 
     @on(Answered)
@@ -186,7 +186,7 @@ class ResultsScreen(CommandScreen[None]):
             self.set_timer(ANSWER_FRAME_SECONDS, self._paint_answer)
 
     def _paint_answer(self) -> None:
-        # Paint at once: the typed letter was painted just now, so Textual's next frame is almost a full interval away.
+        # Textual paints at fixed intervals, and has just painted the typed letter: do not wait for its next frame.
         self._paint_due = False
         self.paint_now()
 
@@ -212,7 +212,7 @@ class ResultsScreen(CommandScreen[None]):
         self.query_one("#found-place", Bar).show(self.bottom_line())
         wanted = (_identity(found), self.query_text) if found is not None else None
         if wanted == self._previewed or (self._preview_due and wanted == self._waiting_for):
-            # The entry under the cursor is unchanged; new hits in other rows must not delay the preview.
+            # The entry under the cursor is unchanged; new results in other rows must not delay the preview.
             return
         if self._preview_timer is not None:
             self._preview_timer.stop()

@@ -1,4 +1,4 @@
-"""The screen of the search over all sessions, which lists hits while the user types, with a preview."""
+"""The screen of the search over all sessions: it lists matching entries while the user types, with a preview."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ ROOM_FOR_FILTERS = 114
 
 
 class SearchScreen(ResultsScreen):
-    """The screen of the search over all sessions: a query line, hits and a preview."""
+    """The screen of the search over all sessions: a query line, a list of matching entries and a preview."""
 
     TYPING_CONTEXT = SEARCHING
 
@@ -85,7 +85,7 @@ class SearchScreen(ResultsScreen):
         self.update_footer()
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the contexts whose keys work now: the context of the focused pane, then the context of the screen."""
+        """Return the contexts (groups of commands) whose keys work now: the focused pane's, then the screen's."""
         return (RESULTS_VIEW if self.focused is self.text_view else RESULTS, FOUND)
 
     def command_context(self) -> CommandContext:
@@ -98,7 +98,7 @@ class SearchScreen(ResultsScreen):
 
     @property
     def found_entry(self) -> FoundEntry | None:
-        """The found entry of the hit under the cursor; None if the row has no hit."""
+        """The matching entry under the cursor; None if the row has no entry."""
         cursor = self.rows_list.cursor
         hit = self._rows[cursor].best if cursor < len(self._rows) else None
         if hit is None:
@@ -129,7 +129,7 @@ class SearchScreen(ResultsScreen):
         return self.browser.library.get(path) or self._sessions[path]
 
     def refresh_search(self) -> None:
-        """Make the background search process scan the disk for changed files; it then sends new hits, if any."""
+        """Make the background search process scan the disk for changed files, and send new matching entries if any."""
         self.browser.search_client.send(Refresh())
 
     # -- requests -----------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class SearchScreen(ResultsScreen):
         self.text_changed(text)
 
     async def search_when_mounted(self, text: str) -> None:
-        """Search for a query once the screen is mounted, because it may have been pushed just now."""
+        """Wait until the screen is mounted, because a new screen has no query line yet; then search for a query."""
         await self.wait_until_mounted(MOUNT_SECONDS)
         self.search_for(text)
 
@@ -177,7 +177,7 @@ class SearchScreen(ResultsScreen):
     # -- answers ------------------------------------------------------------------------------------------------
 
     def take_answer(self, answer: SearchAnswer | None) -> None:
-        """Show an answer of the background search process: hits, progress, status or an error."""
+        """Show an answer of the background search process: found entries, progress, the process's state, an error."""
         match answer:
             case None:
                 self._ended = True
@@ -196,7 +196,7 @@ class SearchScreen(ResultsScreen):
                     self._show_hits(top=False)
                 self._say_found()
             case SearchRefused(stamp=stamp, sentence=sentence) if stamp == self._stamp:
-                # The query is invalid; the hits on the screen belong to the previous query, so remove them.
+                # The query is invalid: remove the results of the previous query from the screen.
                 self._problem = sentence
                 self._forget_found()
                 self._show_hits(top=False)
@@ -211,7 +211,7 @@ class SearchScreen(ResultsScreen):
         is_new = self._answered_stamp != page.stamp
         self._answered_stamp, self._page, self._is_first = page.stamp, page, page.ranking_follows
         self.searched = corrected(self.query_text, page.instead)
-        # Replace the hits of the previous query only now, because emptying the list earlier would make it flicker.
+        # Replace the results of the previous query only now, because emptying the list earlier would make it flicker.
         found = [*self._found[: page.at], *page.sessions]
         kept = 0
         if not is_new and self.rows_list.was_moved and self._rows:
@@ -224,7 +224,7 @@ class SearchScreen(ResultsScreen):
             super().do_open_found()
 
     def _take_session(self, session: RankedSession) -> None:
-        """Show all hits of a session: further hits follow the session's hits that are shown already."""
+        """Show all matching entries of a session, first those that are shown already."""
         path = session.summary.path
         self._opened |= {path}
         self._found = [with_hits_kept(each, session) if each.summary.path == path else each for each in self._found]
@@ -269,7 +269,7 @@ class SearchScreen(ResultsScreen):
             else ""
         )
         if status is not None and status.reading:
-            # Files that are not read yet may contain hits, which the search process will send later.
+            # Files that are not read yet may contain matching entries, which the search process will send later.
             return "Nothing found yet; the disk is still being read."
         if status is not None and not status.sessions:
             return "There are no sessions to search."
@@ -305,7 +305,7 @@ class SearchScreen(ResultsScreen):
         self.rows_list.border_subtitle = f"{len(self._found):,}" if self._found else ""
 
     def bottom_line(self) -> Line:
-        """Return the line below the results: the error in the query, or the sentences of `answer_sentence`."""
+        """Return the line below the results: the error in the query, or how the search interpreted the query."""
         if self._problem is not None:
             return [(clean(self._problem), "error")]
         page = self._page
@@ -320,20 +320,18 @@ class SearchScreen(ResultsScreen):
         status = browser.search_client.status
         right: Line = []
         if self._ended:
-            right = [
-                (f"The search ended unexpectedly. {browser.keys.key_of('search_again')} starts it again.", "error")
-            ]
+            right = [(f"The search failed. Press {browser.keys.key_of('search_again')} to search again.", "error")]
         elif not browser.search_client.is_running:
-            right = [("These sessions cannot be searched.", "warning")]
+            right = [("The sessions cannot be searched.", "warning")]
         elif status is None:
             right = [("getting ready …", "dim")]
         else:
             if status.reading:
                 right.append(("scanning the disk …   " if status.has_index else "reading every file …   ", "accent"))
             elif not status.has_index:
-                right.append(("not indexed: reads every file   ", "warning"))
+                right.append(("no index: the search reads every file   ", "warning"))
             elif self.tools and not status.has_tools:
-                right.append(("tool output not indexed: reads every file   ", "warning"))
+                right.append(("no tool output in the index: the search reads every file   ", "warning"))
             right.append((plural(status.sessions, "session"), "dim"))
         self.query_one("#header", Bar).show([("Search", "title"), *browser.scope_note()], right)
 
@@ -363,15 +361,15 @@ class SearchScreen(ResultsScreen):
     # -- commands -----------------------------------------------------------------------------------------------
 
     def do_open_found(self) -> None:
-        """Open the row under the cursor: a hit's session tree, more hits of a session, or the search of an example."""
+        """Open the row under the cursor: the tree at an entry, more entries of a session, or an example's search."""
         if self.typing and self._is_unanswered and not self.rows_list.was_moved:
-            # The hits on the screen belong to the previous query: wait, and open the first hit of the new query.
+            # The rows still show the results of the previous query: open the first new result when the answer arrives.
             self._opens_first = True
             return
         if self._rows:
             row = self._rows[self.rows_list.cursor]
             if row.session.more:
-                # Request all hits of the session: the row may offer more hits, and keys go from hit to hit in the tree.
+                # Request all matching entries of the session: in the tree, keys move from match to match.
                 self.browser.search_client.send(FindInSession(self._stamp, row.session.summary.path))
             if not row.is_more:
                 super().do_open_found()
@@ -382,10 +380,10 @@ class SearchScreen(ResultsScreen):
             self.do_found_line()
 
     def step(self, step: int) -> FoundEntry | None:
-        """Move the cursor to the next (`step` 1) or previous (-1) hit and return that hit; None if there is none."""
+        """Go to the next (`step` 1) or previous (-1) matching entry and return it; None if there is no such entry."""
         at = self.rows_list.cursor
         if at + 1 < len(self._rows) and not (self._rows[at].is_more or self._rows[at].is_result):
-            at += 1  # The title row of a session counts as the row of the session's first hit.
+            at += 1  # The title row of a session counts as the row of the session's first match.
         at += step
         while 0 <= at < len(self._rows) and not self._rows[at].is_result:
             at += step
@@ -416,7 +414,7 @@ class SearchScreen(ResultsScreen):
         self._find()
 
     def do_stop_search(self) -> None:
-        """Stop the running search; the list keeps the hits found so far."""
+        """Stop the running search; the list keeps the entries found so far."""
         self.browser.search_client.send(StopSearch(self._stamp))
 
     def do_search_again(self) -> None:

@@ -25,7 +25,8 @@ from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
 class EntryPane:
     """The pane that shows the entry under the tree's cursor in one of several views.
 
-    `opened_at` is the search hit from which the user opened the session: the entry's index and id, and the query.
+    `opened_at` describes the search hit from which the user opened the session: the entry's position among the
+    session's entries, the entry's id, and the query.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class EntryPane:
 
     @property
     def due(self) -> bool:
-        """True while the text of the entry under the cursor is not requested yet, because the cursor moves."""
+        """True while the entry under the cursor is not shown yet, nor being read, because the cursor is moving."""
         return self._make is not None
 
     @property
@@ -50,7 +51,7 @@ class EntryPane:
         return self._screen.query_one("#view", TextView)
 
     def refresh(self, *, moved: bool = False) -> None:
-        """Show the entry under the cursor; after quick cursor moves (`moved`), wait until the cursor rests."""
+        """Show the entry under the cursor; if the cursor has `moved` and moves quickly, wait until it rests."""
         screen, tree, view = self._screen, self._tree, self.view
         session, index = tree.session, tree.index
         screen.lane("view", self.take).cancel()
@@ -87,7 +88,7 @@ class EntryPane:
         tree = self._tree
         now = (self.view, tree.index, tree.entry_id, tree.marked, tree.state.query)
         before, self._last_shown = self._last_shown, now
-        # While the agent works, the session's file is read again often: keep the scroll position of the same entry.
+        # While the agent works, the session's file is read again often; this must not scroll an unchanged entry.
         self.text.show(outcome.value, keep_place=now == before, marks=self._marks())
 
     @cached_property
@@ -95,7 +96,7 @@ class EntryPane:
         return MatchMarks(self._screen, self.text)
 
     def _marks(self) -> FindMatches | None:
-        """Return the function that finds the matches to highlight, of the tree's search or the query in `opened_at`."""
+        """Return a function that finds the words to highlight: of the tree's search, else of `opened_at`'s query."""
         session, query = self._tree.session, self._tree.state.query
         if self.view != "entry" or session is None:
             return None
@@ -128,12 +129,12 @@ class EntryPane:
         self._reveal()
 
     def turn(self, step: int) -> None:
-        """Switch to the view `step` positions further; if the pane is hidden, only show it in the current view."""
+        """Switch to the view that is `step` positions later in `VIEWS`; if the pane is hidden, only show the pane."""
         if not self._reveal():
             self.show(VIEWS[(VIEWS.index(self.view) + step) % len(VIEWS)])
 
     def _reveal(self) -> bool:
-        """Focus the pane if it is hidden, which shows it; return True if it was hidden."""
+        """If the pane is hidden, focus the pane, which makes it visible, and return True; else return False."""
         if self.text.display:
             return False
         self._screen.set_focus(self.text)

@@ -11,7 +11,7 @@ from sessionbrowse.model.tree.row_text import row_text
 from sessionbrowse.tui.data.jobs import Job, Lane
 
 MOST_KEPT = 4000
-"""Number of cached row texts above which the cache drops all texts that are not near the visible rows."""
+"""If more row texts than this are cached, the cache drops all texts that are not near the visible rows."""
 
 
 class RowTexts:
@@ -28,10 +28,10 @@ class RowTexts:
         return self._texts.get(index)
 
     def prepare(self, entries: Sequence[int], visible: range) -> threading.Event | None:
-        """Start reading the texts of the visible rows, then of a page above and below; any thread may call this method.
+        """Start reading the texts of the visible rows, then of a screenful above and below; any thread may call this.
 
-        `entries` are the entry indexes of all rows. Returns an event that is set when the texts of the visible rows
-        are read; None if these texts are cached already.
+        `entries` contains for each row the position of its entry in the session. Returns an event that is set when the
+        texts of the visible rows are read; None if these texts are cached already.
         """
         page = len(visible)
         texts = self._texts

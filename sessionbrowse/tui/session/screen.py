@@ -34,10 +34,14 @@ NARROW = 80
 
 
 class SessionScreen(PanedScreen):
-    """The screen of one session, opened at the entry (`index`, `entry_id`) that the query `searched` found, if any."""
+    """The screen of one session.
+
+    `index` and `entry_id` identify the entry at which the tree opens, if any. `searched` is the query that found the
+    entry.
+    """
 
     TYPES_INTO = "filter"
-    ELSEWHERE: ClassVar = {VIEW: (TREE, "works in the tree", "pane_left")}
+    ELSEWHERE: ClassVar = {VIEW: (TREE, "this command works in the tree", "pane_left")}
 
     def __init__(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
@@ -67,7 +71,7 @@ class SessionScreen(PanedScreen):
         yield KeyBar(id="footer")
 
     def on_mount(self) -> None:
-        """Restore the saved view of the tree, and read the session's file in the background."""
+        """Restore the tree's saved cursor, filter and folded branches; read the session's file in the background."""
         left = self.browser.memory.session(self.summary.path)
         self.tree_pane.restore(left)
         self._left_folded = left.folded
@@ -85,7 +89,7 @@ class SessionScreen(PanedScreen):
 
     @property
     def sized_pane(self) -> tuple[str, int]:
-        """The pane to resize, and 1 if the command "wider" enlarges that pane, or -1 if the command shrinks it."""
+        """The name of the pane that "wider" resizes; and 1 if "wider" makes it wider, -1 if it makes it narrower."""
         return "tree", -1 if self.pane == "view" else 1
 
     def focus_changed(self) -> None:
@@ -100,7 +104,7 @@ class SessionScreen(PanedScreen):
     # -- state that commands use --------------------------------------------------------------------------------
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the contexts whose keys work now: the context of the focused pane, then the context of the screen."""
+        """Return the contexts (groups of commands) whose keys work now: the focused pane's, then the screen's."""
         return (TREE if self.pane == "tree" else VIEW, SESSION)
 
     def command_context(self) -> CommandContext:
@@ -125,7 +129,7 @@ class SessionScreen(PanedScreen):
 
     @property
     def index(self) -> int | None:
-        """The index of the entry under the cursor; None if the tree has no rows."""
+        """The position of the entry under the cursor among the session's entries; None if the tree has no rows."""
         return self.tree_pane.index
 
     @property
@@ -150,7 +154,7 @@ class SessionScreen(PanedScreen):
 
     @property
     def viewed_entry(self) -> ViewedEntry:
-        """The session, entry and view that copy commands use."""
+        """The session and entry that copy commands use, and the view of the entry pane (such as "raw")."""
         return ViewedEntry(summary=self.summary, session=self.session, index=self.index, view=self.entry_pane.view)
 
     def position(self) -> str:
@@ -215,7 +219,7 @@ class SessionScreen(PanedScreen):
             self.dismiss(None)
 
     def keep_view(self) -> None:
-        """Save the cursor, the tree filter and the folds for the next time this session is opened."""
+        """Save the cursor, the tree filter and the folded branches for the next time this session is opened."""
         view = self.tree_pane.view()
         if view is not None:
             self.browser.memory.note_session(self.summary.path, view)
@@ -284,7 +288,7 @@ class SessionScreen(PanedScreen):
     # -- commands -----------------------------------------------------------------------------------------------
 
     def do_open(self) -> None:
-        """Focus the entry pane, resume at the entry (setting `enter`), or choose the entry (`sessionbrowse pick`)."""
+        """Focus the entry pane; or resume the session at the entry (setting `enter`); or choose the entry (`pick`)."""
         if opens_by_resuming(self):
             from sessionbrowse.tui.resume.resume import ask_to_resume_from
 

@@ -19,11 +19,12 @@ class TreeState(Struct, frozen=True):
 
 
 class TreeRows(Struct, frozen=True):
-    """The rows computed for a tree's state; `unfolded` are the same rows as if no branch were folded.
+    """A tree's rows for a filter, search and folds (`state`); `unfolded` also contains the rows in folded branches.
 
-    `found` are the indexes of all entries that match the query, even if filter or folds hide them. The search has read
-    `searched` of `entries` entries; `finished` is True when it has read all. `earlier` is the finished result of the
-    search for a shorter query.
+    `found` are the indexes of all entries that match the query, even if filter or folds hide them. `entries` is the
+    number of entries to search, and `searched` the number of entries searched so far. `finished` is True when the
+    search has ended. `earlier` are the rows of a finished search for the beginning of the query, if any; they are used
+    again when the user deletes letters of the query.
     """
 
     state: TreeState
@@ -38,7 +39,7 @@ class TreeRows(Struct, frozen=True):
 
 
 class ShownTree(Struct, frozen=True, eq=False):
-    """The rows of the tree on the screen, with their positions by entry index.
+    """The rows of the tree on the screen; `position_of` finds the row of an entry, given the entry's index.
 
     `made` is the result of the background job that computed the rows; None before the first rows.
     """

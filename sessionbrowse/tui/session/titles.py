@@ -64,7 +64,7 @@ def no_rows_sentence(session: Session | None, state: TreeState, shown: ShownTree
             return "Searching …"
         return f'No entry matches "{one_line(state.query, 60)}". {key_of("back")} clears the search.'
     if state.filter == "labeled-only":
-        return f"No entry has a label. {key_of('filter_default')} shows the usual rows."
+        return f"No entry has a label. {key_of('filter_default')} switches to the default filter."
     return f"The tree filter hides all entries. {key_of('filter_all')} shows all."
 
 

@@ -45,7 +45,7 @@ def do_previous_filter(screen: SessionScreen) -> None:
 
 
 def do_answer_costs(screen: SessionScreen) -> None:
-    """Show or hide the cost of each answer in the tree."""
+    """Show or hide in the tree the cost of each answer of the assistant."""
     screen.tree_pane.toggle_answer_costs()
 
 

@@ -24,7 +24,7 @@ def do_accept_filter(screen: SessionScreen) -> None:
 
 
 def do_clear_filter(screen: SessionScreen) -> None:
-    """Clear the tree's search, so that the tree shows all rows again."""
+    """Clear the tree's search, so that the tree shows also the entries without a match."""
     screen.set_focus(screen.tree_pane.row_list)
     screen.tree_pane.filter_line.close()
     screen.tree_pane.search("")
@@ -55,9 +55,9 @@ def do_previous_hit(screen: SessionScreen) -> None:
 
 
 def _go_to_result(screen: SessionScreen, step: int) -> None:
-    """Open the next (`step` 1) or previous (-1) result of the screen below, from which the user opened this session.
+    """Open the next (`step` 1) or previous (-1) result of the screen from which the user opened this session.
 
-    Below a search screen, the result may be in another session, and the search screen's cursor moves to it. Below the
+    If that screen is a search, its cursor moves to the result, which may be in another session. If that screen is the
     session list, the results are the entries of this session that match the list's filter.
     """
     search = screen.app.screen_stack[-2]

@@ -61,7 +61,7 @@ def _go_beside(screen: SessionScreen, step: int) -> None:
     above = shown.parent_position(parents, shown.rows[start].index)
     beside = [at for at in shown.branch_points if shown.parent_position(parents, shown.rows[at].index) == above]
     if len(beside) < 2 or start not in beside:
-        screen.browser.say("No other branch begins at the same entry.", "warning")
+        screen.browser.say("No other branch begins where this branch begins.", "warning")
         return
     tree.row_list.go(beside[(beside.index(start) + step) % len(beside)])
 

@@ -70,7 +70,7 @@ class TreePane:
 
     @property
     def index(self) -> int | None:
-        """The index of the entry under the cursor; None if the tree has no rows."""
+        """The position of the entry under the cursor among the session's entries; None if the tree has no rows."""
         row = self.row
         return row.index if row is not None else None
 
@@ -95,12 +95,12 @@ class TreePane:
             self.wanted = (None, view.entry)
 
     def view(self) -> SessionView | None:
-        """Return the tree's cursor, filter and folds, to save for the next opening; None before the session is read."""
+        """Return the tree's cursor, filter and folded branches, to save them; None before the session is read."""
         session = self.session
         if session is None:
             return None
         ids = [session.ids[index] for index in sorted(self.state.folded)]
-        # A cursor at the leaf is saved as None, so that the next opening of the session shows the leaf of that time.
+        # A cursor at the leaf is saved as None: the session then opens at its leaf, even if entries were added.
         return SessionView(entry=self.entry_to_resume, filter=self.state.filter, folded=tuple(filter(None, ids)))
 
     def open(self, session: Session, folded: tuple[str, ...], *, follows_leaf: bool) -> None:
@@ -113,8 +113,8 @@ class TreePane:
             # The file now has fewer entries: drop the rows, because their entries may no longer exist.
             self.shown, self._stood = NOTHING_SHOWN, None
             self.row_list.set_rows([])
-        # A program may have rewritten the file, so that an index now belongs to another entry: drop the costs, and the
-        # marks (for pruning) of such entries.
+        # If a program has rewritten the file, an index may now belong to another entry. Then drop all cached costs, and
+        # keep an index marked for pruning only if it still belongs to the same entry.
         ids = before.ids if before is not None else ()
         if session.ids[: len(ids)] != ids:
             self._costs = self._row_costs = None
@@ -142,7 +142,7 @@ class TreePane:
         page = range(max(sum(room), self._screen.size.height))
 
         def read_texts(made: TreeRows) -> None:
-            """Start reading the texts of the rows that will be visible, and wait for at most `ANSWER_SECONDS`."""
+            """Start reading the texts of the rows that will be visible; return when they are read or time is up."""
             shown = shown_tree(made)
             entry = _cursor_entry(session, shown, aim)
             top = shown.position_of[entry] - min(room[0], len(page)) if entry is not None else 0
@@ -156,7 +156,7 @@ class TreePane:
         self._screen.expect(lane)
 
     def search(self, query: str) -> None:
-        """Search the tree; an empty query shows all rows again."""
+        """Search the tree; an empty query ends the search, so that the tree shows also the entries without a match."""
         if query.strip() != self.state.query:
             self.show(TreeState(self.state.filter, query.strip()))
 
@@ -192,7 +192,10 @@ class TreePane:
         return self._stood if self.index is None else self.index
 
     def _cursor_for(self, before: int | None) -> int | None:
-        """Return the index of the entry for the cursor: the `wanted` entry, else `before`, else the leaf."""
+        """Return the index of the entry for the cursor: the requested entry, else `before`, else the leaf.
+
+        The requested entry is `self.wanted`. `before` is the entry that was under the cursor.
+        """
         session = self.session
         assert session is not None
         wanted = find_again(session, *self.wanted)
@@ -216,7 +219,7 @@ class TreePane:
     # -- painting -----------------------------------------------------------------------------------------------
 
     def prepare_texts(self, visible: range) -> None:
-        """Start reading the texts of the visible rows, and let the current frame wait for them, at most briefly."""
+        """Start reading the texts of the visible rows, and delay painting by a few milliseconds until they are read."""
         if self._texts is not None and self._texts.prepare(self.rows.indexes, visible) is not None:
             self._screen.expect(self._screen.lane("texts", self.take_texts))
 
@@ -270,7 +273,7 @@ class TreePane:
         self.row_list.refresh()
 
     def restyle(self) -> None:
-        """Compute the style of the rows again: current time, marked entry, leaf, search words, costs."""
+        """Update what decides how rows are painted: current time, marked entry, leaf, search words, costs."""
         self._style = TreeStyle(
             now_ms=self._screen.browser.now_ms(),
             home=self._screen.browser.home,
@@ -313,6 +316,10 @@ class TreePane:
 
 
 def _cursor_entry(session: Session, shown: ShownTree, wanted: int | None) -> int | None:
-    """Return `wanted` (None: the leaf) or its nearest ancestor with a row, else the entry of the last row."""
+    """Return the index of the entry for the cursor; None if the tree has no rows.
+
+    It is `wanted` or the nearest ancestor of `wanted` that has a row, else the entry of the last row. If `wanted` is
+    None, the leaf is used instead.
+    """
     nearest = shown.nearest(session.parents, session.leaf if wanted is None else wanted)
     return nearest if nearest is not None or not shown.rows else shown.rows[-1].index

@@ -28,8 +28,8 @@ _ROLE_LOOKS = {"user": "user", "assistant": "assistant", "developer": "note", "s
 class TreeStyle(Struct, frozen=True, kw_only=True):
     """Settings for painting all rows of a tree. Entries are given by index, costs in dollars.
 
-    `words` are the lower-case words of the search, `marked` is the entry to compare with. `leaf` is the leaf, or its
-    nearest ancestor that has a row. `branch_costs` are the costs of the branches to which the entries belong.
+    `words` are the lower-case words of the search. `marked` is the entry that the user marked for comparison. `leaf` is
+    the entry whose row gets the sign "← leaf". `branch_costs` contains for each entry the cost of the entry's branch.
     `row_costs` are the costs for the column of answer costs; None if the column is hidden.
     """
 
@@ -65,11 +65,11 @@ def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle
 
 
 def cost_spans(row: Row, width: int, style: TreeStyle) -> Line:
-    """Return the row's own cost if the column of answer costs is shown, else the cost of a branch that begins here."""
+    """Return the cost of the row's answer if answer costs are shown, else of the branch that begins at the row."""
     if style.row_costs is not None:
         spent = style.row_costs.get(row.index)
         return [(f" {cost(spent) if spent else '':>{_COST_CELLS}}", "good")]
-    # An entry that was just added to the file has no cost yet, so its index may exceed `branch_costs`.
+    # `branch_costs` has no item yet for an entry that was just added to the file.
     if row.connector is None or width < _LEAST_WIDTH_FOR_COSTS or row.index >= len(style.branch_costs):
         return []
     spent = style.branch_costs[row.index]

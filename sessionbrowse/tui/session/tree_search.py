@@ -1,4 +1,4 @@
-"""Compute the rows of a tree; a search emits the hits near the cursor first, then further hits."""
+"""Compute the rows of a tree in the background; a search shows the hits near the cursor first, then further hits."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sessionbrowse.tui.data.jobs import Job
 from sessionbrowse.tui.session.state import TreeRows, TreeState
 
 FIRST_SECONDS = 0.008
-"""Seconds after which a search shows its first hits, unless it is expected to end within `SOON_SECONDS`."""
+"""Seconds after which a search shows its first hits, unless all hits are expected within `SOON_SECONDS`."""
 SOON_SECONDS = 0.05
 MORE_SECONDS = 0.15
 """Seconds until a long search shows further hits; the interval doubles each time."""
 FRAME_SECONDS = 0.03
 """Seconds that the search pauses while its hits are painted: two busy threads would slow each other down."""
 FIRST_ENTRIES, PART_ENTRIES = 25, 100
-"""The search reads a range of entries at a time: numbers of entries in the first range and in the largest."""
+"""The search reads entries range by range: `FIRST_ENTRIES` entries in the first range, at most `PART_ENTRIES` later."""
 
 
 def make_rows(
@@ -34,11 +34,12 @@ def make_rows(
     room: tuple[int, int] = (1, 1),
     ready: Callable[[TreeRows], object] = lambda rows: None,
 ) -> TreeRows | None:
-    """Return the rows of a tree's state, or None if the job was cancelled; a search emits rows while it runs.
+    """Return a tree's rows for a filter, search and folds (`state`); None if the job was cancelled.
 
-    `before` are the rows on the screen: if the query only got longer, only entries found before are searched (except
-    for omp, whose fuzzy search may find others). The search begins at the entry `cursor`; `room` contains the numbers
-    of screen rows above and below the cursor. `ready` is called with rows before the rows are emitted or returned.
+    A search sends the rows found so far to the screen by `job.emit`. `before` are the rows on the screen: if the query
+    only got longer, only the entries that matched the shorter query are searched (for omp all entries, because omp's
+    fuzzy search may find further entries). The search begins at the entry `cursor`; `room` contains the numbers of
+    screen rows above and below the cursor. `ready` is called with the rows before they are sent or returned.
     """
     before = _usable(session, state.query, before)
     made = _rows_without_search(session, state, before)
@@ -50,7 +51,7 @@ def make_rows(
 
 
 def _rows_without_search(session: Session, state: TreeState, before: TreeRows | None) -> TreeRows | None:
-    """Return the rows if there is no query, or if `before` has the query's results; None if a search is needed."""
+    """Return the rows if there is no query, or if the earlier rows `before` are for the same query; else None."""
     if before is not None and (state.filter, state.query) == (before.state.filter, before.state.query):
         return replace(before, state=state, rows=before.unfolded.with_folded(state.folded))
     if not state.query:
@@ -91,7 +92,8 @@ def _search(
             break
         now = time.monotonic()
         ends_soon = (now - started) * len(among) <= SOON_SECONDS * searched
-        # Emit rows only at intervals, because painting slows the search. When the hits fill the screen, emit at once.
+        # Show the rows found so far only at intervals, because painting slows the search; but show them at once when
+        # the hits fill the screen.
         if (now >= due and not (is_first and ends_soon)) or (is_full and not was_full):
             made = _found_rows(session, state, _in_order(found), searched, len(among), before)
             ready(made)
@@ -124,7 +126,10 @@ class _Screen:
 
 
 def _usable(session: Session, query: str, rows: TreeRows | None) -> TreeRows | None:
-    """Return the newest finished result for `query` or its beginning: `rows`, or one of its `earlier` results."""
+    """Return the newest result of a finished search for `query` or for a beginning of `query`; None if there is none.
+
+    Each result refers by `earlier` to an older result; `rows` is the newest.
+    """
     while rows is not None and not (rows.session is session and rows.finished and query.startswith(rows.state.query)):
         rows = rows.earlier
     return rows

@@ -32,11 +32,11 @@ T = TypeVar("T")
 
 
 class Changes(Protocol):
-    """Protocol of the runner of background changes, one at a time; implemented in `changes.change_runner`."""
+    """Protocol of the object that makes changes in the background, one at a time; see `changes.change_runner`."""
 
     @property
     def into(self) -> Into:
-        """The target of deletions: the system's trash, or in the demo a directory that is removed with the demo."""
+        """Where deleted sessions go: the system's trash, or in the demo a directory that is removed with the demo."""
 
     @property
     def around(self) -> Surroundings:
@@ -72,7 +72,7 @@ class Browser(Protocol):
 
     @property
     def source(self) -> Source:
-        """The functions with which the browser reads sessions, directories and pins."""
+        """The functions with which the browser reads sessions, directories, and the list of pinned sessions."""
 
     @property
     def changes(self) -> Changes:
@@ -110,7 +110,7 @@ class Browser(Protocol):
         """Copy text to the clipboard through the terminal."""
 
     def scope_note(self) -> Line:
-        """Return the note in the top bar about the roots and agents given on the command line."""
+        """Return the note in the top bar: agents and roots given, and the key that chooses in `sessionbrowse pick`."""
 
     def hold_keys(self) -> None:
         """Queue the next key presses for a dialog that is being prepared, until `release_keys` is called."""
@@ -133,7 +133,7 @@ class Browser(Protocol):
         """Scan the disk again in the background; `include_hidden` adds archived sessions and those of subagents."""
 
     def scanned(self, sessions: int, skipped: tuple[tuple[str, str], ...]) -> None:
-        """Handle the end of a scan: `sessions` is the number of sessions found, `skipped` lists (path, reason)."""
+        """Handle the end of a scan; `sessions` is the number found, `skipped` the unreadable paths with reasons."""
 
     def sessions_found(self) -> None:
         """Dismiss the welcome screen, because sessions were found."""
@@ -162,12 +162,15 @@ class Browser(Protocol):
     def show_session(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
     ) -> None:
-        """Open a session's tree at an entry (found by the query `searched`), or choose it in `sessionbrowse pick`."""
+        """Open a session's tree, at an entry if given; in `sessionbrowse pick`, choose the session or entry instead.
+
+        `searched` is the query that found the entry.
+        """
 
     def open_tree(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
     ) -> None:
-        """Open a session's tree at an entry, even in `sessionbrowse pick`, where `show_session` would choose it."""
+        """Open a session's tree, at an entry if given; also in `sessionbrowse pick`, unlike `show_session`."""
 
     def show_search(self, text: str = "") -> None:
         """Show the screen of the search over all sessions."""
@@ -176,7 +179,7 @@ class Browser(Protocol):
         """Show the checkpoints screen, which lists the labels of all sessions."""
 
     def find_handler(self, screen: str, command_id: str) -> Callable[[Any], None] | None:
-        """Return the function that runs a command on a screen; None if the screen has none for it."""
+        """Return the function that runs a command on a screen; None if the screen has no function for it."""
 
     def read_styles(self) -> None:
         """Load the style sheet of all screens except the browser's first screen, unless it is loaded already."""

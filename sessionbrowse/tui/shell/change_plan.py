@@ -20,7 +20,7 @@ Report = Callable[[int, int, str], None]
 class ChangeRun(Struct, frozen=True, kw_only=True):
     """The arguments that the change runner passes to a change that runs in the background.
 
-    With `force`, sessions in use are changed too; `into` is the place for deleted sessions. `report` shows the
+    With `force`, sessions in use are changed too. `into` says to which trash deleted sessions go. `report` shows the
     progress; `stopped` returns True if the user has stopped the change.
     """
 
@@ -44,7 +44,7 @@ class ChangePlan(Struct, frozen=True, kw_only=True):
 
     `title` is shown while the changes run. `describe` returns the text of the final toast for the list of results.
     `on_success` is called with the results after the screens are updated, `on_unsafe` if a change would separate a
-    tool call from its result. `into` is the place for deleted sessions; None means the usual trash.
+    tool call from its result. `into` says to which trash deleted sessions go; None: to the usual one.
     """
 
     title: str

@@ -44,7 +44,7 @@ CHOOSING = frozenset({"open", "open_found"})
 """Ids of the commands that choose a session or an entry in `sessionbrowse pick`."""
 
 HOPS = 6
-"""Number of turns of the event loop in which all messages after a key press (list → screen → bars) are handled."""
+"""Turns of the event loop after a key press until list, screen, top bar and footer have handled their messages."""
 
 ANSWER_SECONDS = 0.016
 """Maximum seconds that a frame waits for background work that a key press started, to show the result at once."""
@@ -60,19 +60,20 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     """Empty, because each screen focuses a pane itself; with None, Textual would focus the first widget."""
 
     CONTEXTS: ClassVar[tuple[str, ...]] = ()
-    """The contexts whose keys work on the screen, if they are the same in every state of the screen."""
+    """The contexts (groups of commands) whose keys always work on the screen."""
 
     TYPING_CONTEXT: ClassVar[str] = TYPING
-    """The context whose keys work while a text line is focused."""
+    """The context (group of commands) whose keys work while a text line is focused."""
 
     ELSEWHERE: ClassVar[dict[str, tuple[str, str, str]]] = {}
-    """Hints for keys that work only in another pane, by the context of the focused pane.
+    """Hints for keys that do nothing in the focused pane but work in another pane.
 
-    A hint consists of the other pane's context, words for the message, and the command that focuses the other pane.
+    The dictionary's keys are the contexts (groups of commands) of the focused pane. A hint consists of the other pane's
+    context, a clause such as "this command works in the tree", and the id of the command that focuses the other pane.
     """
 
     TYPES_INTO: ClassVar[str] = ""
-    """Id of the command that focuses the text line; with pi's habits, a typed letter runs this command first."""
+    """Id of the command that focuses the text line; with the setting `habits = "pi"`, a typed letter runs it first."""
 
     IS_FIRST: ClassVar[bool] = False
     """True for the browser's first screen; the styles of other screens are loaded after the first paint."""
@@ -95,7 +96,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         self._answer_came = asyncio.Event()
 
     def before_first_frame(self, app: App[Any]) -> None:
-        """Load the styles and set the CSS class for the terminal's width, which Textual sets after the first frame."""
+        """Load the styles, and set the CSS class for the terminal's width, because Textual would set it too late."""
         if not self.IS_FIRST:
             self.browser.read_styles()
         fitting = [name for least, name in app.HORIZONTAL_BREAKPOINTS or [] if app.size.width >= least]
@@ -127,11 +128,11 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     # -- the state of a screen, for commands ---------------------------------------------------------------------
 
     def contexts(self) -> tuple[str, ...]:
-        """Return the contexts of this screen whose keys work now, in lookup order: the focused pane's, the screen's."""
+        """Return the contexts (groups of commands) whose keys work now: the focused pane's, then the screen's."""
         return self.CONTEXTS
 
     def active_contexts(self) -> tuple[str, ...]:
-        """Return all contexts whose keys work now, in lookup order; the context of all screens is the last."""
+        """Return all contexts (groups of commands) whose keys work now; the group for all screens comes last."""
         return (*self.contexts(), EVERYWHERE)
 
     def command_context(self) -> CommandContext:
@@ -145,7 +146,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @property
     def viewed_entry(self) -> ViewedEntry | None:
-        """The session, entry and view from which commands copy; None if the screen shows no session."""
+        """The session and entry that copy commands use, and how the entry is shown; None if no session is shown."""
         return None
 
     def moving(self) -> RowList | TextView | None:
@@ -162,7 +163,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     async def press(self, event: events.Key) -> bool:
         """Handle a key press: edit the focused text line, or run the command of the key."""
-        # A key may be pressed before the screen is laid out.
+        # A key may be pressed before the screen has its widgets, on which the key acts.
         await self.wait_until_mounted(MOUNT_SECONDS)
         async with self._in_one_frame():
             self.expect(None)
@@ -174,13 +175,13 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             return is_done
 
     def expect(self, lane: Lane | None) -> None:
-        """Delay the current frame by up to `ANSWER_SECONDS`, so that it shows the next result of the queue `lane`."""
+        """Delay painting by up to `ANSWER_SECONDS`, until a job of the background queue `lane` has a result to show."""
         self._awaited = lane.name if lane is not None else None
         self._answer_came.clear()
 
     @asynccontextmanager
     async def _in_one_frame(self) -> AsyncIterator[None]:
-        """Paint all changes of the `with` block in one frame; otherwise the bars would change after the cursor."""
+        """Paint all changes of the `with` block at once; else top bar and footer would change later than the cursor."""
         self._open_frames += 1
         try:
             with self.app.batch_update():
@@ -237,7 +238,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @on(Input.Changed)
     def _input_changed(self, event: Input.Changed) -> None:
-        # Apply pasted text (`press` applies typed letters). Use the input's value, because the event's may be outdated.
+        # Apply pasted text (`press` applies typed letters). `event.value` may be outdated, so use `event.input.value`.
         event.stop()
         if event.input is self.focused:
             self.text_changed(event.input.value)
@@ -256,7 +257,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         self.update_footer()
 
     def find_handler(self, command_id: str) -> Callable[[], None] | None:
-        """Return the function that runs a command: the screen's method `do_<id>`, or the one in `handlers`, or None."""
+        """Return the function that runs a command: the method `do_<id>`, else the app's function, else None."""
         own: Callable[[], None] | None = getattr(self, f"do_{command_id}", None)
         handler = self.browser.find_handler(self.name or "", command_id) if own is None else None
         return own if handler is None else partial(handler, self)
@@ -291,7 +292,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         return False
 
     def keep_view(self) -> None:
-        """Save the screen's cursor, filter and folds, to restore them when the screen is opened again."""
+        """Save the screen's cursor, filter and folded rows, to restore them when the screen is opened again."""
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
         """Update the screen for sessions that changed on disk."""
@@ -309,7 +310,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         if self.typing:
             contexts = (*contexts, self.TYPING_CONTEXT) if _types_at_once(self) else (self.TYPING_CONTEXT,)
         resumes = self.browser.options.settings.enter == "resume"
-        # The key of "open" opens the tree or resumes (setting `enter`): show also the key of the other action.
+        # The setting `enter` decides if the key of "open" opens the tree or resumes; show also the other action's key.
         hidden = "resume" if resumes else "browse"
         shown = [command for command in keys.at(contexts) if command.id in FOOTER and command.id != hidden]
         shown = [command for command in shown if keys.shown(command, contexts)]
@@ -393,12 +394,12 @@ def state_for_commands(screen: CommandScreen[Any]) -> CommandContext:
 
 
 def _types_at_once(screen: CommandScreen[Any]) -> bool:
-    """Return True if any typed letter goes into the screen's text line, as with pi's habits (a setting)."""
+    """Return True if any typed letter goes into the screen's text line, as with the setting `habits = "pi"`."""
     return screen.browser.keys.types and bool(screen.TYPES_INTO)
 
 
 def _verb(screen: CommandScreen[Any], command: Command) -> str:
-    """Return a command's name in the footer: its title, but "choose" or "resume" if the command "open" does that."""
+    """Return the word for a command in the footer: "choose", "resume", or else the command's title."""
     options = screen.browser.options
     if command.id in CHOOSING and options.pick is not None:
         return "choose"
@@ -412,12 +413,12 @@ def opens_by_resuming(screen: CommandScreen[Any]) -> bool:
 
 
 def _why_dead(screen: CommandScreen[Any], key: str) -> str | None:
-    """Return the message that a key works only in another pane; None if the key has no command in that pane."""
+    """Return the message that a key works only in another pane (see `ELSEWHERE`); None if it does not."""
     other = screen.ELSEWHERE.get(screen.active_contexts()[0])
     command = screen.browser.keys.find(key, (other[0],)) if other is not None else None
     if command is None or other is None:
         return None
-    return f"{command.title} {other[1]}: {screen.browser.keys.key_of(other[2])} goes there."
+    return f"{command.title}: {other[1]}; {screen.browser.keys.key_of(other[2])} goes there."
 
 
 def _typing_command(screen: CommandScreen[Any], key: str) -> Command | None:
@@ -427,7 +428,7 @@ def _typing_command(screen: CommandScreen[Any], key: str) -> Command | None:
     keys, context = screen.browser.keys, screen.TYPING_CONTEXT
     active = screen.active_contexts()
     if _types_at_once(screen):
-        # With pi's habits all commands work while the user types, except that Escape first clears the text line.
+        # With the setting `habits = "pi"`, all commands work while the user types, but Escape clears the text line.
         command = (keys.find(key, (context,)) if key == "escape" else None) or keys.find(key, active)
         command = command or keys.find(key, (context,))
         return None if command is not None and command.id in NOT_WHILE_TYPING else command

@@ -18,7 +18,7 @@ PAUSE_SECONDS = 0.15
 
 
 class Resting:
-    """Calls the function `do` when the cursor has stopped after quick moves; the caller handles single moves."""
+    """Calls the function `do`, which updates other panes, when the cursor has stopped after quick moves."""
 
     def __init__(self, widget: Widget, do: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> None:
         self._widget = widget
@@ -29,7 +29,7 @@ class Resting:
 
     @property
     def due(self) -> bool:
-        """True from quick cursor moves until `do` is called for them."""
+        """True if the cursor moved quickly and the update of the other panes is still pending."""
         return self._timer is not None
 
     def moved(self) -> bool:
@@ -42,7 +42,7 @@ class Resting:
         return not is_quick
 
     def cancel(self) -> None:
-        """Cancel the pending call of `do`, if any."""
+        """Cancel the pending update of the other panes, if any."""
         if self._timer is not None:
             self._timer.stop()
             self._timer = None

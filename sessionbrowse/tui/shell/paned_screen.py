@@ -11,7 +11,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 STEP = 4
 LEAST = 16
 ROOM_FOR = {"projects": 80, "tree": 80, "preview": 120}
-"""The minimum screen width, in cells, at which each pane is shown beside other panes, so that it can be resized."""
+"""Minimum screen width in cells at which the user can resize a pane, because another pane is beside that pane."""
 
 
 class PanedScreen(CommandScreen[None]):
@@ -24,7 +24,7 @@ class PanedScreen(CommandScreen[None]):
     @property
     @abstractmethod
     def sized_pane(self) -> tuple[str, int]:
-        """The pane to resize, and 1 if the command "wider" enlarges that pane, or -1 if the command shrinks it."""
+        """The name of the pane that "wider" resizes; and 1 if "wider" makes it wider, -1 if it makes it narrower."""
 
     def on_resize(self, event: events.Resize) -> None:
         """Apply the pane widths that the user chose, where the new screen width has room for them."""

@@ -17,7 +17,7 @@ class PatternAnswers:
     """Cache of the matches of one regular expression, by text; a worker process searches texts that are not cached.
 
     `name` identifies the pattern, because a screen may have several patterns. `answered` is called after each search.
-    With `every`, all matches in a text are searched instead of only the first.
+    With `every`, the worker finds all matches in a text, else only the first.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class PatternAnswers:
         return spans or []
 
     def forget(self) -> None:
-        """Empty the cache of matches and stop the search, because other texts will be shown; keep `problem`."""
+        """Empty the cache of matches and stop the search, because other texts will be shown; an error stays known."""
         self.close()
         self._spans.clear()
 

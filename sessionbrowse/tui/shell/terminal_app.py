@@ -29,7 +29,7 @@ class TerminalApp(CompatApp, inherit_bindings=False):
     # -- the terminal and signals ------------------------------------------------------------------------------
 
     def leave_with_signal(self, number: int) -> None:
-        """Save the views of the screens and end the program because of the signal `number`."""
+        """Save how the user left the screens, and end the program because of the signal `number`."""
         raise NotImplementedError
 
     def leave_if_terminal_is_gone(self) -> None:
@@ -51,8 +51,8 @@ class TerminalApp(CompatApp, inherit_bindings=False):
     async def on_event(self, event: events.Event) -> None:
         """Handle each key press completely before the next key press.
 
-        Textual passes keys through several queues, so quickly typed keys would all go to the widget that has the focus
-        now: of `/auth`, the letters `auth` would reach the list as commands instead of the filter line.
+        Textual passes keys through several queues. If the user typed `/auth` quickly, all five keys would go to the
+        focused list: the letters `auth` would run commands instead of being typed in the filter line that `/` opens.
         """
         if isinstance(event, events.Key) and not event.is_forwarded:
             await self._key_queue.take(event)
@@ -137,14 +137,14 @@ class KeyQueue:
         self._holding = False
 
     async def take(self, key: events.Key) -> None:
-        """Handle a key press, or queue it while the queue holds keys back or earlier keys are waiting."""
+        """Handle a key press; or queue it if a dialog is being prepared or earlier keys are still queued."""
         if self._holding or self._waiting:
             self._waiting.append(key)
         else:
             await self._carry_out(key)
 
     def hold(self) -> None:
-        """Hold key presses back until `let_go` and then `give` are called."""
+        """From now on, queue key presses; `let_go` ends this, and `give` handles the queued key presses."""
         self._holding = True
 
     def let_go(self) -> bool:
@@ -154,6 +154,6 @@ class KeyQueue:
 
     async def give(self) -> None:
         """Let the topmost screen handle the queued key presses."""
-        # A key may open another dialog, which holds keys back again: the remaining keys are meant for the new dialog.
+        # A key may open another dialog, which calls `hold`: then stop, as the remaining keys are meant for that dialog.
         while self._waiting and not self._holding:
             await self._carry_out(self._waiting.popleft())

@@ -9,7 +9,10 @@ from sessionbrowse.tui.data.options import BrowseOptions
 
 
 class ViewMemory:
-    """The saved views of the screens; none in the demo, in `sessionbrowse pick`, or if the settings disable them."""
+    """How the user left the screens (filter, cursor, folded rows …) in the last run, to open them in the same way.
+
+    Nothing is loaded or saved in the demo, in `sessionbrowse pick`, or if the settings say so.
+    """
 
     def __init__(self, options: BrowseOptions) -> None:
         self._settings = options.settings
@@ -33,15 +36,15 @@ class ViewMemory:
         return view.theme if view is not None and view.holds("theme", self._settings.theme) else None
 
     def forget(self) -> None:
-        """Save no views from now on, because the browser switches to other sessions (the demo)."""
+        """Forget how trees were left, and save nothing from now on, because the browser switches to the demo."""
         self._is_on = False
         self._sessions, self._seen = {}, {}
 
     @property
     def lists(self) -> ListView:
-        """The view in which the lists open: the saved view, changed where the user has changed the settings since.
+        """The state (sort order, filter …) in which the lists open: as saved, except for settings changed afterwards.
 
-        In `sessionbrowse pick`, or without a saved view, a new view.
+        In `sessionbrowse pick`, or if nothing was saved, the state comes from the settings and options.
         """
         settings, left = self._settings, self._lists
         view = ListView(
@@ -66,9 +69,10 @@ class ViewMemory:
         )
 
     def session(self, path: str) -> SessionView:
-        """Return the saved view of a session's tree; with pi's habits, a new view.
+        """Return the saved cursor, filter and folded branches of a session's tree.
 
-        If the user has changed the tree filter in the settings since the save, the view has the new filter.
+        With the setting `habits = "pi"`, return default values instead. If the user has changed the tree filter in the
+        settings since the save, the filter comes from the settings.
         """
         tree_filter = self._settings.tree_filter
         if self._settings.habits == "pi":
@@ -79,12 +83,12 @@ class ViewMemory:
         return view if view.given.get("tree_filter") == tree_filter else replace(view, filter=tree_filter)
 
     def note_session(self, path: str, view: SessionView) -> None:
-        """Store the view of a session's tree in memory; `save` writes the stored views when the browser ends."""
+        """Remember how the user left a session's tree; `save` writes this to a file when the browser ends."""
         self._seen.pop(path, None)
         self._seen[path] = replace(view, given={"tree_filter": self._settings.tree_filter})
 
     def save(self, lists: ListView, theme: str) -> None:
-        """Save the views of the lists and of all opened sessions, and the theme, in a file.
+        """Write to a file how the user left the lists and the trees of opened sessions, and the theme.
 
         Raises:
             OSError: the file cannot be written.

@@ -22,7 +22,7 @@ _ABANDONED = "░"
 
 
 def total_line(totals: Totals, width: int) -> Line:
-    """Return the line with the total cost and its parts (such as "abandoned"); a narrow line omits minor parts."""
+    """Return the line with the total cost and how it is divided ("kept", "abandoned" …), shortened to `width` cells."""
     total, copies = totals.total, totals.copies
     pieces = [(cents(total), "title"), (f"  {tokens(tokens_of(total))} tokens", "")]
     for name, part in zip(PARTS, totals.parts, strict=True):
@@ -33,8 +33,8 @@ def total_line(totals: Totals, width: int) -> Line:
     if copies[REQUESTS]:
         pieces.append((f"   copies ({cents(copies)}) not counted again", "dim"))
     line = list(pieces)
-    # If the line is too long, omit copies first, because the total excludes them, then the part "kept", which is the
-    # total without the other parts.
+    # If the line is too long, omit first the copies, because the total excludes them, then the cost "kept", because it
+    # is the total minus the other costs in the line.
     for needless in ("copies", PARTS[KEPT], PARTS[COMPACTION], "tokens", PARTS[SUBAGENTS]):
         if line_width(line) > width:
             line = [piece for piece in line if needless not in piece[0]]
@@ -109,7 +109,7 @@ def table_head(width: int, by: str) -> Line:
 
 
 def table_row(row: UsageRow, name: str, width: int, most: int) -> Line:
-    """Return a row of the statistics table; more than a quarter of cost on abandoned branches is highlighted."""
+    """Return a row of the statistics table; the abandoned cost is highlighted if it exceeds a quarter of the total."""
     total, parts = row.totals.total, row.totals.parts
     cells = [cents(total), tokens(tokens_of(total)), *[cents(part) if part[REQUESTS] else "" for part in parts]]
     left = parts[ABANDONED][COST] * 4 > total[COST] > 0

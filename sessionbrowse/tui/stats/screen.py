@@ -76,9 +76,9 @@ class StatsLine(SpanView, can_focus=False):
 
 
 class StatsScreen(CommandScreen[None]):
-    """The statistics screen: shows the answer to a query about cost, then to narrower queries as the user opens rows.
+    """The statistics screen, with a table of costs; opening a row, such as a project, shows the project's sessions.
 
-    `folder` contains the directories to which the scope command limits the statistics; None if there is no such folder.
+    `folder` contains the directories of the folder to which the user can limit the statistics; None without a folder.
     `paths` returns the paths of the sessions, in all folders, that match a filter.
     """
 
@@ -123,7 +123,7 @@ class StatsScreen(CommandScreen[None]):
 
     @property
     def question(self) -> UsageQuestion:
-        """The current query about cost, whose answer the screen shows."""
+        """Which costs the screen shows: the filters, the kind of table (by project, by model …), the sort order."""
         return self._questions[-1]
 
     def on_mount(self) -> None:
@@ -194,7 +194,7 @@ class StatsScreen(CommandScreen[None]):
         count = self.browser.source.count_usage
         question = replace(self.question, since=span.since, until=span.until)
         if count is None:
-            self._problem = "The costs of these sessions cannot be computed."
+            self._problem = "The costs of the sessions cannot be computed."
         else:
             self._is_counting, self._asked_at = True, time.monotonic()
             lane = self.lane("stats", self._take)
@@ -226,7 +226,7 @@ class StatsScreen(CommandScreen[None]):
     def _empty_sentence(self) -> str:
         if self._problem is not None:
             return f"{self._problem} {self.browser.keys.key_of('stats_again')} tries again."
-        return "Counting …" if self._answer is None else "No session here has a record of tokens or cost."
+        return "Counting …" if self._answer is None else "No sessions with recorded tokens or cost."
 
     def _show_bars(self) -> None:
         question, found = self.question, self._answer
@@ -284,7 +284,7 @@ class StatsScreen(CommandScreen[None]):
             self.browser.show_session(known or Summary(path=row.path, agent=""), entry_id=row.leaf_id)
 
     def do_stats_back(self) -> None:
-        """Go back to the table from which the user opened this one; from the first table, to the previous screen."""
+        """Go back to the table from which the shown one was opened; from the first table, to the previous screen."""
         if len(self._questions) > 1:
             self._questions.pop()
             self._ask()

@@ -87,8 +87,8 @@ def bar(left: Line, right: Line, width: int) -> Line:
 def key_hints(hints: Sequence[tuple[str, str, bool]], width: int) -> tuple[Line, list[tuple[int, int, int]]]:
     """Return the footer's row, and for each hint in it (first cell, cell after the last, index in `hints`).
 
-    A hint is (key, title of its command, True if the command can run now). Hints that do not fit are left out, except
-    the last one.
+    A hint is (key, title of its command, True if the command can run now). The last hint is always shown; of the
+    others, those that do not fit are left out.
     """
     pieces: list[tuple[int, Line]] = []
     for number, (key, title, works) in enumerate(hints):

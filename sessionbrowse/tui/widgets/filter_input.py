@@ -15,7 +15,7 @@ class FilterInput(Input):
 
     ALLOW_SELECT = False
 
-    # This replaces Textual's reactive with `layout=True`, which lays out the whole screen after each typed letter.
+    # Textual declares this attribute with `layout=True`; each typed letter would then lay out the whole screen again.
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
 
     def on_mount(self) -> None:
@@ -23,5 +23,5 @@ class FilterInput(Input):
         self.cursor_blink = False
 
     def on_paste(self, event: events.Paste) -> None:
-        # Textual's own paste handler runs after this one and inserts `event.text`.
+        # Only clean the text: Textual's own paste handler runs next, and inserts `event.text` into the field.
         event.text = clean(event.text.strip())

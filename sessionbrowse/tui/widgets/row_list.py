@@ -50,7 +50,7 @@ class RowMessage(Message):
 
 
 class RowList(RowsView, can_focus=True):
-    """A list of rows with a cursor; once the user moved the cursor, it stays on its row when other rows change."""
+    """A list of rows with a cursor; once moved by the user, the cursor follows its row when rows are replaced."""
 
     ALLOW_SELECT = False
     MARGIN: ClassVar[int] = 2
@@ -61,7 +61,7 @@ class RowList(RowsView, can_focus=True):
         """Message: another row is under the cursor; `key` identifies it, or is None if the list has no rows."""
 
         def can_replace(self, message: Message) -> bool:
-            """Return True if this message may replace the older `message` in Textual's queue: both are of one list."""
+            """Return True if Textual may drop the waiting `message` for this one: both are from the same list."""
             return isinstance(message, RowList.Highlighted) and message.row_list is self.row_list
 
     class Entered(RowMessage):
@@ -93,8 +93,8 @@ class RowList(RowsView, can_focus=True):
         self._announced: Hashable | None = None
         self._moved_by_user = False
         self.marks: set[Hashable] = set()
-        # While the user marks a range of rows: the key of the row where the range starts, and the rows that were marked
-        # before.
+        # For marking a range of rows: the key of the row where the range starts, and the keys of the rows that were
+        # marked before.
         self._anchor: Hashable | None = None
         self._marks_before: set[Hashable] = set()
         self.marks_range = False
@@ -106,7 +106,7 @@ class RowList(RowsView, can_focus=True):
         return self.has_focus or self.has_keys
 
     def lend_keys(self, lent: bool) -> None:
-        """Make this list look focused if `lent`: a text field has the focus, but its movement keys act on this list."""
+        """Set whether a focused text field passes its movement keys to this list, which then looks focused."""
         if lent != self.has_keys:
             self.has_keys = lent
             self.set_class(lent, "-has-keys")
@@ -135,13 +135,14 @@ class RowList(RowsView, can_focus=True):
         return self._moved_by_user
 
     def forget_moves(self) -> None:
-        """Treat the cursor as not moved by the user: when rows are replaced, it keeps its row number, not its row."""
+        """Treat the cursor as not moved by the user: when rows are replaced, the cursor keeps its row number."""
         self._moved_by_user = False
 
     def set_rows(self, keys: Sequence[Hashable], *, cursor: Hashable | None = None, empty: str | None = None) -> None:
-        """Replace all rows, and move the cursor to the row with the key `cursor` if given.
+        """Replace all rows, and move the cursor to the row with the key `cursor` if there is one.
 
-        Otherwise a cursor that the user moved stays on its row, if that still exists; else the row number stays.
+        Else a cursor that the user moved follows its row. If the user has not moved the cursor, or if its row is gone,
+        the cursor keeps its row number.
         """
         offset = self.cursor - self.scroll_offset.y
         target = self._target(keys, cursor)
@@ -161,7 +162,7 @@ class RowList(RowsView, can_focus=True):
 
     @property
     def room_around(self) -> tuple[int, int]:
-        """How many rows above and below the cursor can at most be visible after the list's rows are replaced."""
+        """The numbers of visible rows above the cursor and from it down, each plus `MARGIN`, as the list may scroll."""
         above = self.cursor - self.scroll_offset.y
         return above + self.MARGIN, max(0, self.size.height - above) + self.MARGIN
 
@@ -169,7 +170,7 @@ class RowList(RowsView, can_focus=True):
         if not keys:
             return 0
         candidates = [wanted] if wanted is not None else []
-        # Until the user moves the cursor, it keeps its row number, so that a cursor on the first row stays there.
+        # A cursor that the user has not moved keeps its row number, so it stays on the first row.
         if self._moved_by_user and self._keys:
             candidates.append(self.key)
         for candidate in candidates:
@@ -237,7 +238,7 @@ class RowList(RowsView, can_focus=True):
             self._set_marks(self.marks ^ {self.key})
 
     def mark_by_moving(self, delta: int) -> None:
-        """Move the cursor by `delta` rows, and mark all rows from the row where such moves began to the cursor."""
+        """Move the cursor by `delta` rows, and mark all rows from the row where marking began to the cursor."""
         if not self._keys:
             return
         if self._anchor is None:

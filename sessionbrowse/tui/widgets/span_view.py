@@ -22,7 +22,7 @@ from sessionbrowse.tui.paint.textual_compat import CompatScrollView
 
 
 class SteadyBar(ScrollBar):
-    """A scroll bar that is redrawn only if its thumb moves visibly; in a long list, a few rows do not move it."""
+    """A scroll bar that is redrawn only if its thumb moves visibly, not whenever a long list scrolls by a row."""
 
     position: Reactive[float] = Reactive(0.0, repaint=False)
 
@@ -80,7 +80,7 @@ class SpanView(CompatScrollView):
         return self.scrollable_content_region.width
 
     def paint(self, line: Line, width: int, over: str = "") -> Strip:
-        """Return a line as a Textual strip of exactly `width` cells; styles in `over` override those of its spans."""
+        """Return a line as a Textual strip of exactly `width` cells; styles in `over` override the line's styles."""
         segments = [Segment(text, self._style(roles, over)) for text, roles in line if text]
         length = line_width(line)
         if length < width:
@@ -109,7 +109,7 @@ class SpanView(CompatScrollView):
 
 
 class RowsView(SpanView):
-    """A widget with many rows, in which keys move by a row or a page; if it has no rows, it shows the text `empty`."""
+    """A widget with rows, through which keys move by a row or a page; a widget without rows shows the text `empty`."""
 
     def __init__(self, *, empty: str = "", id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
@@ -117,7 +117,7 @@ class RowsView(SpanView):
 
     @abstractmethod
     def move(self, delta: int) -> None:
-        """Move the cursor, or scroll if the widget has none, by a number of rows (up if negative)."""
+        """Move the cursor by `delta` rows (up if negative); a widget without a cursor scrolls by `delta` rows."""
 
     @property
     def page(self) -> int:

@@ -24,7 +24,7 @@ from sessionbrowse.tui.widgets.span_view import RowsView
 FindMatches = Callable[[str], list[tuple[int, int]]]
 """A function that returns the start and end offsets of all search matches in a row's text, sorted, not overlapping."""
 MOST_REVEALED = 300_000
-"""Maximum number of characters of a document that are searched for the first match when it is opened."""
+"""Maximum number of characters that are searched for the first match when a document is opened."""
 
 Spot = Fold | ImagePart | EntryLink
 """A document part that the user can open with Enter: a fold, an image or a link to an entry."""
@@ -66,8 +66,8 @@ class TextView(RowsView, can_focus=True):
     ) -> None:
         """Show a document from its top, or scrolled to its first match if `marks` is given.
 
-        `marks` finds the search matches in a row. With `keep_place`, for a new version of the document that is shown,
-        the scroll position and the open folds stay.
+        `marks` finds the search matches in a row. With `keep_place`, the scroll position and the open folds stay,
+        because the document is only a new version of the shown document.
         """
         self._marks = marks
         if empty is not None:
@@ -209,7 +209,7 @@ class TextView(RowsView, can_focus=True):
     # -- moving -------------------------------------------------------------------------------------------------
 
     def move(self, delta: int) -> None:
-        """Scroll down by `delta` rows, or up if it is negative."""
+        """Scroll down by `delta` rows, or up if `delta` is negative."""
         self._settle(self.scroll_offset.y + delta)
 
     def go_up(self) -> None:
@@ -244,7 +244,7 @@ class TextView(RowsView, can_focus=True):
         )
 
     def _spots(self, top: int, bottom: int) -> list[int]:
-        """Return the indexes of the document parts between two rows that are folds, images or links."""
+        """Return the indexes of the folds, images and links that begin between the rows `top` and `bottom`."""
         parts, tops = self._document.parts, self._document.tops
         shown = range(bisect_left(tops, top), min(bisect_left(tops, bottom), len(parts)))
         return [index for index in shown if isinstance(parts[index], Spot)]
@@ -340,7 +340,7 @@ class TextView(RowsView, can_focus=True):
         if not self.has_parts:
             return self.render_empty(y, width)
         if not self._width and self._document.width != max(1, width):
-            # Textual paints the first frame before it calls `on_resize`, so the document is not wrapped yet.
+            # Wrap the document here for the first frame, which Textual paints before it calls `on_resize`.
             self._document.fit(width)
         row = self.scroll_offset.y + y
         line = self.line_at(row)
@@ -363,7 +363,7 @@ class TextView(RowsView, can_focus=True):
     # -- copying with the mouse ---------------------------------------------------------------------------------
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the text that the user selected with the mouse, and the end of its last line, for Textual."""
+        """Return the text that the user selected with the mouse, and the line break that Textual adds after it."""
         if selection.start is None and selection.end is None:
             return self.plain(), "\n"
         first = selection.start.y if selection.start is not None else 0

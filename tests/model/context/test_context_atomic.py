@@ -52,8 +52,8 @@ def test_a_verbatim_compaction_is_one_message_with_the_kept_entries_inside():
     assert made.messages[0].custom_type == "compaction"
     assert reasons(made) == {
         "e0": "before the compaction",
-        "e1": "the compaction contains this text",
-        "e2": "the compaction contains this text",
+        "e1": "the compaction quotes the entry",
+        "e2": "the compaction quotes the entry",
     }
 
 

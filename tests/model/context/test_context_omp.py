@@ -69,8 +69,8 @@ def test_a_provider_with_its_own_history_replaces_the_kept_entries():
     assert said(made) == ["compactionSummary: sum", "user: d"]
     assert reasons(made) == {
         "e0": "before the compaction",
-        "e1": "replaced by the provider's own compacted history",
-        "e2": "replaced by the provider's own compacted history",
+        "e1": "the provider's compacted history replaces the entry",
+        "e2": "the provider's compacted history replaces the entry",
     }
     made = omp(*lines, compaction("sum", "e1", **remote(), providerReplayThroughEntryId="e1"), user("d"))
     assert said(made) == ["compactionSummary: sum", "user: c", "user: d"]
@@ -134,13 +134,13 @@ def test_frames_that_omp_cannot_read_are_no_archive():
     [
         (answer("a", retryRecovery={"kind": "superseded"}), "a failed answer that omp retried"),
         (answer("a", retryRecovery={}), "a failed answer that omp retried"),
-        (answer([], "error"), "an error without an answer"),
-        (answer([text("  ")], "error"), "an error without an answer"),
-        (answer("partly", "error"), "a failed turn, which omp does not send"),
-        (answer("partly", "aborted"), "an aborted turn, which omp does not send"),
+        (answer([], "error"), "a failed answer without content"),
+        (answer([text("  ")], "error"), "a failed answer without content"),
+        (answer("partly", "error"), "a failed answer, which omp does not send"),
+        (answer("partly", "aborted"), "an aborted answer, which omp does not send"),
         (answer([call("c9")], "toolUse"), "a tool call without result"),
-        (note("plan", "prewalk-plan"), "a note that was sent in its own turn only"),
-        (note("vibe", "vibe-mode-context"), "a note that was sent in its own turn only"),
+        (note("plan", "prewalk-plan"), "a note that omp sends in one turn only"),
+        (note("vibe", "vibe-mode-context"), "a note that omp sends in one turn only"),
         (note(None), "the message's content is missing"),
         ({"type": "branch_summary", "fromId": "e0", "summary": ""}, "empty branch summary"),
     ],
@@ -165,7 +165,7 @@ def test_the_results_of_an_aborted_turn_go_with_it():
         user("r"),
     )
     assert said(made) == ["user: q", "user: r"]
-    assert reasons(made)["e4"] == "the result of an aborted turn, which omp does not send"
+    assert reasons(made)["e4"] == "a tool result of an aborted answer, which omp does not send"
 
 
 def test_a_note_of_interrupted_thinking_saves_an_aborted_turn():

@@ -185,7 +185,7 @@ def test_an_edit_removes_or_replaces_what_the_model_sees():
     assert made.messages[2].blocks == (TextBlock(text="short"),)
     made = pi(user("q"), answer("a"), edit("e1", None))
     assert said(made) == ["user: q"]
-    assert reasons(made) == {"e1": "removed by a context edit", "e2": "a context edit"}
+    assert reasons(made) == {"e1": "a context edit removes the entry", "e2": "a context edit"}
 
 
 def test_the_last_edit_of_an_entry_wins():

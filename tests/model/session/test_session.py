@@ -442,7 +442,7 @@ def test_a_transcript_whose_head_is_older_than_its_last_entry_says_so(tmp_path: 
     session = transcript(tmp_path, head("1"), node("1", None), node("2", "1"))
     assert session.leaf_id == "1"
     assert [reason for _, _, reason in problems(session)] == [
-        "the head line is older than the last entry: indusagi resumes at the head's leaf"
+        'a line of kind "head" sets another leaf than the last entry: indusagi resumes at that leaf'
     ]
 
 

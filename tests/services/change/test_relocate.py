@@ -161,7 +161,7 @@ def test_what_a_link_leads_to_is_never_changed(store: Store, tmp_path: Path) -> 
 
 def test_a_directory_without_sessions_is_refused(store: Store) -> None:
     world(store)
-    with pytest.raises(RefusedWrite, match="No session names"):
+    with pytest.raises(RefusedWrite, match="have no sessions"):
         moved(store, "/projects/web", "/x")
 
 
@@ -227,7 +227,10 @@ def test_relocate_on_the_command_line(store: Store, capsysbinary: pytest.Capture
     assert (document["done"], document["dry_run"], len(document["sessions"])) == ("relocate", True, 3)
     assert main(["relocate", OLD, NEW, "--root", root]) == 0
     captured = capsysbinary.readouterr()
-    assert captured.err.decode() == "sessionbrowse: 3 sessions moved; parent paths updated in other sessions (1)\n"
+    assert (
+        captured.err.decode()
+        == "sessionbrowse: 3 sessions moved; other sessions with a new path of their parent session: 1\n"
+    )
     assert len(captured.out.splitlines()) == 3
 
 
@@ -259,7 +262,7 @@ def test_a_project_seen_by_projects_is_offered_when_it_was_moved(
     (moved_file,) = root.rglob("a.jsonl")
     assert open_session(moved_file).cwd == str(new)
     assert main(["relocate", "/nowhere/at/all", *where]) == 1
-    assert b"No directory is found" in capsysbinary.readouterr().err
+    assert b"No possible new directory of /nowhere/at/all was found" in capsysbinary.readouterr().err
 
 
 def test_noting_stops_on_request_and_keeps_what_it_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,7 +175,7 @@ def test_the_parent_is_the_last_line_even_on_another_branch(store: Store) -> Non
 def test_a_last_record_without_id_is_refused_and_the_way_out_named(store: Store, last: bytes) -> None:
     path = store.session(end=last)
     before = path.read_bytes()
-    with pytest.raises(RefusedWrite, match=r"has no id, so pi resumes it with an empty conversation. Check out"):
+    with pytest.raises(RefusedWrite, match=r"so pi would resume the session with an empty conversation. Check out"):
         rename(target(path), "new", context=store.context)
     assert path.read_bytes() == before
 

@@ -88,7 +88,7 @@ def test_each_session_has_the_first_reason_that_fits(store: Store) -> None:
     }
     reasons = {row.kind: row.reason for row in rows_of(store)}
     assert reasons["large"] == "1 image of 1.5MB"
-    assert reasons["duplicate"] == "identical to the session a.jsonl"
+    assert reasons["duplicate"] == "the file is identical to the session a.jsonl"
 
 
 KEPT: list[tuple[str, list[Any]]] = [

@@ -142,6 +142,7 @@ def test_a_role_that_is_no_text_stops_no_repair(tmp_path: Path, role: Any):
     assert "aaaaaaaa" in readable_entries(made.read_bytes())
 
 
+@pytest.mark.slow
 def test_thousands_of_messages_between_call_and_results_are_moved(tmp_path: Path):
     calls = [f"k{number}" for number in range(1500)]
     entries = [assistant("00000100", "00000008", "t", calls)]

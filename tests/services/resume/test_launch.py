@@ -158,7 +158,7 @@ def test_the_users_command_is_started_and_left_to_itself(tmp_path: Path) -> None
     ("template", "sentence"),
     [
         (("sh", "-c", "echo no screen >&2; exit 4", "{argv}"), "sh ended with status 4: no screen"),
-        (("sh", "-c", "exit 4", "{argv}"), "sh ended with status 4: no error message was printed."),
+        (("sh", "-c", "exit 4", "{argv}"), "sh ended with status 4: the command printed no error message."),
         (("/not/there", "{argv}"), "/not/there could not be started: No such file or directory."),
     ],
 )

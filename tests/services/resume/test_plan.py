@@ -102,7 +102,7 @@ def test_a_command_of_the_users_own_takes_the_programs_place(own: str | list[str
 def test_a_session_without_directory_runs_in_the_current_one_and_says_so(tmp_path: Path, around: Surroundings):
     command = plan(session(tmp_path, header(None)), "pi", around)
     assert command.cwd == str(tmp_path)
-    assert command.notes == ("The session names no directory: pi runs in the current one.",)
+    assert command.notes == ("The session has no working directory: pi runs in the current directory.",)
 
 
 @pytest.mark.parametrize(("agent", "noted"), [("pi", True), ("atomic", True), ("indusagi", True), ("omp", False)])
@@ -229,7 +229,7 @@ def test_a_missing_program_is_said_with_what_can_be_done(tmp_path: Path, project
     assert "npm install -g @earendil-works/pi-coding-agent" in str(raised.value)
     assert f"cd {shlex.quote(str(project))} && pi --session {path}" in str(raised.value)
     assert plan(path, "pi", nowhere, must_start=False).argv[0] == "pi"
-    with pytest.raises(AgentMissing, match="'mypi' that the settings name for pi"):
+    with pytest.raises(AgentMissing, match="'mypi', set for pi in the settings, is not found"):
         plan(path, "pi", nowhere, settings_command="mypi -x")
 
 
@@ -238,7 +238,7 @@ def test_a_missing_directory_is_said_with_what_can_be_done(tmp_path: Path, aroun
     with pytest.raises(DirectoryMissing) as raised:
         plan(path, "pi", around)
     assert f"directory {tmp_path}/moved does not exist" in str(raised.value)
-    assert "pi asks whether to continue in the new directory" in str(raised.value)
+    assert "pi asks whether to continue the session in the other directory" in str(raised.value)
     assert f"pi --session {path}" in str(raised.value)
     (tmp_path / "moved").mkdir()
     assert plan(path, "pi", around).cwd == str(tmp_path / "moved")

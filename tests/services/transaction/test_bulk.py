@@ -150,14 +150,14 @@ def test_what_the_emptied_trash_held_is_said_once_and_undo_goes_on_with_the_chan
     with pytest.raises(CannotUndo) as refused:
         undo(context=store.context)
     assert refused.value.sentence == (
-        "3 sessions are no longer in the trash; another program restored or deleted them. "
+        "3 sessions: the trash no longer has the session files; another program restored or deleted them. "
         "The next undo will undo an earlier change instead."
     )
     assert [row.verb for row in undoable(store.context)] == ["rename"]
     assert undo(context=store.context).verb == "rename"
     with pytest.raises(CannotUndo, match="nothing to undo"):
         undo(context=store.context)
-    with pytest.raises(CannotUndo, match="3 sessions are no longer in the trash"):
+    with pytest.raises(CannotUndo, match="3 sessions: the trash no longer has the session files"):
         undo(bulk.undo_id, context=store.context)
 
 
@@ -170,7 +170,7 @@ def test_what_is_still_in_the_trash_of_many_comes_back_beside_one_sentence_on_th
     assert undone.paths == (kept.path,)
     assert Path(kept.path).exists()
     assert len(undone.failed) == 1
-    assert undone.failed[0].startswith("3 sessions are no longer in the trash")
+    assert undone.failed[0].startswith("3 sessions: the trash no longer has the session files")
     assert undoable(store.context) == []
 
 

@@ -266,7 +266,8 @@ def test_a_command_that_reads_names_the_change_that_was_cut_off_and_repairs_noth
     told = capsysbinary.readouterr().err.decode()
     assert told == (
         f"sessionbrowse: The relocate of {OLD} was interrupted. "
-        f"The next command that changes sessions finishes this change: sessionbrowse relocate {OLD} {NEW}\n"
+        "To complete the interrupted change, run a command that changes sessions, for example: "
+        f"sessionbrowse relocate {OLD} {NEW}\n"
     )
     other = store.home / "elsewhere"
     other.mkdir()

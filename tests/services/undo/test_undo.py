@@ -50,7 +50,7 @@ def test_a_first_name_is_cleared_again_where_the_agent_can(store: Store) -> None
     undo(context=store.context)
     assert open_session(pi).name is None
     rename(target(indusagi), "newer", context=store.context)
-    with pytest.raises(CannotUndo, match=r"indusagi cannot clear one. Give it another name"):
+    with pytest.raises(CannotUndo, match=r"indusagi cannot clear a name. Rename the session"):
         undo(context=store.context)
 
 
@@ -88,7 +88,7 @@ def test_an_inserted_slot_that_omp_wrote_since_is_left_alone(store: Store) -> No
     rename(target(path), "newer", context=store.context)
     content = path.read_bytes().replace(b"newer", b"other")
     path.write_bytes(content)
-    with pytest.raises(CannotUndo, match="renamed since"):
+    with pytest.raises(CannotUndo, match="renamed again later"):
         undo(context=store.context)
     assert path.read_bytes() == content
 

@@ -20,13 +20,13 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> dict:
 async def test_a_key_for_sessions_says_in_the_folders_where_it_works(demo: dict, key: str) -> None:
     async with browsing(**demo) as browser:
         await browser.press("left", key)
-        assert browser.toasts()[-1].endswith("works in the list of sessions: → goes there.")
+        assert browser.toasts()[-1].endswith("works in the list of sessions; → goes there.")
 
 
 async def test_a_key_of_the_tree_says_so_in_the_entry(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.press("down", "enter", "enter", "3")
-        assert browser.toasts()[-1] == "User only works in the tree: ← goes there."
+        assert browser.toasts()[-1] == "User only: this command works in the tree; ← goes there."
 
 
 async def test_escape_stops_at_the_list_of_sessions(demo: dict) -> None:

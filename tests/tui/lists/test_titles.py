@@ -19,4 +19,4 @@ def test_no_match_and_no_name_are_told_only_when_more_than_the_first_rows_are_he
         assert no_sessions_sentence(state, True, str) == "Reading sessions …"
     library.opened()
     assert no_sessions_sentence(filtered, True, str).startswith('No session matches "deploy".')
-    assert no_sessions_sentence(named, True, str).startswith("No session here has a name.")
+    assert no_sessions_sentence(named, True, str).startswith("No sessions with a name in this list.")

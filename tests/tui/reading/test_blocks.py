@@ -262,7 +262,7 @@ def test_an_image_is_opened_as_a_private_copy_that_is_gone_afterwards(tmp_path: 
 @pytest.mark.parametrize(
     ("data", "environ", "reason"),
     [
-        (None, {}, "does not contain the image"),
+        (None, {}, "cannot open the image"),
         ("blob:sha256:" + "0" * 64, {}, "that file is gone"),
         ("blob:sha256:../../etc/passwd", {}, "that file is gone"),
         (base64.b64encode(b"#!/bin/sh\nrm").decode(), {"DISPLAY": ":0"}, "is not a PNG"),

@@ -235,7 +235,7 @@ async def test_tools_are_searched_on_request_and_their_absence_from_the_index_is
 async def test_without_an_index_the_screen_says_so_and_finds_the_same(demo: dict[str, Any], tmp_path: Path) -> None:
     source = searched_source({key: demo[key] for key in ("roots", "home")}, Path(demo["roots"][0]), tmp_path / "none")
     async with searching({**demo, "source": source}, "cookie") as browser:
-        assert "not indexed: reads every file" in browser.screen_text()
+        assert "no index: the search reads every file" in browser.screen_text()
         assert "cookie" in browser.words("#found-rows").lower()
 
 
@@ -243,7 +243,7 @@ async def test_where_nothing_can_be_searched_the_screen_says_so() -> None:
     async with browsing(fixed_source([summary("/x/a.jsonl")])) as browser:
         await browser.press("ctrl+f")
         await browser.type("x")
-        assert "These sessions cannot be searched." in browser.screen_text()
+        assert "The sessions cannot be searched." in browser.screen_text()
 
 
 async def test_a_search_that_ended_says_so_and_starts_again(demo: dict[str, Any]) -> None:
@@ -251,7 +251,7 @@ async def test_a_search_that_ended_says_so_and_starts_again(demo: dict[str, Any]
         search = browser.app.search_client._channel
         assert isinstance(search, ThreadSearch)
         search.far_end.kill()
-        await until(lambda: "ended unexpectedly" in browser.screen_text())
+        await until(lambda: "The search failed" in browser.screen_text())
         await browser.press("f5")
         await browser.type("cookie")
         assert browser.row_list("#found-rows").count > 0

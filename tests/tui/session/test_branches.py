@@ -31,7 +31,7 @@ async def test_left_and_right_go_to_the_branch_beside(tmp_path: Path) -> None:
         await browser.press("right")
         assert "╰⊟" in cursor_row(browser)
         await browser.press("g", "right")
-        assert browser.toasts()[-1] == "No other branch begins at the same entry."
+        assert browser.toasts()[-1] == "No other branch begins where this branch begins."
 
 
 async def test_one_key_folds_and_unfolds_all_branches(tmp_path: Path) -> None:

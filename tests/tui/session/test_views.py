@@ -63,9 +63,9 @@ async def test_folds_open_with_enter_and_all_of_them_with_one_key(tmp_path: Path
 async def test_a_key_that_finds_no_fold_says_so(tmp_path: Path) -> None:
     async with reading(tmp_path, user("u1", None, "Look.")) as browser:
         await browser.press("o")
-        assert browser.toasts() == ["No fold, image or link is on this page."]
+        assert browser.toasts() == ["This page has no fold, image or link."]
         await browser.press("i")
-        assert browser.toasts()[-1] == "No image is on this page."
+        assert browser.toasts()[-1] == "This page has no image."
 
 
 async def test_the_marked_fold_moves_and_is_brought_on_screen(tmp_path: Path) -> None:
