@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -188,11 +187,12 @@ def test_a_shell_completes_as_a_person_types(shell: str, home: StoryHome) -> Non
 
 
 def test_it_takes_little_time(home: StoryHome) -> None:
-    """A person waits for it at each Tab: 120 ms is the aim on a quiet machine, and here others work beside."""
+    """A person waits for it at each Tab; processor time is counted, since other tests work beside."""
     command = [sys.executable, "-m", "sessionbrowse", "__complete", "show", ""]
     taken = []
     for _ in range(5):
-        begun = time.perf_counter()
+        before = os.times()
         subprocess.run(command, capture_output=True, check=True, timeout=60, cwd=PROJECT_ROOT)
-        taken.append(time.perf_counter() - begun)
+        after = os.times()
+        taken.append(after.children_user + after.children_system - before.children_user - before.children_system)
     assert min(taken) < 1
