@@ -105,7 +105,7 @@ async def test_no_screen_draws_what_a_session_says_raw(tmp_path: Path) -> None:
         modified=1.0,
     )
     unnamed = Summary(agent="pi", path=str(path) + ATTACK, cwd=ATTACK, first_message=ATTACK, modified=0.0)
-    async with browsing(fixed_source([listed, unnamed]), environ={"PATH": ""}) as browser:
+    async with browsing(fixed_source([listed, unnamed]), environ={"PATH": ""}, painted=True) as browser:
         check(browser)
         await browser.press("ctrl+p")
         check(browser)
@@ -149,7 +149,7 @@ async def test_no_question_shows_what_a_session_says_raw(tmp_path: Path, monkeyp
     state = Surroundings(home=str(tmp_path), environ={"XDG_DATA_HOME": data_home}, cwd=str(tmp_path))
     (tmp_path / "proc").mkdir()
     context = ChangeContext.at(state, str(tmp_path / "state"), lambda: 1.8e12, proc=str(tmp_path / "proc"))
-    async with browsing(roots=[str(tmp_path / ".pi")], home=str(tmp_path), context=context) as browser:
+    async with browsing(roots=[str(tmp_path / ".pi")], home=str(tmp_path), context=context, painted=True) as browser:
         for keys in (["ctrl+r"], ["ctrl+d"], ["f"], ["M"], ["t"], ["U"]):
             await browser.press(*keys)
             assert browser.screen_name == "dialog", keys
@@ -190,7 +190,7 @@ async def test_no_question_shows_what_a_session_says_raw(tmp_path: Path, monkeyp
 async def test_pasted_control_characters_do_not_reach_the_filter_line() -> None:
     from textual import events
 
-    async with browsing(fixed_source([])) as browser:
+    async with browsing(fixed_source([]), painted=True) as browser:
         await browser.press("slash")
         browser.app.post_message(events.Paste(ATTACK))
         await browser.settle()
@@ -198,7 +198,7 @@ async def test_pasted_control_characters_do_not_reach_the_filter_line() -> None:
 
 
 async def test_toasts_show_markup_as_it_stands(tmp_path: Path) -> None:
-    async with browsing(fixed_source([])) as browser:
+    async with browsing(fixed_source([]), painted=True) as browser:
         browser.app.say(f"cannot [/tmp/{ATTACK}]", "error")
         await browser.settle()
         check(browser)

@@ -186,7 +186,7 @@ async def test_a_pattern_filters_and_a_wrong_one_says_why(demo: dict[str, Any]) 
         await browser.type("re:refac+tor")
         await browser.until(lambda: "1 match" in browser.screen_text() or "2 matches" in browser.screen_text())
         await browser.type("(")
-        await browser.until(lambda: "No session here" in browser.screen_text())
+        await browser.until(lambda: "No sessions with" in browser.screen_text())
         assert "missing )" in browser.screen_text().splitlines()[-2]
 
 
