@@ -20,7 +20,7 @@ from sessionbrowse.store.write.in_use import PROC
 
 
 class Environment(Struct, frozen=True, kw_only=True):
-    """What a session manager gets from the system: home directory, environment variables, clock (ms), random bytes."""
+    """The system as a session manager uses it: home directory, environment variables, clock (ms), random bytes."""
 
     around: Surroundings
     now_ms: Callable[[], float]
@@ -34,7 +34,7 @@ class Environment(Struct, frozen=True, kw_only=True):
 
     @property
     def context(self) -> ChangeContext:
-        """What a fork, move or backup of a session needs: clock, random ids, and the journal in the state directory."""
+        """The means to fork, move or back up a session: clock, random ids, and the journal in the state directory."""
         directory = str(state_dir(self.around.environ, Path(self.around.home)))
         return ChangeContext.at(self.around, directory, self.now_ms, lambda: self.random_bytes(4).hex(), self.proc)
 

@@ -40,7 +40,7 @@ class Reparented(Struct, frozen=True):
 
 
 class Removed(Struct, frozen=True, kw_only=True):
-    """How much a clean copy leaves out: entries, bytes, estimated tokens, images, model calls and their cost."""
+    """Amounts that a clean copy leaves out: entries, bytes, estimated tokens, images, model calls and their cost."""
 
     entries: int = 0
     bytes: int = 0

@@ -45,7 +45,7 @@ from sessionbrowse.store.write.trash import NoTrash, Trashed
 from sessionbrowse.text import clean
 
 Into = Literal["trash", "own", "nowhere"]
-"""Where deleted files go: to the system's trash, to sessionbrowse's own trash, or nowhere (no file is kept)."""
+"""The target of deleted files: the system's trash, sessionbrowse's own trash, or nowhere (no file is kept)."""
 
 ToTrash = Callable[[str], None]
 

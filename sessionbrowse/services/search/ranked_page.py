@@ -75,7 +75,7 @@ class MatchingSession(Struct):
     named: Weights
     found: list[Found]
     expected: tuple[Weights, ...] = ()
-    """How well the terms match in the session's name, and in each of its rows in the index's full-text tables.
+    """The weights of the terms' matches in the session's name, and in each of its rows in the index's full-text tables.
 
     This estimate is used until the session's file has been read.
     """

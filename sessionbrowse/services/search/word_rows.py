@@ -32,7 +32,7 @@ Expressions = dict[float, str]
 
 
 Weights = tuple[float, ...]
-"""How well each term of a query matches in some text: one number per term, from 0 (missing) to 1 (the same word)."""
+"""The weights of a query's terms in some text: one number per term, from 0 (missing) to 1 (the same word)."""
 
 
 Newest = Callable[[], Iterable[int]]

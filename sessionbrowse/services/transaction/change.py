@@ -56,7 +56,7 @@ class ChangeResult(Struct, frozen=True, kw_only=True):
 
 
 class Origin(Struct, frozen=True, kw_only=True):
-    """Where a change comes from: its command (`verb`), its group, and the id of the change that it undoes (`undoes`).
+    """The origin of a change: its command (`verb`), its group, and the id of the change that it undoes (`undoes`).
 
     All changes of a group are undone together.
     """

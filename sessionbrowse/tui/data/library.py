@@ -90,7 +90,7 @@ class SessionRow(Struct, frozen=True, gc=False):
 
 
 class Folding(Struct, frozen=True):
-    """Which families (groups of related sessions) are open, so that all their rows are shown.
+    """The families (groups of related sessions) that are open, so that all their rows are shown.
 
     `flipped` contains the path of a session of each family that is an exception: with `all_open`, all families are open
     except these; without `all_open`, only these are open.

@@ -100,7 +100,7 @@ class BrowseScreen(PanedScreen):
 
     @property
     def view(self) -> ListView:
-        """What is saved about the lists for the next start: filters, sort order, cursors, pane widths."""
+        """The state of the lists that is saved for the next start: filters, sort order, cursors, pane widths."""
         path = self.subject.path if self.subject is not None else None
         shown = self.has_class("-preview-shown")
         return replace(self.state.view(path), preview=shown, widths=dict(self.widths))

@@ -34,7 +34,7 @@ class ListState:
         self.projects: Sequence[ProjectRow] = ()
         self.exists: dict[str, bool | None] = {}
         self.moved: dict[str, str] = {}
-        # Where the cursor was when the last run ended; None after the cursor was restored or the user moved it.
+        # The folder under the cursor when the last run ended; None once restored, or if the user moved the cursor.
         self.wanted_folder: str | None = None
         self.wanted_session: str | None = None
         self.awaits_folder = True

@@ -32,7 +32,7 @@ class ViewRequest(Struct, frozen=True, kw_only=True):
 
 
 class ViewedEntry(Struct, frozen=True, kw_only=True):
-    """What the user looks at: a session; on the session screen also an entry of it, and the view of that entry."""
+    """The session that the user looks at; on the session screen also the entry, and the view of that entry."""
 
     summary: Summary
     session: Session | None = None

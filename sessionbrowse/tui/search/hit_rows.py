@@ -78,7 +78,7 @@ def hit_row(hit: Hit, width: int) -> Line:
 
 def snippet_spans(hit: Hit, room: int) -> Line:
     """Return a matching entry's text with highlighted matches, cut to `room` cells so that most matches are visible."""
-    # Where control characters were removed, the positions of the matches in the text are wrong: highlight no match.
+    # Removed control characters shift the matches' positions in the text, so no match is highlighted then.
     shown = clean(hit.snippet)
     marks = hit.marks if len(shown) == len(hit.snippet) else ()
     line = overlay([(shown, "title" if hit.role == "name" else "")], apart(marks), "match")

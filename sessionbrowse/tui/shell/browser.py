@@ -36,7 +36,7 @@ class Changes(Protocol):
 
     @property
     def into(self) -> Into:
-        """Where deleted sessions go: the system's trash, or in the demo a directory that is removed with the demo."""
+        """The trash for deleted sessions: the system's, or in the demo a directory that is removed with the demo."""
 
     @property
     def around(self) -> Surroundings:

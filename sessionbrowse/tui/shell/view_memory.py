@@ -9,7 +9,7 @@ from sessionbrowse.tui.data.options import BrowseOptions
 
 
 class ViewMemory:
-    """How the user left the screens (filter, cursor, folded rows …) in the last run, to open them in the same way.
+    """The state of the screens (filter, cursor, folded rows …) at the end of the last run, restored at the next start.
 
     Nothing is loaded or saved in the demo, in `sessionbrowse pick`, or if the settings say so.
     """

@@ -123,7 +123,7 @@ class StatsScreen(CommandScreen[None]):
 
     @property
     def question(self) -> UsageQuestion:
-        """Which costs the screen shows: the filters, the kind of table (by project, by model …), the sort order."""
+        """The choice of costs shown: the filters, the kind of table (by project, by model …), the sort order."""
         return self._questions[-1]
 
     def on_mount(self) -> None:
