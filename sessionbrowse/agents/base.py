@@ -115,7 +115,8 @@ class Agent(Struct, frozen=True):
 
     `own_names` are names of directories in which the program keeps its data (`.pi`, `pi`). `project_settings` are the
     paths of its settings files below a project's directory. `install` is a command that installs the program.
-    `process_names` and `packages` identify the program's processes.
+    `process_names` and `packages` identify the program's processes; a process with an argument that begins with
+    `worker_prefix` is a helper of the program, which has no session.
 
     `clean_name` turns a name typed by the user into one that the program writes. `rename` returns the plan to write a
     new name into a session file ("" clears the name); its second argument is True if the file begins with omp's title
@@ -136,6 +137,7 @@ class Agent(Struct, frozen=True):
     project_settings: tuple[str, ...] = ()
     process_names: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    worker_prefix: str | None = None
     runtime_directories: Callable[[Surroundings], RuntimeDirectories] = no_runtime_directories
     clean_name: Callable[[str], str] = line_name
     rename: Callable[[str, bool], RenamePlan] = rename_by_entry

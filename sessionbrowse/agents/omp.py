@@ -288,6 +288,7 @@ OMP = Agent(
     companions=companions,
     process_names=("omp",),
     packages=("@oh-my-pi/pi-coding-agent",),
+    worker_prefix="__omp_worker_",
     runtime_directories=runtime_directories,
     clean_name=title_name,
     rename=rename,

@@ -132,9 +132,7 @@ def usage_at(path: str, agent: str, cwd: str, context: ChangeContext) -> FileUsa
 
 
 def _usage(path: str, agent: str, cwd: str, context: ChangeContext, found: Fingerprint | None) -> FileUsage:
-    changed_ms = 0.0 if found is None else _changed_ms(path, found, context)
-    if not AGENTS[agent].bears_appends and has_exited(path):
-        changed_ms = 0.0
+    changed_ms = 0.0 if found is None else _changed_ms(path, agent, found, context)
     now_ms = context.now_ms()
     return file_usage(path, AGENTS[agent], cwd, context.around, now_ms=now_ms, proc=context.proc, changed_ms=changed_ms)
 
@@ -158,9 +156,11 @@ def refuse_taken(path: str, agent: str, used: FileUsage, *, force: bool) -> None
     )
 
 
-def _changed_ms(path: str, found: Fingerprint, context: ChangeContext) -> float:
-    """Return the time at which another program last changed the file, in milliseconds."""
-    own = context.journal.own_change(path, found)
+def _changed_ms(path: str, agent: str, found: Fingerprint, context: ChangeContext) -> float:
+    """Return the time at which another program last changed the file, in milliseconds; 0 if omp has left it since."""
+    if not AGENTS[agent].bears_appends and has_exited(path, context.journal.own_entry_ids):
+        return 0.0
+    own = context.journal.own_change(found)
     if own is not None and own.was_changed_ms is not None:
         return own.was_changed_ms
     if own is not None and own.plan.get("kind") == "create":
@@ -252,7 +252,7 @@ def begin(
         undoes=origin.undoes,
         before=before,
         plan=plan,
-        was_changed_ms=_changed_ms(file.path, file.found, context),
+        was_changed_ms=_changed_ms(file.path, file.session.agent, file.found, context),
     )
 
 

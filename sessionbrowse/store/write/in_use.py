@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from msgspec import Struct
 
@@ -29,6 +29,10 @@ _RUNTIMES = re.compile(r"(?:node|nodejs|bun|deno|python[0-9.]*)(?:\.exe)?")
 _SCRIPT_SUFFIX = re.compile(r"\.(?:js|mjs|cjs|ts|mts|py)$")
 _ACCESS_MODE = 0o3
 _LAST_BYTES = 16 * 1024
+_TERMINAL_VARIABLE = re.compile(
+    "(?:ZELLIJ_PANE_ID|TMUX_PANE|CMUX_SURFACE_ID|KITTY_WINDOW_ID|WEZTERM_PANE|TERM_SESSION_ID|WT_SESSION)=(.+)"
+)
+"""Variables by which omp names its terminal if its input is none (`tmux-%3` after TMUX_PANE; omp 18)."""
 
 
 class FileUsage(Struct, frozen=True):
@@ -48,13 +52,13 @@ class FileUsage(Struct, frozen=True):
 
 
 class Process(Struct, frozen=True):
-    """One running process; fields that cannot be read are empty."""
+    """One running process; fields that cannot be read are empty. `terminal` is None if its input is no terminal."""
 
     pid: int
     name: str
     argv: tuple[str, ...]
     cwd: str
-    terminal: str
+    terminal: str | None
 
 
 def file_usage(
@@ -95,15 +99,38 @@ def file_usage(
     return FileUsage(strongest, tuple(dict.fromkeys(reason for _, reason in found)))
 
 
-def has_exited(path: str) -> bool:
-    """Return True if a session file ends with the entry `session_exit`, which omp 18 writes when it exits."""
+def has_exited(path: str, own_ids: Callable[[], Collection[str]] = frozenset) -> bool:
+    """Return True if a session file ends with the entry `session_exit`, which omp 18 writes when it exits.
+
+    Entries that sessionbrowse appended after it do not count; `own_ids` returns the ids of such entries.
+    """
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | NONBLOCK)) as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _LAST_BYTES))
-            value = json_object(file.read(_LAST_BYTES).rstrip(b"\n").rpartition(b"\n")[2]) or {}
+            own: Collection[str] | None = None
+            for line in _last_lines(file):
+                value = json_object(line) or {}
+                if (value.get("type"), value.get("customType")) == ("custom", "session_exit"):
+                    return True
+                own = own_ids() if own is None else own
+                if str(value.get("id")) not in own:
+                    return False
     except OSError:
-        return False
-    return (value.get("type"), value.get("customType")) == ("custom", "session_exit")
+        pass
+    return False
+
+
+def _last_lines(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines of a file, the last one first; blank lines are left out."""
+    at = file.seek(0, os.SEEK_END)
+    rest = b""
+    while at:
+        start = max(0, at - _LAST_BYTES)
+        file.seek(start)
+        rest, *lines = (file.read(at - start) + rest).split(b"\n")
+        yield from filter(None, reversed(lines))
+        at = start
+    if rest:
+        yield rest
 
 
 def running(proc: str = PROC) -> Iterator[Process]:
@@ -123,6 +150,8 @@ def running(proc: str = PROC) -> Iterator[Process]:
 
 def is_program(process: Process, agent: Agent) -> bool:
     """Return True if a process is the agent, by its title, its command, or the script that Node, Bun or Python runs."""
+    if agent.worker_prefix and any(word.startswith(agent.worker_prefix) for word in process.argv[1:]):
+        return False
     if process.name in agent.process_names or not process.argv:
         return process.name in agent.process_names
     command = os.path.basename(process.argv[0])
@@ -205,9 +234,18 @@ def _by_traces(
                 continue
             # The agent's file that names the last session of a terminal stays after the agent exits, so it counts only
             # while the agent runs in that terminal.
-            pid = next((p.pid for p in processes if p.terminal in (name, "")), None)
+            pid = next((process.pid for process in processes if _stands_in(process, name, proc)), None)
             if pid is not None:
                 yield f"{agent.name} (process {pid}) last opened this session in its terminal"
+
+
+def _stands_in(process: Process, terminal: str, proc: str) -> bool:
+    """Return True if a process runs in the terminal that omp names `terminal`, or if that cannot be read."""
+    if process.terminal is not None:
+        return process.terminal in (terminal, "")
+    environment = _read(os.path.join(proc, str(process.pid), "environ")).split("\0")
+    values = [found[1] for found in map(_TERMINAL_VARIABLE.fullmatch, environment) if found is not None]
+    return any(terminal.endswith(f"-{value}") for value in values)
 
 
 def _client(content: bytes | None) -> tuple[int, str] | None:
@@ -228,9 +266,11 @@ def _writes(proc: str, pid: int, number: str) -> bool:
     return found is None or int(found[1], 8) & _ACCESS_MODE != os.O_RDONLY
 
 
-def _terminal(device: str) -> str:
+def _terminal(device: str) -> str | None:
     """Return a terminal's name as omp uses it for files in its terminal folder: `/dev/pts/3` is `pts-3`."""
-    return device.removeprefix("/dev/").replace("/", "-") if re.match(r"/dev/(?:pts/|tty)", device) else ""
+    if not device:
+        return ""
+    return device.removeprefix("/dev/").replace("/", "-") if re.match(r"/dev/(?:pts/|tty|console)", device) else None
 
 
 def _read(path: str) -> str:

@@ -172,10 +172,15 @@ class Journal:
         """Return the interrupted changes: those without a record that they were made or failed."""
         return [change for change in self.changes().values() if change.state == "pending"]
 
-    def own_change(self, path: str, now: Fingerprint) -> Change | None:
-        """Return sessionbrowse's last change of a file; None if another program changed the file since then."""
-        changes = [change for change in self.changes().values() if change.path == path and change.state == "done"]
-        return changes[-1] if changes and changes[-1].left == now else None
+    def own_change(self, now: Fingerprint) -> Change | None:
+        """Return the change of sessionbrowse that left a file as it is `now`, even if the file was moved since."""
+        changes = reversed(self.changes().values())
+        return next((change for change in changes if change.state == "done" and change.left == now), None)
+
+    def own_entry_ids(self) -> set[str]:
+        """Return the ids of the entries that changes appended to session files."""
+        changes = [change for change in self.changes().values() if change.plan.get("kind") == "append"]
+        return {str(one["entry_id"]) for change in changes for one in (change.plan, change.after) if "entry_id" in one}
 
     def _end(self, record: dict[str, Json]) -> bool:
         try:

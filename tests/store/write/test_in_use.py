@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.agents import AGENTS, Surroundings
-from sessionbrowse.store.write.in_use import FileUsage, Process, file_usage, is_program
-from tests.support.change_helpers import LONG_AGO_NS, NOW_MS, Store
+from sessionbrowse.store.write.in_use import FileUsage, Process, file_usage, has_exited, is_program
+from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, NOW_MS, Store
+
+EXIT = {"type": "custom", "customType": "session_exit", "id": "00000010", "parentId": "00000008"}
 
 
 @pytest.fixture
@@ -72,6 +74,10 @@ def test_another_file_of_the_same_name_is_another_file(store: Store, project: Pa
         ("omp", "omp", ["/root/.bun/bin/bun", "whatever"], True),
         ("omp", "bun", ["bun", "/x/@oh-my-pi/pi-coding-agent/dist/cli.js"], True),
         ("omp", "pi", ["pi"], False),
+        ("omp", "omp", ["omp", "__omp_worker_daemon_broker"], False),
+        ("omp", "bun", ["bun", "/x/@oh-my-pi/pi-coding-agent/src/cli.ts", "__omp_worker_text_predict"], False),
+        ("omp", "omp", ["/usr/bin/omp", "__omp_worker_not_known_yet"], False),
+        ("omp", "omp", ["omp", "explain __omp_worker_tts"], True),
         ("atomic", "MainThread", ["node", "/usr/bin/atomic"], True),
         ("indusagi", "python3.11", ["/usr/bin/python3.11", "/usr/bin/pindus", "-r"], True),
         ("indusagi", "bash", ["/bin/bash", "-c", "indus"], False),
@@ -135,6 +141,73 @@ def test_omps_terminal_counts_while_an_omp_runs_in_it(store: Store, project: Pat
     assert asked(store, path, "omp", project).state == "free"
     store.process(13, ["omp"], cwd="/elsewhere", terminal="/dev/pts/3")
     assert asked(store, path, "omp", project).reasons == ("omp (process 13) last opened this session in its terminal",)
+
+
+@pytest.mark.parametrize(
+    ("name", "stdin", "environ", "expected"),
+    [
+        ("pts-3", "/dev/null", "", False),
+        ("pts-3", "pipe:[5]", "TMUX_PANE=%3", False),
+        ("console", "/dev/console", "", True),
+        ("tmux-%3", "/dev/null", "HOME=/root\0TMUX_PANE=%3\0", True),
+        ("tmux-%3", "/dev/null", "TMUX_PANE=%4\0", False),
+        ("zellij-work-2", "socket:[9]", "ZELLIJ_PANE_ID=2\0", True),
+        ("tmux-%3", "/dev/pts/3", "TMUX_PANE=%3\0", False),
+        ("kitty-1", "pipe:[5]", "KITTY_WINDOW_ID=\0LINES=1\0", False),
+    ],
+)
+def test_a_program_without_a_terminal_stands_only_where_its_environment_says(
+    store: Store, project: Path, name: str, stdin: str, environ: str, expected: bool
+) -> None:
+    path = store.session("omp")
+    terminals = store.home / ".omp" / "agent" / "terminal-sessions"
+    terminals.mkdir(parents=True)
+    (terminals / name).write_text(f"{project}\n{path}\n")
+    store.process(12, ["omp"], cwd="/elsewhere", terminal=stdin)
+    (store.proc / "12" / "environ").write_text(environ)
+    assert asked(store, path, "omp", project).in_use is expected
+
+
+def test_a_program_whose_terminal_cannot_be_read_may_stand_in_any(store: Store, project: Path) -> None:
+    path = store.session("omp")
+    terminals = store.home / ".omp" / "agent" / "terminal-sessions"
+    terminals.mkdir(parents=True)
+    (terminals / "pts-3").write_text(f"{project}\n{path}\n")
+    store.process(12, ["omp"], cwd="/elsewhere")
+    (store.proc / "12" / "fd" / "0").unlink()
+    assert asked(store, path, "omp", project).in_use
+
+
+def test_omps_helpers_that_outlive_it_use_no_session(store: Store, project: Path) -> None:
+    path = store.session("omp")
+    store.process(12, ["omp", "__omp_worker_daemon_broker"], cwd=str(project), terminal="/dev/null")
+    store.process(13, ["omp"], cwd="/elsewhere", terminal="/dev/pts/4")
+    terminals = store.home / ".omp" / "agent" / "terminal-sessions"
+    terminals.mkdir(parents=True)
+    (terminals / "pts-3").write_text(f"{project}\n{path}\n")
+    assert asked(store, path, "omp", project) == FileUsage("free")
+    store.process(14, ["omp"], cwd=str(project))
+    assert asked(store, path, "omp", project).reasons == (f"omp (process 14) runs in its directory {project}",)
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        ([EXIT], True),
+        ([EXIT, {"type": "label", "id": "ours"}], True),
+        ([EXIT, *({"type": "label", "id": "ours", "label": "x" * 4000} for _ in range(20))], True),
+        ([EXIT, {"type": "label", "id": "theirs"}], False),
+        ([EXIT, {"type": "label", "id": "theirs"}, {"type": "label", "id": "ours"}], False),
+        ([EXIT, {"type": "label", "id": ["ours"]}], False),
+        ([EXIT, {"type": "label"}], False),
+        ([{"type": "label", "id": "ours"}], False),
+    ],
+)
+def test_a_clean_exit_is_one_also_if_only_our_own_entries_follow_it(
+    store: Store, end: Sequence[dict[str, object]], expected: bool
+) -> None:
+    path = store.session("omp", [*CONVERSATION, *end])
+    assert has_exited(str(path), lambda: {"ours"}) is expected
 
 
 @pytest.mark.parametrize(
