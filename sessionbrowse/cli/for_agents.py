@@ -7,10 +7,12 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from sessionbrowse.agents.base import expand_home
 from sessionbrowse.cli.output import print_json
 from sessionbrowse.config import Settings
 from sessionbrowse.model.listing.excluded import Excluded
-from sessionbrowse.text import json_exact
+from sessionbrowse.store.find.slow_disks import real_many
+from sessionbrowse.text import json_exact, shorten_home
 
 MOST_CHARACTERS = 2000
 """Maximum length of the JSON that `--for-agent` prints, in characters."""
@@ -30,13 +32,18 @@ def excluded_of(settings: Settings, home: str) -> Excluded | None:
     if not (chosen.directories or chosen.sessions or chosen.labels):
         return None
 
-    def absolute(path: str) -> str:
-        return os.path.normpath(os.path.join(home, path[2:]) if path.startswith("~/") else path)
+    def forms(paths: Sequence[str]) -> tuple[str, ...]:
+        """Return paths as given, without links, and below `~`, since agents store any of these."""
+        given = [expand_home(os.path.normpath(path), home) for path in paths]
+        every = (*given, *filter(None, real_many(given).values()))
+        return tuple(dict.fromkeys((*every, *[shorten_home(path, home) for path in every])))
 
+    named = [each for each in chosen.sessions if "/" in each]
     return Excluded(
-        directories=tuple(map(absolute, chosen.directories)),
-        sessions=tuple([absolute(each) if "/" in each else each for each in chosen.sessions]),
+        directories=forms(chosen.directories),
+        sessions=(*[each for each in chosen.sessions if "/" not in each], *forms(named)),
         labels=chosen.labels,
+        resolve=real_many,
     )
 
 

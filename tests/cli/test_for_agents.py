@@ -90,6 +90,45 @@ def test_excluded_sessions_never_appear(
                         assert name not in printed or name in asked, command
 
 
+@pytest.mark.parametrize("spelled", ["real-secret", "secret", "hid//z", "hid/../hid/", "./hid", "~"])
+def test_every_spelling_of_an_excluded_directory_is_withheld(
+    story: StoryHome, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes], spelled: str
+) -> None:
+    """`~/secret` is a link; agents store the path with or without links, and not always in its normal form."""
+    for name in ("real-secret", "hid/z"):
+        (story.home / name).mkdir(parents=True)
+    (story.home / "secret").symlink_to("real-secret")
+    path = story.session(story.project("shop"), ["topic secretword", "Yes."])
+    cwd = f"{story.home}/{spelled}" if spelled != "~" else "~/hid/z"
+    path.write_text(path.read_text().replace(json.dumps(str(story.home / "dev/shop")), json.dumps(cwd)))
+    for excluded in ('["~/secret", "~/hid"]', '["~/real-secret", "~//hid/."]'):
+        settings(story, f"[not_for_agents]\ndirectories = {excluded}", monkeypatch)
+        for command in commands(path, path.name.split("_")[1][:-6]):
+            main([*command, "--for-agent"])
+            printed = b"".join(capfdbinary.readouterr()).decode()
+            assert "secretword" not in printed, command
+
+
+def test_a_session_excluded_by_a_path_with_links_is_withheld(
+    story: StoryHome, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    path = story.session(story.project("shop"), ["topic secretword", "Yes."])
+    (story.home / "stow").symlink_to(path.parent)
+    settings(story, f'[not_for_agents]\nsessions = ["~/stow/{path.name}"]', monkeypatch)
+    main(["list", "--for-agent"])
+    assert path.name not in capfdbinary.readouterr().out.decode()
+
+
+def test_a_session_whose_directory_is_on_a_dead_disk_is_withheld(
+    story: StoryHome, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    path = story.session(story.project("shop"), ["topic secretword", "Yes."])
+    settings(story, '[not_for_agents]\ndirectories = ["~/secret"]', monkeypatch)
+    monkeypatch.setattr("sessionbrowse.cli.for_agents.real_many", lambda paths: dict.fromkeys(paths))
+    main(["list", "--for-agent"])
+    assert path.name not in capfdbinary.readouterr().out.decode()
+
+
 @pytest.mark.slow
 def test_what_was_made_from_an_excluded_session_never_appears(
     story: StoryHome, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 from msgspec import Struct
 
+from sessionbrowse.model.listing.directories import part_below
 from sessionbrowse.model.listing.summary import Summary
 
 
@@ -34,13 +36,15 @@ class Excludable(Protocol):
 class Excluded(Struct, frozen=True, kw_only=True):
     """The user's rules for excluding sessions from what agents see.
 
-    `directories` are absolute paths and include all directories below. `sessions` are ids or absolute paths. `labels`
-    are texts, compared without case.
+    `directories` are absolute paths, as given and without links, and include all directories below. `sessions` are ids
+    or absolute paths. `labels` are texts, compared without case. `resolve` returns paths without links, None for a path
+    whose disk did not answer.
     """
 
     directories: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    resolve: Callable[[Iterable[str]], Mapping[str, str | None]] = lambda paths: {path: path for path in paths}
 
     def withheld(self, sessions: Iterable[Excludable], summaries: Callable[[], Iterable[Summary]]) -> set[str]:
         """Return the paths of excluded sessions, and of all forks and subagent sessions made from excluded sessions.
@@ -48,7 +52,9 @@ class Excluded(Struct, frozen=True, kw_only=True):
         `summaries` returns the summaries of all `sessions`. It is not called if no session is excluded and the user's
         rules contain no id or path.
         """
-        withheld = {session.path for session in sessions if self.hides(session)}
+        among = list(sessions)
+        links = self._links(among)
+        withheld = {session.path for session in among if self._hides(session, links)}
         if not withheld and not self.sessions:
             return withheld
         children: defaultdict[str, list[str]] = defaultdict(list)
@@ -73,15 +79,25 @@ class Excluded(Struct, frozen=True, kw_only=True):
 
     def hides(self, session: Excludable) -> bool:
         """Return True if a session is excluded by its path, id, directory or labels."""
-        return self.hides_parts(session.path, session.id, session.cwd, session.labels)
+        return self._hides(session, self._links([session]))
 
-    def hides_parts(self, path: str, session_id: str | None, cwd: str, labels: Iterable[str]) -> bool:
-        """Return True if the session with this file, id, directory and labels is excluded."""
-        if path in self.sessions or (session_id is not None and session_id in self.sessions):
+    def _links(self, sessions: Collection[Excludable]) -> Mapping[str, str | None]:
+        """Return the directories of sessions, and the folders of their files, without links, if the rules need them."""
+        directories = {session.cwd for session in sessions} if self.directories else set()
+        if any("/" in each for each in self.sessions):
+            directories |= {posixpath.dirname(session.path) for session in sessions}
+        return self.resolve(directories)
+
+    def _hides(self, session: Excludable, links: Mapping[str, str | None]) -> bool:
+        folder, name = posixpath.split(session.path)
+        if not {session.path, posixpath.join(links.get(folder) or folder, name), session.id}.isdisjoint(self.sessions):
             return True
-        if any(cwd == directory or cwd.startswith(directory.rstrip("/") + "/") for directory in self.directories):
-            return True
+        if self.directories and session.cwd:
+            link = links.get(session.cwd, session.cwd)
+            # A directory whose disk does not answer may be a link into an excluded one: agents do not get its sessions.
+            if link is None or part_below((session.cwd, link), self.directories) is not None:
+                return True
         if not self.labels:
             return False
         wanted = {label.strip().casefold() for label in self.labels}
-        return any(label.strip().casefold() in wanted for label in labels)
+        return any(label.strip().casefold() in wanted for label in session.labels)

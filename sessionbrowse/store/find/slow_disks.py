@@ -12,6 +12,7 @@ from time import monotonic
 from typing import Generic, TypeVar
 
 from sessionbrowse.agents.base import Disk, names_in, read_small_file
+from sessionbrowse.model.listing.directories import is_absolute
 
 T = TypeVar("T")
 
@@ -120,6 +121,14 @@ def read_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, b
     return {path: content or None for path, content in _READ.many(paths, timeout_s, fresh=True).items()}
 
 
+def real_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, str | None]:
+    """Return each path with its links resolved; None if the disk did not answer in time.
+
+    The result is "" for a path that is not absolute here, since it would be joined to the current directory.
+    """
+    return _REAL.many(paths, timeout_s)
+
+
 def patient_disk() -> Disk:
     """Return a `Disk` (functions that read files and directories) whose functions have a time limit."""
     return Disk(
@@ -149,7 +158,20 @@ def _stat(path: str) -> os.stat_result | OSError:
         return OSError(str(error))
 
 
-_EXISTS: Asker[bool] = Asker(os.path.isdir)
+def _real(path: str) -> str:
+    try:
+        return os.path.realpath(path) if is_absolute(path) else ""
+    except (OSError, ValueError):
+        return ""
+
+
+def _is_directory(path: str) -> bool:
+    # A directory that is not absolute here, such as one of Windows, would be looked up below the current directory.
+    return is_absolute(path) and os.path.isdir(path)
+
+
+_EXISTS: Asker[bool] = Asker(_is_directory)
+_REAL: Asker[str] = Asker(_real)
 _STAT: Asker[os.stat_result | OSError] = Asker(_stat)
 _READ: Asker[bytes] = Asker(lambda path: read_small_file(path) or b"")
 _NAMES: Asker[list[str]] = Asker(names_in)

@@ -1,0 +1,96 @@
+"""Comparison of working directories: by the stored text, by its normal form, and by the path without links.
+
+Session files hold directories as an agent wrote them: by a link or by its target, with a trailing slash, of another
+system. This module does not read the disk; its callers resolve links (see `store.find.directories`). Letters are
+compared with their case.
+"""
+
+from __future__ import annotations
+
+import ntpath
+import posixpath
+import re
+import sys
+from collections.abc import Iterable, Mapping
+
+WINDOWS = sys.platform == "win32"
+
+_DRIVE_OR_SHARE = re.compile(r"[A-Za-z]:(?:[\\/]|\Z)|\\\\[^\\/]")
+_SHARE_BY_SLASHES = re.compile(r"//[^\\/]")
+
+
+def is_absolute(directory: str, windows: bool = WINDOWS) -> bool:
+    """Return True if a stored directory is an absolute path of this system, which the disk can be asked about."""
+    return _is_of_windows(directory, windows) if windows else directory.startswith("/")
+
+
+def other_system(directory: str, windows: bool = WINDOWS) -> str | None:
+    """Return the name of the system to which an absolute path belongs, None for a path of this system."""
+    if windows:
+        return "Linux or macOS" if directory.startswith("/") and not _is_of_windows(directory, windows) else None
+    return "Windows" if _is_of_windows(directory, windows) else None
+
+
+def normal_form(directory: str, windows: bool = WINDOWS) -> str:
+    """Return a directory without trailing slash, `.`, `..` and doubled slashes; a relative path stays relative."""
+    if not directory:
+        return ""
+    if _is_of_windows(directory, windows):
+        return ntpath.normpath(directory)
+    normal = posixpath.normpath(directory)
+    return normal[1:] if normal.startswith("//") else normal
+
+
+def why_not_here(directory: str, windows: bool = WINDOWS) -> str | None:
+    """Return why no program can work in a stored directory of this text ("is …"); None for an absolute path."""
+    system = other_system(directory, windows)
+    if system is not None:
+        return f"is of another system ({system})"
+    return None if is_absolute(directory, windows) else "is not an absolute path"
+
+
+def part_below(directory: Iterable[str], top: Iterable[str], windows: bool = WINDOWS) -> tuple[str, ...] | None:
+    """Return the names that lead from a directory to one below it; None if it is neither the same nor below.
+
+    Both are given by all their spellings, for example as stored and without links; any of them may agree.
+    """
+    tops = [_steps(path, windows) for path in top if path]
+    for steps in (_steps(path, windows) for path in directory if path):
+        for above in tops:
+            if steps[: len(above)] == above:
+                return steps[len(above) :]
+    return None
+
+
+def joined(top: str, names: Iterable[str], windows: bool = WINDOWS) -> str:
+    """Return the path of a directory below another one."""
+    return ntpath.join(top, *names) if _is_of_windows(top, windows) else posixpath.join(top, *names)
+
+
+def one_spelling(directories: Iterable[str], resolved: Mapping[str, str]) -> dict[str, str]:
+    """Map each directory to the one spelling that stands for all spellings of it among the given directories.
+
+    It is the path without links if that is given, else the shortest spelling. `resolved` has the paths without links
+    that are known; the other directories are compared by their normal form.
+    """
+    spellings: dict[str, list[str]] = {}
+    for directory in dict.fromkeys(directories):
+        spellings.setdefault(resolved.get(directory) or normal_form(directory), []).append(directory)
+    return {
+        each: same[0] if len(same) == 1 else min(same, key=lambda text: (text != path, len(text), text))
+        for path, same in spellings.items()
+        for each in same
+    }
+
+
+def _is_of_windows(directory: str, windows: bool) -> bool:
+    return bool(_DRIVE_OR_SHARE.match(directory) or (windows and _SHARE_BY_SLASHES.match(directory)))
+
+
+def _steps(path: str, windows: bool) -> tuple[str, ...]:
+    """Return the root of a path (`/`, a drive or share, or `.` for a relative path) and the names below it."""
+    normal = normal_form(path, windows)
+    if _is_of_windows(normal, windows):
+        root, rest = ntpath.splitdrive(normal)
+        return (root, *[name for name in rest.split("\\") if name])
+    return ("/" if normal.startswith("/") else ".", *[name for name in normal.split("/") if name not in ("", ".")])

@@ -1,0 +1,50 @@
+"""Working directories compared with links resolved, with a time limit, so that a dead disk blocks no list."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from sessionbrowse.model.listing.directories import normal_form, one_spelling, other_system, part_below
+from sessionbrowse.store.find.slow_disks import TIMEOUT_S, real_many
+
+
+def resolved(directories: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, str]:
+    """Return for each directory its path without links; its normal form if the disk cannot tell or did not answer.
+
+    Only absolute paths of this system are looked up: others are never joined to the current directory.
+    """
+    wanted = list(directories)
+    answers = real_many(wanted, timeout_s)
+    return {each: answers.get(each) or normal_form(each) for each in wanted}
+
+
+def same_spelling(directories: Iterable[str]) -> dict[str, str]:
+    """Map each directory to the one spelling that stands for all spellings of it among the given directories."""
+    wanted = list(directories)
+    return one_spelling(wanted, resolved(wanted))
+
+
+def given(text: str, here: str) -> str:
+    """Return a directory that the user gave as an absolute path; a path of another system stays as it is."""
+    return text if other_system(text) else os.path.abspath(os.path.join(here, os.path.expanduser(text)))
+
+
+def spellings_of(text: str, here: str) -> tuple[str, ...]:
+    """Return what a directory that the user gave can mean: the stored text itself, its absolute path, without links."""
+    path = given(text, here)
+    own = (text,) if text.strip("./") else ()
+    return tuple(dict.fromkeys((*own, path, resolved([path])[path])))
+
+
+def within(directories: Iterable[str], wanted: Iterable[str], *, below: bool = False) -> frozenset[str]:
+    """Return those of the stored directories that are the directory `wanted`, or below it if `below` is True.
+
+    `wanted` has all spellings of the directory (see `spellings_of`).
+    """
+    tops, found = tuple(wanted), set()
+    for directory, path in resolved(directories).items():
+        part = part_below((directory, path), tops)
+        if part == () or (below and part is not None):
+            found.add(directory)
+    return frozenset(found)
