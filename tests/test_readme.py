@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sessionbrowse.agents import AGENTS
 from sessionbrowse.cli import main
 from sessionbrowse.cli.parser import parse
 from sessionbrowse.config import parse_settings
@@ -57,6 +58,15 @@ def test_the_settings_are_all_known():
     settings, problems = parse_settings(block("toml"))
     assert problems == []
     assert settings.agents["pi"] == ("npx", "pi")
+
+
+def test_the_versions_are_those_that_were_tested():
+    table = next(line for line in README.splitlines() if line.startswith("| as of "))
+    formats = (ROOT / "docs/formats.md").read_text()
+    for agent in AGENTS.values():
+        newest = agent.tested_versions[0]
+        assert f"{agent.name} {newest}" in table or agent.name not in table.split()
+        assert re.search(rf"{agent.name} ([\d.]+ to )?{re.escape(newest)}\b", formats)
 
 
 def test_every_picture_is_there():

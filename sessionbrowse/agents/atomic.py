@@ -101,6 +101,7 @@ ATOMIC = Agent(
     folder_of=folder_of,
     owns_folder_form=is_dashed_folder,
     companions=companions,
+    tested_versions=("0.9.15",),
     project_settings=PROJECT_SETTINGS,
     process_names=("atomic",),
     packages=("@bastani/atomic",),

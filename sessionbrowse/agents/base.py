@@ -116,7 +116,8 @@ class Agent(Struct, frozen=True):
     `own_names` are names of directories in which the program keeps its data (`.pi`, `pi`). `project_settings` are the
     paths of its settings files below a project's directory. `install` is a command that installs the program.
     `process_names` and `packages` identify the program's processes; a process with an argument that begins with
-    `worker_prefix` is a helper of the program, which has no session.
+    `worker_prefix` is a helper of the program, which has no session. `tested_versions` are the versions with which
+    sessionbrowse was tested, the newest first.
 
     `clean_name` turns a name typed by the user into one that the program writes. `rename` returns the plan to write a
     new name into a session file ("" clears the name); its second argument is True if the file begins with omp's title
@@ -134,6 +135,7 @@ class Agent(Struct, frozen=True):
     folder_of: Callable[[str, Surroundings], str]
     owns_folder_form: Callable[[str], bool]
     companions: Callable[[str | Path], list[Path]]
+    tested_versions: tuple[str, ...]
     project_settings: tuple[str, ...] = ()
     process_names: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()

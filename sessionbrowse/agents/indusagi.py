@@ -106,6 +106,7 @@ INDUSAGI = Agent(
     folder_of=folder_of,
     owns_folder_form=is_dashed_folder,
     companions=no_companions,
+    tested_versions=("0.12.15",),
     process_names=("indusagi", "indus", "pindus", "induscode"),
     packages=("indusagi", "indusagi-coding-agent"),
     rename=rename,

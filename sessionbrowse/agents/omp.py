@@ -286,6 +286,7 @@ OMP = Agent(
     folder_of=folder_of,
     owns_folder_form=owns_folder_form,
     companions=companions,
+    tested_versions=("18.3.4", "18.2.3"),
     process_names=("omp",),
     packages=("@oh-my-pi/pi-coding-agent",),
     worker_prefix="__omp_worker_",

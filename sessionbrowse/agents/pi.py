@@ -67,6 +67,7 @@ PI = Agent(
     folder_of=folder_of,
     owns_folder_form=is_dashed_folder,
     companions=no_companions,
+    tested_versions=("1.6.0", "0.87.1"),
     project_settings=(SETTINGS,),
     process_names=("pi", "pi-rpc"),
     packages=("@earendil-works/pi-coding-agent", "@mariozechner/pi-coding-agent"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from sessionbrowse.agents import AGENTS
 from sessionbrowse.cli import main
 from sessionbrowse.config import CustomCommand, ResumeSettings, Settings, example, parse_settings
 
@@ -134,6 +135,33 @@ def test_config_names_the_settings_that_the_browser_cannot_use(own_home: Path, c
     assert 'There is no theme named "darkk"' in said
     assert "there is no command named 'resum'." in said
     assert "uses the unknown placeholder {nope}" in said
+
+
+def test_config_tells_which_versions_of_the_agents_are_installed_and_tested(tmp_path: Path, monkeypatch, capsys):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    package = tmp_path / "lib/node_modules/@earendil-works/pi-coding-agent"
+    (package / "dist").mkdir(parents=True)
+    (package / "package.json").write_text('{"version": "1.7.0"}')
+    program = package / "dist/cli.js"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    (tmp_path / "pi").symlink_to(program)
+    compiled = tmp_path / "omp"  # A program in one file, without a package beside it.
+    compiled.write_bytes(b"\x7fELF")
+    compiled.chmod(0o755)
+    assert main(["config", "--agents"]) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert rows[0] == ["pi", "1.7.0", ", ".join(AGENTS["pi"].tested_versions), str(tmp_path / "pi")]
+    assert rows[1][:2] == ["omp", "unknown"]
+    assert [row[1] for row in rows[2:]] == ["no", "no"]
+    assert main(["config", "--json"]) == 0
+    agents = json.loads(capsys.readouterr().out)["agents"]
+    assert agents["pi"]["installed"] == "1.7.0"
+    assert agents["omp"] == {
+        "command": str(compiled),
+        "installed": None,
+        "tested": list(AGENTS["omp"].tested_versions),
+    }
 
 
 def test_config_prints_the_example_and_the_keys(own_home: Path, capsys):

@@ -28,15 +28,13 @@ def programs() -> Iterator[dict[str, Look]]:
         Unavailable: a real program cannot be asked.
     """
     omp = real.omp_folder()
-    script = omp / "look_omp.ts"
-    script.write_bytes((real.HERE / "look_omp.ts").read_bytes())
     pi_env = os.environ | {"PI_ORACLE_PKG": str(real.pi_package(real.PI_NEWEST)), "TZ": "UTC"}
     with ExitStack() as stack:
         asked: dict[str, Look] = {
             "pi": stack.enter_context(
                 _process([real.node(), real.HERE / "look_pi.mjs", real.oracle_folder() / "pi"], pi_env)
             ),
-            "omp": stack.enter_context(_process([omp / "node_modules/@oven/bun-linux-x64/bin/bun", script], None)),
+            "omp": stack.enter_context(_process([real.bun(omp), omp / "look_omp.ts"], None)),
         }
         yield asked | {agent: _by_our_rules(agent) for agent in ("atomic", "indusagi")}
 

@@ -23,10 +23,8 @@ def ask_manager(agent: str, version: str, requests: Iterable[Request], scratch: 
     questions.write_text("\n".join(lines))
     environ = dict(os.environ)
     if agent == "omp":
-        folder = real.omp_folder()
-        script = folder / "manage_omp.ts"
-        script.write_bytes((real.HERE / "manage_omp.ts").read_bytes())
-        command: list[str | Path] = [folder / "node_modules/@oven/bun-linux-x64/bin/bun", script, questions, said]
+        folder = real.omp_folder(version)
+        command: list[str | Path] = [real.bun(folder), folder / "manage_omp.ts", questions, said]
     else:
         command = [real.node(), real.HERE / "manage_pi.mjs", real.oracle_folder() / "pi", questions, said]
         environ |= {"PI_ORACLE_PKG": str(real.pi_package(version)), "TZ": "UTC"}

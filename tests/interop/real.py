@@ -1,4 +1,4 @@
-"""The real programs: where the oracle scripts lie, how the programs are installed, how they write and answer.
+"""The real programs, as `programs` installs them: how they write sessions and answer questions about them.
 
 Only this module starts node and bun. It knows nothing of our own reader.
 """
@@ -8,25 +8,30 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import select
-import shutil
 import signal
 import subprocess
-import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import platformdirs
+from .programs import HERE as HERE
+from .programs import Unavailable as Unavailable
+from .programs import bun as bun
+from .programs import cache_folder as cache_folder
+from .programs import node as node
+from .programs import omp_command as omp_command
+from .programs import omp_folder as omp_folder
+from .programs import oracle_folder as oracle_folder
+from .programs import pi_command as pi_command
+from .programs import pi_package as pi_package
+from .programs import run as run
+from .programs import versions as versions
 
-PI_NEWEST = "1.5.2"
-PI_OLDER = "0.87.1"
-OMP = "18.2.3"
-NODE_MAJOR = "24"
-HERE = Path(__file__).resolve().parent
-CHECKOUT = HERE.parent.parent
+PI_VERSIONS, OMP_VERSIONS = versions("pi"), versions("omp")
+PI_NEWEST, PI_OLDER = PI_VERSIONS[0], PI_VERSIONS[-1]
+OMP = OMP_VERSIONS[0]
 # Rows of /tree shorten paths below HOME to `~`; the generated tool calls read files of this folder.
 PI_HOME = "/projects/cache"
 # The slowest honest answer takes about a second.
@@ -47,159 +52,26 @@ SEARCHES = [
 ]
 
 
-class Unavailable(Exception):
-    """A real program cannot be asked here; the message says what is missing."""
-
-
-def oracle_folder() -> Path:
-    """Return the folder of the oracle scripts: `SESSIONBROWSE_ORACLE`, else `../shared/oracle` beside the checkout."""
-    folder = Path(os.environ.get("SESSIONBROWSE_ORACLE") or CHECKOUT.parent / "shared" / "oracle")
-    if not (folder / "pi" / "oracle.mjs").is_file():
-        raise Unavailable(f"no oracle scripts in {folder}; name their folder in SESSIONBROWSE_ORACLE")
-    return folder
-
-
-def cache_folder() -> Path:
-    """Return where the real programs are installed: `SESSIONBROWSE_INTEROP`, else below the user's cache."""
-    named = os.environ.get("SESSIONBROWSE_INTEROP")
-    return Path(named) if named else platformdirs.user_cache_path("sessionbrowse") / "interop"
-
-
-# ---- installing ----------------------------------------------------------------------------------------------
-
-
-def _run(command: Sequence[str | Path], cwd: Path, env: dict[str, str] | None = None) -> None:
-    done = subprocess.run(
-        command, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=3600
-    )
-    if done.returncode:
-        raise Unavailable(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
-
-
-def _npm(*arguments: str, cwd: Path) -> None:
-    npm = shutil.which("npm")
-    if npm is None:
-        raise Unavailable("npm is not installed; it fetches the real programs by their package names")
-    _run([npm, *arguments], cwd)
-
-
-def node() -> Path:
-    """Return a Node that pi 1.5.2 runs on (22.19 or newer): the system's, else one of our own."""
-    system = shutil.which("node")
-    if system is not None:
-        said = subprocess.run([system, "--version"], capture_output=True, text=True, timeout=3600).stdout
-        version = re.match(r"v(\d+)\.(\d+)", said)
-        if version and (int(version[1]), int(version[2])) >= (22, 19):
-            return Path(system)
-    folder = cache_folder() / f"node{NODE_MAJOR}"
-    program = folder / "node_modules" / "node" / "bin" / "node"
-    if not program.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        _npm(
-            "install",
-            "--prefix",
-            str(folder),
-            "--no-audit",
-            "--no-fund",
-            "--no-package-lock",
-            f"node@{NODE_MAJOR}",
-            cwd=folder,
-        )
-    return program
-
-
-def pi_package(version: str) -> Path:
-    """Return the unpacked package of a pi version, fetched by name where it is missing."""
-    folder = cache_folder() / f"pi-{version}"
-    installed = folder / "node_modules" / "@earendil-works" / "pi-coding-agent"
-    unpacked = folder / "package"
-    for package in (unpacked, installed):
-        if (package / "package.json").is_file():
-            return package
-    folder.mkdir(parents=True, exist_ok=True)
-    name = f"@earendil-works/pi-coding-agent@{version}"
-    if version == PI_NEWEST:  # its tarball alone runs: dist/bundle is self-contained
-        _npm("pack", name, "--silent", cwd=folder)
-        for archive in folder.glob("*.tgz"):
-            with tarfile.open(archive) as tar:
-                # The first releases of Python 3.11 have no filters.
-                tar.extraction_filter = getattr(tarfile, "data_filter", None)
-                tar.extractall(folder)
-        return unpacked
-    _npm(
-        "install",
-        "--prefix",
-        str(folder),
-        "--ignore-scripts",
-        "--no-audit",
-        "--no-fund",
-        "--no-package-lock",
-        name,
-        cwd=folder,
-    )
-    return installed
-
-
-def pi_command(version: str) -> list[str | Path]:
-    """Return the command that starts the real pi with extensions: its tarball alone lacks the loader of extensions."""
-    package = pi_package(version)
-    if version != PI_NEWEST:
-        return [node(), package / "dist" / "cli.js"]
-    loader = package.parent / "node_modules" / "jiti"
-    if not loader.exists():
-        wanted = json.loads((package / "package.json").read_text())["dependencies"]["jiti"]
-        folder = str(package.parent)
-        _npm(
-            "install", "--prefix", folder, "--no-audit", "--no-fund", "--no-save", f"jiti@{wanted}", cwd=package.parent
-        )
-    return [node(), package / "dist" / "bundle" / "cli.js"]
-
-
-def omp_command() -> list[str | Path]:
-    """Return the command that starts the real omp."""
-    folder = omp_folder()
-    return [_bun(folder), folder / "node_modules" / "@oh-my-pi" / "pi-coding-agent" / "dist" / "cli.js"]
-
-
-def omp_folder() -> Path:
-    """Return a folder with omp installed and the oracle's scripts beside it: they find omp from where they lie."""
-    folder = cache_folder() / "omp"
-    folder.mkdir(parents=True, exist_ok=True)
-    source = oracle_folder() / "omp"
-    for script in [*source.glob("*.ts"), source / "package.json", HERE / "ask_omp.ts"]:
-        target = folder / script.name
-        if not target.exists() or target.read_bytes() != script.read_bytes():
-            target.unlink(missing_ok=True)
-            target.write_bytes(script.read_bytes())
-    if not _bun(folder).exists():
-        _npm("install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", cwd=folder)
-    return folder
-
-
-def _bun(folder: Path) -> Path:
-    return folder / "node_modules" / "@oven" / "bun-linux-x64" / "bin" / "bun"
-
-
 # ---- writing sessions ----------------------------------------------------------------------------------------
 
 
 def generate_pi(version: str, out: Path, seed: int, count: int) -> None:
     """Let the real pi write sessions: `out/agent/sessions/<project>/*.jsonl` and the flat `out/custom`."""
     script = oracle_folder() / "pi" / "gen.mjs"
-    _run([node(), script, out, str(seed), str(count)], out.parent, _pi_env(version))
+    run([node(), script, out, str(seed), str(count)], out.parent, _pi_env(version))
 
 
 def generate_edge(out: Path) -> None:
     """Write the damaged and odd files; their times count up, so that listings have one order."""
-    _run([node(), oracle_folder() / "pi" / "edge.mjs", out], out.parent)
+    run([node(), oracle_folder() / "pi" / "edge.mjs", out], out.parent)
     for number, file in enumerate(sorted(out.glob("*.jsonl"))):
         os.utime(file, (1_769_900_000 + number, 1_769_900_000 + number))
 
 
-def generate_omp(out: Path, seed: int, count: int) -> None:
+def generate_omp(out: Path, seed: int, count: int, version: str = OMP) -> None:
     """Let the real omp write sessions: `out/agent/sessions/<project>/*.jsonl` with what belongs to them."""
-    folder = omp_folder()
-    _run([_bun(folder), folder / "gen.ts", out, str(seed), str(count)], out.parent)
+    folder = omp_folder(version)
+    run([bun(folder), folder / "gen.ts", out, str(seed), str(count)], out.parent)
 
 
 # ---- asking --------------------------------------------------------------------------------------------------
@@ -226,16 +98,16 @@ def ask_pi(version: str, root: Path, files: Iterable[Path], *, trees: bool = Tru
     yield from _ask(command, requests, _pi_env(version) | {"PI_ORACLE_HOME": PI_HOME})
 
 
-def ask_omp(root: Path, files: Iterable[Path]) -> Iterator[dict[str, Any]]:
+def ask_omp(root: Path, files: Iterable[Path], version: str = OMP) -> Iterator[dict[str, Any]]:
     """Yield omp's answer for each file (see ask_omp.ts); `key` is the path below `root`."""
-    folder = omp_folder()
+    folder = omp_folder(version)
     requests = []
     for file in files:
         key = file.relative_to(root).as_posix()
         chooser = random.Random(key)
         views = [[f"--search={chooser.choice(SEARCHES)}", "--filter=all", "--width=1000"]]
         requests.append({"key": key, "file": str(file), "trees": True, "views": views, "contexts": 6})
-    yield from _ask([_bun(folder), folder / "ask_omp.ts"], requests, None)
+    yield from _ask([bun(folder), folder / "ask_omp.ts"], requests, None)
 
 
 def list_pi(version: str, root: Path, *, flat: bool = False) -> dict[str, Any]:
@@ -255,10 +127,10 @@ def _flat(flat: bool) -> list[str]:
     return ["--flat"] if flat else []
 
 
-def list_omp(root: Path) -> dict[str, Any]:
+def list_omp(root: Path, version: str = OMP) -> dict[str, Any]:
     """Return omp's own listing of a sessions root."""
-    folder = omp_folder()
-    return _print_json([_bun(folder), folder / "list.ts", root, "--full", "--runs=1"], None)
+    folder = omp_folder(version)
+    return _print_json([bun(folder), folder / "list.ts", root, "--full", "--runs=1"], None)
 
 
 def _ask(
