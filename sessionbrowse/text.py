@@ -7,11 +7,13 @@ sessions.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, date, datetime
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import msgspec
+
+from sessionbrowse.sequences import LazyPattern, without_sequences
 
 ELLIPSIS = "…"
 
@@ -30,51 +32,22 @@ _PLAIN = (
 )
 
 
-class _Pattern:
-    """A regular expression compiled at its first use: compiling all patterns takes 5 % of the browser's start time."""
-
-    def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:
-        self._pattern = pattern
-        self._flags = flags
-
-    @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self._pattern, self._flags)
-
-    @cached_property
-    def search(self) -> Callable[[str], re.Match[str] | None]:
-        """Return the first match in a text, or None."""
-        return self._compiled.search
-
-    @cached_property
-    def fullmatch(self) -> Callable[[str], re.Match[str] | None]:
-        """Return a match if the pattern matches a whole text, else None."""
-        return self._compiled.fullmatch
-
-    @cached_property
-    def sub(self) -> Callable[[str | Callable[[re.Match[str]], str], str], str]:
-        """Replace every match in a text."""
-        return self._compiled.sub
-
-
-_ODD = _Pattern(f"[^{_PLAIN}]")
+_ODD = LazyPattern(f"[^{_PLAIN}]")
 # Matches what `_ODD` matches, that is every character that may need cleaning, and also harmless characters from U+10000
 # on. It is tried first, because it compiles three times as fast.
-_MAYBE_ODD = _Pattern(
+_MAYBE_ODD = LazyPattern(
     "[\x00-\x1f\x7f-\x9f\xad\u0300-\u036f\u0483-\u0489\u0590-\u05cf\u05f5-\u061f\u064b-\u065f\u0670\u06d6-\u109f"
     "\u1100-\u1dff\u2000-\u200f\u2028-\u202e\u205f-\u206f\u20d0-\u20ff\u2c00-\u2e7f\u302a-\u302f\u3099\u309a"
     "\u3164\ua4d0-\uabff\ud7a4-\udfff\ufb00-\uff00\uffa0-\U0010ffff]"
 )
-_ODD_RUN = _Pattern(f"[^{_PLAIN}]{{{MARKS_SHOWN + 1},}}")
+_ODD_RUN = LazyPattern(f"[^{_PLAIN}]{{{MARKS_SHOWN + 1},}}")
 
-# Colour and cursor sequences are removed as a whole: without its escape character, a sequence would be shown as "[31m".
-_CSI = _Pattern(r"\x1b\[[0-?]{0,64}[ -/]{0,4}[@-~]")
-_CONTROL = _Pattern("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_NOT_A_CHARACTER = _Pattern("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_CONTROL = LazyPattern("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_NOT_A_CHARACTER = LazyPattern("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 # Invisible characters that can hide or reorder others: bidi controls, soft hyphen, fillers, invisible operators,
 # interlinear marks, shorthand and musical controls, tags, and variation selectors except 15 and 16.
-_INVISIBLE = _Pattern(
+_INVISIBLE = LazyPattern(
     "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
@@ -83,18 +56,18 @@ _INVISIBLE = _Pattern(
 # only in Persian and Indic words.
 _PICTURE = "[\u2194\u2195\u2600-\u27bf\u2b1b\U0001f000-\U0001faff]"
 _TONE = "[\U0001f3fb-\U0001f3ff]"
-_STRAY_JOINER = _Pattern(f"(?<!{_PICTURE})(?<!{_PICTURE}\ufe0f)\u200d|\u200d(?!{_PICTURE})")
-_STRAY_TONE = _Pattern(f"(?<!{_PICTURE})(?<!{_PICTURE}\ufe0f){_TONE}|(?<={_TONE}){_TONE}")
-_STRAY_NON_JOINER = _Pattern("(?<![\u0600-\u0dff])\u200c|\u200c(?![\u0600-\u0dff])")
-_LONG_JOIN = _Pattern(f"((?:{_PICTURE}{_TONE}?\ufe0f?\u200d){{{JOINS_SHOWN}}}{_PICTURE}{_TONE}?\ufe0f?)\u200d")
+_STRAY_JOINER = LazyPattern(f"(?<!{_PICTURE})(?<!{_PICTURE}\ufe0f)\u200d|\u200d(?!{_PICTURE})")
+_STRAY_TONE = LazyPattern(f"(?<!{_PICTURE})(?<!{_PICTURE}\ufe0f){_TONE}|(?<={_TONE}){_TONE}")
+_STRAY_NON_JOINER = LazyPattern("(?<![\u0600-\u0dff])\u200c|\u200c(?![\u0600-\u0dff])")
+_LONG_JOIN = LazyPattern(f"((?:{_PICTURE}{_TONE}?\ufe0f?\u200d){{{JOINS_SHOWN}}}{_PICTURE}{_TONE}?\ufe0f?)\u200d")
 
-_NOT_RAW_IN_JSON = _Pattern("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_JSON_STRING_OR_NAN = _Pattern(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?Infinity|NaN')
+_NOT_RAW_IN_JSON = LazyPattern("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_JSON_STRING_OR_NAN = LazyPattern(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?Infinity|NaN')
 
 _MS_PER_MINUTE = 60_000
 _MS_PER_DAY = 86_400_000
 _LATEST_MS = 8_640_000_000_000_000  # ECMAScript limits dates to 100,000,000 days from 1970.
-_ISO = _Pattern(
+_ISO = LazyPattern(
     r"(?P<year>\d{4}|[+-]\d{6})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?"
     r"(?:(?P<at>[Tt ])(?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.(?P<fraction>\d+))?)?"
     r"(?P<zone>[Zz]|[+-]\d\d:?\d\d)?)?",
@@ -108,14 +81,13 @@ _ISO = _Pattern(
 def clean(text: str) -> str:
     """Return `text` as one line that is safe to print on a terminal.
 
-    Line ends, tabs and other control characters become blanks. Colour and cursor sequences, bidi controls and invisible
-    characters are removed. Lone surrogates become U+FFFD. The number of marks on one letter is limited. Emoji with
+    Line ends, tabs and other control characters become blanks. Escape sequences, bidi controls and invisible characters
+    are removed. Lone surrogates become U+FFFD. The number of marks on one letter is limited. Emoji with
     joiners are kept.
     """
     if _is_plain(text):
         return text
-    text = _CSI.sub("", text)
-    return _visible(_CONTROL.sub(" ", text.replace("\r\n", "\n")))
+    return _visible(_CONTROL.sub(" ", without_sequences(text).replace("\r\n", "\n")))
 
 
 def clean_lines(text: str, *, tab_size: int = 4) -> list[str]:
@@ -134,7 +106,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _clean_line(line: str, tab_size: int) -> str:
-    pieces = [_visible(_CONTROL.sub(" ", piece)) for piece in _CSI.sub("", line).split("\t")]
+    pieces = [_visible(_CONTROL.sub(" ", piece)) for piece in without_sequences(line).split("\t")]
     for index, piece in enumerate(pieces[:-1]):
         pieces[index] = piece + " " * (tab_size - width(piece) % tab_size)
     return "".join(pieces)
@@ -293,9 +265,9 @@ def shell_quote(text: str) -> str:
 
 # zsh expands a leading "=", and fish expands "%self". So words with "=" or "%" are quoted, although `shlex` would not
 # quote them.
-_SHELL_WORD = _Pattern("[A-Za-z0-9_@+:,./-]+")
-_QUOTE_OR_BACKSLASH = _Pattern(r"['\\]")
-_ESCAPED_BYTES_ONLY = _Pattern("[^\ud800-\udfff]*(?:[\udc80-\udcff][^\ud800-\udfff]*)*")
+_SHELL_WORD = LazyPattern("[A-Za-z0-9_@+:,./-]+")
+_QUOTE_OR_BACKSLASH = LazyPattern(r"['\\]")
+_ESCAPED_BYTES_ONLY = LazyPattern("[^\ud800-\udfff]*(?:[\udc80-\udcff][^\ud800-\udfff]*)*")
 
 
 def shorten_home(path: str, home: str) -> str:

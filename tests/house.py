@@ -16,7 +16,7 @@ TESTS = Path(__file__).resolve().parent
 PACKAGE = TESTS.parent / "sessionbrowse"
 
 FLOORS = (
-    ("version", "errors", "text", "config"),
+    ("version", "errors", "sequences", "text", "config"),
     ("format",),
     ("model",),
     ("agents",),
@@ -72,6 +72,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "the total of a session's family in the preview": 100,
     "changes on every disk, also if recovery fails once: undo of each listed id, rollbacks that are tried again": 35,
     "installed and tested versions of the agents; contexts, edits and stubs of pi 1.6 and omp 18.3": 55,
+    "text of sessions on its way out: sequences, completion, exports, words for programs, quotations, agents": 40,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""
 

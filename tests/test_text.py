@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from rich.cells import get_character_cell_size
 
 from sessionbrowse import text as t
+from sessionbrowse.sequences import without_sequences
 
 NOW = 1_786_608_000_000  # 2026-08-13T08:00:00Z
 
@@ -52,9 +53,8 @@ ANY_TEXT = st.one_of(
         ("tabs become blanks", "a\tb", "a b"),
         ("NUL, BEL, DEL become blanks", "a\x00b\x07c\x7fd", "a b c d"),
         ("colours go", "\x1b[1;31mred\x1b[0m", "red"),
-        ("a title sequence loses its teeth", "\x1b]0;evil\x07x", " ]0;evil x"),
-        ("a C1 introducer loses its teeth", "\x9b31mx", " 31mx"),
-        ("a sequence inside a sequence loses its teeth", "\x1b\x1b[m[31mx", " [31mx"),
+        ("an escape that begins nothing becomes a blank", "a\x1bhello\x1b\tb", "a hello  b"),
+        ("a sequence inside a sequence makes no third", "\x1b\x1b[m[31mx", "[31mx"),
         (
             "bidi controls go",
             "pay \u202egro.live\u202c now\u2066\u2069\u200e\u200f\u061c",
@@ -78,6 +78,75 @@ ANY_TEXT = st.one_of(
 )
 def test_clean_shows_one_harmless_line(name: str, text: str, shown: str) -> None:
     assert t.clean(text) == shown
+
+
+LINK, END = "8;;https://a.example/?q=1 2", "8;;"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        ("links that end with ST", f"\x1b]{LINK}\x1b\\file.c\x1b]{END}\x1b\\:3", "file.c:3"),
+        ("links that end with BEL", f"\x1b]{LINK}\x07file.c\x1b]{END}\x07:3", "file.c:3"),
+        ("links in 8 bits", f"see \x9d{LINK}\x9cfile.c\x9d{END}\x9c:3", "see file.c:3"),
+        ("an escape that ends in 8 bits", f"\x1b]{LINK}\x9cfile.c\x9d{END}\x07:3", "file.c:3"),
+        ("titles, the clipboard, colours", "\x1b]0;a b\x07\x1b]52;c;QUFB\x07\x1b]11;?\x1b\\x", "x"),
+        ("a title for screen", "\x1bkbash\x1b\\$ ", "$ "),
+        ("pictures", "\x1bPq#0;2;0~~@@\x1b\\a\x1b_Gf=100,a=T;QUFB\x1b\\b\x90q~~\x9cc", "abc"),
+        ("privacy and other strings", "\x1b^secret\x1b\\a\x1bXodd\x1b\\b\x98odd\x9cc\x9eodd\x9cd\x9fodd\x9ce", "abcde"),
+        (
+            "what tmux passes on",
+            f"\x1bPtmux;\x1b\x1b]{LINK}\x07a\x1b\\\x1bPtmux;\x1b\x1b]{END}\x1b\x1b\\\x1b\\b",
+            "ab",
+        ),
+        ("what screen passes on", f"\x1bP\x1b]{LINK}\x07\x1b\\a", "a"),
+        ("colours of every form", "\x1b[38;2;1;2;3ma\x1b[4:3mb\x1b[38:2::1:2:3mc\x1b[md\x9b1;31me\x9bmf", "abcdef"),
+        ("very long colours", "\x1b[" + "1;" * 500 + "1mx", "x"),
+        ("the cursor, modes, the shape", "\x1b[2J\x1b[H\x1b[?25l\x1b[>4;1m\x1b[6 q\x1b[!px", "x"),
+        ("character sets and states", "\x1b(B\x1b)0\x1b%G\x1b#8\x1b7\x1b8\x1b=\x1b>\x1bM\x1bcX", "X"),
+        ("a link that is cut in its address", "see \x1b]8;;https://a.exam", "see "),
+        ("a link that is cut in its text", f"\x1b]{LINK}\x1b\\fil", "fil"),
+        ("a link that is cut in its end", f"\x1b]{LINK}\x1b\\file\x1b]8;;\x1b", "file"),
+        ("a link that is cut before dots", "\x1b]8;;https://a.exam…", "…"),
+        ("a link in 8 bits that is cut", "\x9d8;;https://a.exam", ""),
+        ("colours that are cut", "a\x1b[31", "a"),
+        ("an escape at the end", "a\x1b", "a"),
+        ("a picture that is cut", "a\x1b_Gf=100;QUFBQUFB", "a"),
+    ],
+)
+def test_escape_sequences_go_as_a_whole(name: str, text: str, shown: str) -> None:
+    assert t.clean(text) == shown
+    assert t.clean_lines(text) == [shown]
+
+
+def test_an_unfinished_sequence_hides_no_sentence() -> None:
+    for begun in (
+        "\x1b]",
+        "\x1b]8;;https://a.example",
+        "\x1b]0;",
+        "\x1bP",
+        "\x1b_G",
+        "\x1b^",
+        "\x1bX",
+        "\x9d8;;",
+        "\x1b[",
+    ):
+        assert t.clean_lines(f"{begun} The rest stays.\nAnd so does this.") == [" The rest stays.", "And so does this."]
+        assert t.clean(f"{begun}\nThe rest stays.\a").strip() == "The rest stays."
+        assert t.clean(f"{begun}日本語 stays.").startswith("日本語 stays.")
+
+
+def test_letters_of_utf8_that_were_read_as_latin_1_begin_no_sequence() -> None:
+    for sentence in ("“Hello 5;3m,” he said – ‘so’.", "ś5 Ý8;x Н]0;x", "名前8;;m x", "𝛛5m 𐝝8;x"):
+        for broken in (sentence.encode().decode("latin-1"), sentence.encode().decode("latin-1").replace("\x80", "€")):
+            assert without_sequences(broken + "\x9c") == broken + "\x9c"
+
+
+@given(st.lists(st.one_of(ATTACKS, st.text("ab é\n\x9c\x1b]8;", max_size=5)), max_size=12).map("".join))
+def test_no_line_loses_more_than_its_sequences(text: str) -> None:
+    assert without_sequences(text).count("\n") == text.count("\n")
+    if not re.search("[\x1b\x90\x98\x9b\x9d-\x9f]", text):
+        assert without_sequences(text) == text
 
 
 def test_ten_thousand_marks_on_one_letter_become_six() -> None:
@@ -137,6 +206,13 @@ def test_a_megabyte_on_one_line_is_cleaned_in_a_blink() -> None:
         "x" * 1_000_000,
         "e" + "\u0301" * 100_000,
         "\x1b[" * 100_000,
+        "\x1b[" + "1" * 900_000,
+        "\x1b]" * 100_000,
+        "\x1b]0;" + "x" * 900_000,
+        "\x1bP\x1b\x1b" * 100_000,
+        "\x1b" * 900_000,
+        "\x9d8;" * 100_000,
+        "\x9d" * 900_000,
         "\u200d" * 100_000,
         "\t" * 100_000,
     ):

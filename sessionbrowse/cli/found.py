@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sessionbrowse.cli.output import short_id
+from sessionbrowse.sequences import without_sequences
 from sessionbrowse.services.search.hits import Hit, hit_document
 from sessionbrowse.services.search.ranked_page import RankedSession, Ranking
 from sessionbrowse.text import age, clean, json_exact, shorten_home
@@ -109,9 +110,10 @@ def fitted_lines(lines: Sequence[str], most: int | None) -> str:
 def _marked(hit: Hit, bold: bool) -> str:
     """Return the text around the match in an entry; with `bold`, the matching words are bold.
 
-    Control characters are removed after the text is split at the matches, because removing them shifts the offsets.
+    Control characters are removed after the text is split at the matches, because removing them shifts the offsets. No
+    match is bold in a name with escape sequences: they would be split, too.
     """
-    if not bold:
+    if not bold or without_sequences(hit.snippet) != hit.snippet:
         return clean(hit.snippet)
     parts: list[str] = []
     at = 0

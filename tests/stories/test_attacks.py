@@ -65,7 +65,7 @@ STEPS: list[tuple[str, tuple[str, ...], str, tuple[str, ...]]] = [
     ("what an own command says", ("\x19",), "answered", ()),
     ("a session to delete", ("\x04",), "Move to the trash", ()),
     ("a deleted session", ("m",), "u undoes", ()),
-    ("what to bring back, with an entry that attacks", ("t",), "evil", (ESCAPE,)),
+    ("what to bring back, with an entry that attacks", ("t",), "π link", (ESCAPE,)),
     ("changes, with one that attacks", ("U",), "delete  π", (ESCAPE,)),
     ("what was undone", ("u",), "Restored", ()),
     ("the archive", ("x",), "archived", ("x",)),

@@ -7,6 +7,7 @@ from msgspec import Struct
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.model.search.entry_text import message_text, tool_text
 from sessionbrowse.model.search.query import SearchQuery
+from sessionbrowse.sequences import without_sequences
 from sessionbrowse.text import parse_time
 
 
@@ -26,7 +27,7 @@ class EntryFacts(Struct, frozen=True):
 def facts_of(raw: bytes, *, tools: bool) -> EntryFacts | None:
     """Return the facts of the entry in the line `raw`, None if the line is not a JSON object.
 
-    With `tools`, the text includes tool calls and results.
+    With `tools`, the text includes tool calls and results. Escape sequences are not part of the text.
     """
     try:
         value: Json = loads(raw)
@@ -41,7 +42,7 @@ def facts_of(raw: bytes, *, tools: bool) -> EntryFacts | None:
     found = value.get("message")
     message: dict[str, Json] = found if isinstance(found, dict) else {}
     model = f"{message.get('provider')}/{message.get('model')}".lower() if message.get("model") else ""
-    return EntryFacts(text, _role(value), _time(value, message), model, tuple(_tool_names(message)))
+    return EntryFacts(without_sequences(text), _role(value), _time(value, message), model, tuple(_tool_names(message)))
 
 
 def fits_facts(query: SearchQuery, facts: EntryFacts) -> bool:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from itertools import chain, islice
 
 from sessionbrowse.model.search.words import fold_foreign, words_in
+from sessionbrowse.sequences import without_sequences
 from sessionbrowse.store.index.packed_places import pack_row_entries, unpack_row_entries
 from sessionbrowse.store.index.rows import damaged, opened, sealed, words_sum
 from sessionbrowse.store.index.schema import TEXT_TABLES
@@ -57,6 +58,7 @@ class TextRows:
 
     def add(self, index: int, text: str) -> None:
         """Add the text of the current file's next entry to the text row being filled; `index` is the entry's number."""
+        text = without_sequences(text)
         self._texts.append(text)
         self._entries.append(index)
         self._characters += len(text)

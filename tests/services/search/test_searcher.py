@@ -517,3 +517,24 @@ def test_what_an_odd_entry_says_is_found_by_the_index_as_in_the_file(tmp_path: P
     for searcher in (Searcher(gathered, index), Searcher(gathered)):
         assert {hit.entry_id for hit in hits_of(searcher, "needle")} == {"c", "n"}
     index.close()
+
+
+def test_words_are_found_as_they_are_shown_without_escape_sequences(tmp_path):
+    """Indexed or not, a coloured word is found, its address is not, and the marks fit the text that is shown."""
+    link = "\x1b]8;;https://hidden.example\x1b\\\x1b[1;31mlantern\x1b[0mlight\x1b]8;;\x1b\\ is \x9b32mlit\x9b0m"
+    write(folder(tmp_path) / "0.jsonl", header("s0"), user("1", None, link), result("2", "1", link))
+    cache = tmp_path / "cache"
+    index = open_index(cache, print, create=True)
+    assert index is not None
+    update_index(scope_of(tmp_path), index)
+    for known in (index, None):
+        searcher = Searcher(take_snapshot(scope_of(tmp_path), known, brief=True), known)
+        for asked in ("lanternlight", "re:rnlight", '"lanternlight is lit"'):
+            hits = list(searcher.find(parse_search(asked), tools=True))
+            assert sorted(hit.snippet for hit in hits) == ["bash lanternlight is lit", "lanternlight is lit"]
+            for hit in hits:
+                assert [hit.snippet[begin:end] for begin, end in hit.marks] == [asked.strip('"').removeprefix("re:")]
+        assert not list(searcher.find(parse_search("hidden"), tools=True))
+        ranked = Ranker(searcher, parse_question("lanternlight lit"), tools=True).rank(5)
+        for hit in [hit for each in ranked.sessions for hit in each.hits]:
+            assert [hit.snippet[begin:end] for begin, end in hit.marks] == ["lanternlight", "lit"]
