@@ -27,7 +27,7 @@ from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.relocate import candidates, relocate
 from sessionbrowse.services.change.rename import rename
-from sessionbrowse.services.change.restore import restore
+from sessionbrowse.services.change.restore import of_group, restore
 from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.services.list.locate import all_files, header_of
 from sessionbrowse.services.transaction.bulk import in_bulk
@@ -130,7 +130,7 @@ def run_restore(arguments: argparse.Namespace) -> int:
         else:
             output.print_changes((one.id, parse_time(one.time), one.verb, "", one.path, one.agent) for one in changes)
         return 0
-    wanted: list[str | None] = list(arguments.ids) or [None]
+    wanted: list[str | None] = [one for named in arguments.ids for one in of_group(named, context)] or [None]
     return each(
         arguments,
         wanted,

@@ -36,6 +36,11 @@ def restore(change_id: str | None = None, *, context: ChangeContext | None = Non
         return take_back(_chosen(change_id, context), context)
 
 
+def of_group(named: str, context: ChangeContext) -> list[str]:
+    """Return the ids of the deletions that one command made, if `named` is the id of this group; else only `named`."""
+    return [change.id for change in restorable(context) if change.group == named] or [named]
+
+
 def take_back(change: Change, context: ChangeContext) -> Restored:
     """Restore the files that a deletion moved to the trash. The caller must hold the lock for changes."""
     refuse_gone(change)

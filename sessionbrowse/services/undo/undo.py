@@ -37,8 +37,8 @@ from sessionbrowse.store.write.writer import opened
 from sessionbrowse.text import clean
 
 _SAID = frozenset({"message", "custom_message", "compaction", "branch_summary", "context_edit", "reset_boundary"})
-
-
+_SHORTEST_ID = 4
+"""Minimum length of the beginning of an id that names a change."""
 _GOES_ON = "The next undo will undo an earlier change instead."
 
 
@@ -188,35 +188,61 @@ def _summary(change: Change) -> str:
 
 
 def _choose(context: ChangeContext, change_id: str | None) -> list[Change]:
-    changes = context.journal.changes()
-    open_changes = [change for change in changes.values() if change.can_be_tried and change.verb in UNDOERS]
-    if change_id is None:
-        # A change recorded as lost (its data is gone) is undone only if the user gives its id. This may succeed: the
-        # disk with the trash may be mounted again.
-        open_changes = [change for change in open_changes if change.lost is None]
-        if not open_changes:
-            raise CannotUndo("There is nothing to undo.")
-        chosen = open_changes[-1]
-    else:
-        chosen = _named(changes, change_id)
-    if chosen.group is None:
-        return [chosen]
-    return [change for change in reversed(open_changes) if change.group == chosen.group]
+    changes = list(context.journal.changes().values())
+    if change_id is not None:
+        changes = _named(changes, change_id)
+    open_changes = [change for change in reversed(changes) if change.can_be_tried and change.verb in UNDOERS]
+    # A change recorded as lost (its data is gone) is undone only if the user gives its id. This may succeed: the
+    # disk with the trash may be mounted again.
+    whole = [change for change in open_changes if change.lost is None] or open_changes
+    if change_id is None and (not whole or whole[0].lost is not None):
+        raise CannotUndo("There is nothing to undo.")
+    if not whole:
+        raise _reason_against(changes)
+    chosen = [change for change in whole if change is whole[0] or (change.group or change.id) == whole[0].group]
+    if {change.id for change in chosen} & {change.undoes for change in context.journal.pending()}:
+        raise WriteFailed(
+            f"An interrupted undo of the {clean(chosen[0].verb)} can neither be completed nor rolled back now. Check "
+            "the disk, then try again."
+        )
+    return chosen
 
 
-def _named(changes: dict[str, Change], change_id: str) -> Change:
-    found = changes.get(change_id) or next((c for c in reversed(changes.values()) if c.group == change_id), None)
-    if found is None:
-        raise NoSuchChange(f"The journal has no change {clean(change_id)}.")
-    if found.undone_by is not None:
-        raise CannotUndo(f"The {found.verb} {found.id} is undone already.")
-    if found.undoes is not None:
-        raise CannotUndo(f"{found.id} is itself an undo; to reverse it, make the undone change again instead.")
-    if found.state != "done":
-        raise CannotUndo(f"The {found.verb} {found.id} was never made: {found.reason or 'the change was interrupted'}.")
-    if found.verb not in UNDOERS:
-        raise CannotUndo(f"This version of sessionbrowse cannot undo a {clean(found.verb)}.")
-    return found
+def _named(changes: list[Change], named: str) -> list[Change]:
+    """Return the changes with an id, or in the group with this id; the beginning of an id is enough if it is unique.
+
+    A change that can be undone is returned with its whole group.
+    """
+    found = [change for change in changes if named in (change.id, change.group)]
+    if not found and len(named) >= _SHORTEST_ID:
+        found = [one for one in changes if one.id.startswith(named) or (one.group or "").startswith(named)]
+        # Of many changes in the journal, those are meant that can be undone.
+        found = [change for change in found if change.can_be_tried] or found
+        if len({change.group or change.id for change in found}) > 1:
+            raise NoSuchChange(f"Several changes have an id that begins with {clean(named)}.")
+    if not found:
+        raise NoSuchChange(f"The journal has no change {clean(named)}.")
+    group = found[-1].group
+    if group is None or (found[-1].id == named and not found[-1].can_be_tried):
+        return found
+    return [change for change in changes if change.group == group]
+
+
+def _reason_against(changes: list[Change]) -> CannotUndo:
+    """Return the error for the changes of one command, none of which can be undone."""
+    own = [change for change in changes if change.undoes is None] or changes
+    undone = [change for change in own if change.undone_by is not None]
+    newest = (undone or own)[-1]
+    named = f"The {clean(newest.verb)} {newest.group if len(own) > 1 else newest.id}"
+    if undone:
+        return CannotUndo(f"{named} is undone already.")
+    if newest.undoes is not None:
+        return CannotUndo(f"{newest.id} is itself an undo; to reverse it, make the undone change again instead.")
+    if newest.state == "pending":
+        return CannotUndo(f"{named} was interrupted and is not complete. Check the disk, then try again.")
+    if newest.state != "done":
+        return CannotUndo(f"{named} was never made: {newest.reason or 'the change was interrupted'}.")
+    return CannotUndo(f"This version of sessionbrowse cannot undo a {clean(newest.verb)}.")
 
 
 def _take_back(change: Change, context: ChangeContext, force: bool) -> ChangeResult:

@@ -265,3 +265,13 @@ def test_several_sessions_are_one_undo(cli: Any, store: Store) -> None:
     status, _, _ = cli("undo")
     assert status == 0
     assert picture(store.home) == before
+
+
+def test_an_id_of_the_list_of_changes_restores_all_that_one_command_deleted(cli: Any, store: Store) -> None:
+    paths = [store.session(name=f"{number}.jsonl") for number in range(3)]
+    before = picture(store.home)
+    cli("delete", *map(str, paths), "--yes")
+    (row,) = json.loads(cli("undo", "--list", "--json")[1])
+    cli("restore", str(paths[2]))
+    assert cli("restore", row["undo_id"])[0] == 0
+    assert picture(store.home) == before

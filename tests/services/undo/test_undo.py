@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from sessionbrowse.errors import CannotUndo, InUse
+from sessionbrowse.errors import CannotUndo, InUse, NoSuchChange, SessionBrowseError
 from sessionbrowse.format.title_slot import SLOT_BYTES
 from sessionbrowse.services.change.archive import archive
 from sessionbrowse.services.change.checkout import checkout
+from sessionbrowse.services.change.delete import delete
 from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.rename import rename
+from sessionbrowse.services.clean.clean import Where, clean_session
+from sessionbrowse.services.clean.prune import shrink_plan
 from sessionbrowse.services.transaction.change import ChangeResult, finish_notes
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo.undo import undo, undoable
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write import atomic_rename
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, PROJECT, Store, entry, header, line, target, user
 
 
@@ -348,3 +354,91 @@ def test_a_check_out_of_a_session_that_ended_without_an_id_cannot_be_undone(stor
     with pytest.raises(CannotUndo, match="an entry without an id"):
         undo(context=store.context)
     assert before is None
+
+
+def shrunk(path: Path, context: ChangeContext, group: str | None) -> ChangeResult:
+    done = clean_session(
+        target(path, "pi"), "shrink", shrink_plan(results_over=0), Where(), context=context, group=group
+    )
+    assert isinstance(done, ChangeResult)
+    return done
+
+
+IN_BULK: dict[str, Callable[[Path, ChangeContext, str | None], ChangeResult]] = {
+    "rename": lambda path, context, group: rename(target(path), "bulk", context=context, group=group),
+    "archive": lambda path, context, group: archive(target(path), context=context, group=group),
+    "delete": lambda path, context, group: delete(target(path), into="own", context=context, group=group),
+    "shrink": shrunk,
+}
+
+
+def sessions_of(store: Store) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in store.home.rglob("*.jsonl")}
+
+
+@pytest.mark.parametrize("failing", [2, 1, 0])
+@pytest.mark.parametrize("verb", IN_BULK)
+def test_a_group_is_undone_by_its_id_whatever_became_of_its_single_changes(
+    store: Store, monkeypatch: pytest.MonkeyPatch, verb: str, failing: int
+) -> None:
+    paths = [store.session(name=f"{number}.jsonl") for number in range(3)]
+    before = sessions_of(store)
+
+    def fails(*_: object, **__: object) -> bool:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    for number, path in enumerate(paths):
+        with monkeypatch.context() as patch:
+            if number == failing:
+                patch.setattr(atomic_rename, "exchange", fails)
+                patch.setattr(atomic_rename, "rename_to_free", fails)
+                patch.setattr("sessionbrowse.store.write.writer.append_line", fails)
+            with suppress(SessionBrowseError):
+                IN_BULK[verb](path, store.context, "b0b0b0b0")
+    assert [change.state for change in store.context.journal.changes().values()].count("failed") == 1
+    label(target(store.session("omp")), "00000003", "later", context=store.context)
+    row = undoable(store.context)[1]
+    assert (row.undo_id, row.count) == ("b0b0b0b0", 2)
+    stopped = undo(row.undo_id, context=store.context, cancelled=iter([False, True]).__next__)
+    assert len(stopped.left) == 1
+    with monkeypatch.context() as patch:
+        patch.setattr(atomic_rename, "exchange", fails)
+        patch.setattr(atomic_rename, "rename_to_free", fails)
+        patch.setattr("sessionbrowse.store.write.writer.append_line", fails)
+        with pytest.raises(SessionBrowseError):
+            undo(row.undo_id, context=store.context)
+    (one,) = (row for row in undoable(store.context) if row.verb == verb)
+    assert one.count == 1
+    assert undo("b0b0b0b0", context=store.context).paths == stopped.left
+    if verb != "rename":
+        assert sessions_of(store).items() >= before.items()
+    for undo_id in ("b0b0b0b0", one.undo_id):
+        with pytest.raises(CannotUndo, match="is undone already"):
+            undo(undo_id, context=store.context)
+
+
+def test_the_beginning_of_an_id_names_a_change_that_can_be_undone(store: Store) -> None:
+    paths = [store.session(name=f"{number}.jsonl") for number in range(2)]
+    for path in paths:
+        rename(target(path), "bulk", context=store.context, group="b0b0b0b0")
+    label(target(paths[0]), "00000003", "x", context=store.context, group="b0b0ffff")
+    for typed in ("", "b0b", "a000", "b0b0"):
+        with pytest.raises(NoSuchChange):
+            undo(typed, context=store.context)
+    assert len(undo("b0b0b", context=store.context).paths) == 2
+    assert undo("b0b0", context=store.context).verb == "label"
+    with pytest.raises(NoSuchChange, match="Several changes have an id that begins with b0b0"):
+        undo("b0b0", context=store.context)
+    with pytest.raises(CannotUndo, match="The rename b0b0b0b0 is undone already"):
+        undo("b0b0b", context=store.context)
+
+
+def test_an_undo_that_is_itself_in_a_group_is_not_taken_for_its_change(store: Store) -> None:
+    paths = [store.session(name=f"{number}.jsonl") for number in range(2)]
+    for path in paths:
+        archive(target(path), context=store.context, group="b0b0b0b0")
+    undo(context=store.context, cancelled=iter([False, True]).__next__)
+    (taken,) = (change for change in store.context.journal.changes().values() if change.undoes is not None)
+    with pytest.raises(CannotUndo, match="is itself an undo"):
+        undo(taken.id, context=store.context)
+    assert len(undo("b0b0b0b0", context=store.context).paths) == 1
