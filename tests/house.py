@@ -58,6 +58,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "sessions in which the words of a filter were said": 90,
     "sessions by name and `latest` on the command line, deleted ones by the beginning of an id": 65,
     "files, locks, processes and the trash of macOS and Windows": 80,
+    "changes on every disk, also if recovery fails once: undo of each listed id, rollbacks that are tried again": 60,
     "keys, order and columns of pi's own picker and tree": 120,
     "files, commands and labels that a compaction forgot": 130,
     "the cost of each branch, and of each answer, in the tree": 75,
@@ -72,7 +73,6 @@ FEATURE_LINES: Mapping[str, int] = {
     "the total of a session's family in the preview": 100,
     "installed and tested versions of the agents; contexts, edits and stubs of pi 1.6 and omp 18.3": 55,
     "text of sessions on its way out: sequences, completion, exports, words for programs, quotations, agents": 40,
-    "changes on every disk, also if recovery fails once: undo of each listed id, rollbacks that are tried again": 60,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""
 
