@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NoReturn
 
 from msgspec import Struct
 
@@ -198,7 +199,7 @@ def _choose(context: ChangeContext, change_id: str | None) -> list[Change]:
     if change_id is None and (not whole or whole[0].lost is not None):
         raise CannotUndo("There is nothing to undo.")
     if not whole:
-        raise _reason_against(changes)
+        _refuse(changes)
     chosen = [change for change in whole if change is whole[0] or (change.group or change.id) == whole[0].group]
     if {change.id for change in chosen} & {change.undoes for change in context.journal.pending()}:
         raise WriteFailed(
@@ -228,21 +229,21 @@ def _named(changes: list[Change], named: str) -> list[Change]:
     return [change for change in changes if change.group == group]
 
 
-def _reason_against(changes: list[Change]) -> CannotUndo:
-    """Return the error for the changes of one command, none of which can be undone."""
+def _refuse(changes: list[Change]) -> NoReturn:
+    """Raise the error for the changes of one command, none of which can be undone."""
     own = [change for change in changes if change.undoes is None] or changes
     undone = [change for change in own if change.undone_by is not None]
     newest = (undone or own)[-1]
     named = f"The {clean(newest.verb)} {newest.group if len(own) > 1 else newest.id}"
     if undone:
-        return CannotUndo(f"{named} is undone already.")
+        raise CannotUndo(f"{named} is undone already.")
     if newest.undoes is not None:
-        return CannotUndo(f"{newest.id} is itself an undo; to reverse it, make the undone change again instead.")
+        raise CannotUndo(f"{newest.id} is itself an undo; to reverse it, make the undone change again instead.")
     if newest.state == "pending":
-        return CannotUndo(f"{named} was interrupted and is not complete. Check the disk, then try again.")
+        raise CannotUndo(f"{named} was interrupted and is not complete. Check the disk, then try again.")
     if newest.state != "done":
-        return CannotUndo(f"{named} was never made: {newest.reason or 'the change was interrupted'}.")
-    return CannotUndo(f"This version of sessionbrowse cannot undo a {clean(newest.verb)}.")
+        raise CannotUndo(f"{named} was never made: {newest.reason or 'the change was interrupted'}.")
+    raise CannotUndo(f"This version of sessionbrowse cannot undo a {clean(newest.verb)}.")
 
 
 def _take_back(change: Change, context: ChangeContext, force: bool) -> ChangeResult:
