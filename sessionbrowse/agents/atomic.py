@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 import msgspec
 
@@ -18,7 +17,6 @@ from sessionbrowse.agents.base import (
     Place,
     Surroundings,
     absolute,
-    beside,
     configured_path,
     configured_session_directories,
     custom_directories,
@@ -26,6 +24,7 @@ from sessionbrowse.agents.base import (
     distinct,
     is_dashed_folder,
 )
+from sessionbrowse.agents.companions import stem_of
 from sessionbrowse.model.session import rules
 
 AGENT_DIRS = ("ATOMIC_CODING_AGENT_DIR", "PI_CODING_AGENT_DIR")
@@ -67,14 +66,13 @@ def folder_of(cwd: str, around: Surroundings) -> str:
     return dashed_folder(absolute(configured_path(cwd, _home(around)) or cwd, around.cwd))
 
 
-def companions(path: str | Path) -> list[Path]:
-    """Return the files that belong to one session: the folder of its subagents, its backups, reports of compactions."""
-    name, stem = re.escape(Path(path).name), Path(path).stem
-    belongs = re.compile(
+def further_companions(name: str) -> str:
+    """Return a pattern for the names of a session's backups and of the reports of its compactions."""
+    name, stem = re.escape(name), re.escape(stem_of(name))
+    return (
         rf"{name}\.\d{{4}}-[0-9TZ-]+\.[A-Za-z0-9_-]+\.bak"
-        rf"|{re.escape(stem)}-compaction-(?:diagnostic|recovery|success)-\d+-[0-9a-f-]+\.json"
+        rf"|{stem}-compaction-(?:diagnostic|recovery|success)-\d+-[0-9a-f-]+\.json"
     )
-    return beside(path, lambda other: other == stem or bool(belongs.fullmatch(other)))
 
 
 def _agent_directory(around: Surroundings) -> tuple[str, dict[str, str], bool]:
@@ -100,8 +98,8 @@ ATOMIC = Agent(
     rules=rules.ATOMIC,
     folder_of=folder_of,
     owns_folder_form=is_dashed_folder,
-    companions=companions,
     tested_versions=("0.9.15",),
+    further_companions=further_companions,
     project_settings=PROJECT_SETTINGS,
     process_names=("atomic",),
     packages=("@bastani/atomic",),

@@ -10,7 +10,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -19,6 +18,7 @@ from msgspec import Struct, field
 from sessionbrowse.agents.attribution import Marks as Marks
 from sessionbrowse.agents.attribution import attribute as attribute
 from sessionbrowse.agents.change_plans import RenamePlan, line_name, name_entry
+from sessionbrowse.agents.companions import companion_names
 from sessionbrowse.model.session.rules import Rules
 
 PlaceKind = Literal["projects", "folder", "flat", "registry", "archive"]
@@ -105,6 +105,11 @@ def no_runtime_directories(_: Surroundings) -> RuntimeDirectories:
     return RuntimeDirectories()
 
 
+def no_further_companions(_: str) -> str:
+    """Return an empty pattern, for agent programs that keep nothing of their own beside a session file."""
+    return ""
+
+
 def rename_by_entry(name: str, _: bool) -> RenamePlan:
     """Return the plan to rename a session by appending an entry that contains the name; "" clears the name."""
     return name_entry(name)
@@ -118,6 +123,9 @@ class Agent(Struct, frozen=True):
     `process_names` and `packages` identify the program's processes; a process with an argument that begins with
     `worker_prefix` is a helper of the program, which has no session. `tested_versions` are the versions with which
     sessionbrowse was tested, the newest first.
+
+    `further_companions` returns a regular expression for the names of files that only this program keeps beside the
+    session file with the given name.
 
     `clean_name` turns a name typed by the user into one that the program writes. `rename` returns the plan to write a
     new name into a session file ("" clears the name); its second argument is True if the file begins with omp's title
@@ -134,8 +142,8 @@ class Agent(Struct, frozen=True):
     rules: Rules
     folder_of: Callable[[str, Surroundings], str]
     owns_folder_form: Callable[[str], bool]
-    companions: Callable[[str | Path], list[Path]]
     tested_versions: tuple[str, ...]
+    further_companions: Callable[[str], str] = no_further_companions
     project_settings: tuple[str, ...] = ()
     process_names: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
@@ -152,6 +160,16 @@ class Agent(Struct, frozen=True):
         accept `--resume PATH`.
         """
         return (*(command or self.command[:1]), "--session", path)
+
+    def companions(self, path: str, listing: Callable[[str], list[str]] | None = None) -> list[str]:
+        """Return the paths of the files and folders that agents and extensions keep beside a session file.
+
+        `listing` returns the sorted names in a directory; the default reads the disk each time.
+        """
+        folder = os.path.dirname(path)
+        names = (listing or names_in)(folder)
+        found = companion_names(path, names, self.further_companions(os.path.basename(path)))
+        return [os.path.join(folder, name) for name in found]
 
 
 # ---- disk --------------------------------------------------------------------------------------------------
@@ -285,14 +303,3 @@ def distinct(places: Sequence[Place]) -> list[Place]:
     for place in places:
         seen.setdefault((place.agent, place.root, place.kind), place)
     return list(seen.values())
-
-
-def no_companions(path: str | Path) -> list[Path]:
-    """Return an empty list, for programs that keep a session in one file, without companion files."""
-    return []
-
-
-def beside(path: str | Path, belongs: Callable[[str], bool]) -> list[Path]:
-    """Return the files in the folder of the session file `path`, sorted, if `belongs` returns True for their names."""
-    folder = Path(path).parent
-    return [folder / name for name in names_in(str(folder)) if belongs(name)]

@@ -18,7 +18,6 @@ from sessionbrowse.agents.base import (
     distinct,
     expand_home,
     is_dashed_folder,
-    no_companions,
 )
 from sessionbrowse.agents.change_plans import RenamePlan, name_entry
 from sessionbrowse.errors import RefusedWrite
@@ -105,7 +104,6 @@ INDUSAGI = Agent(
     rules=rules.INDUSAGI,
     folder_of=folder_of,
     owns_folder_form=is_dashed_folder,
-    companions=no_companions,
     tested_versions=("0.12.15",),
     process_names=("indusagi", "indus", "pindus", "induscode"),
     packages=("indusagi", "indusagi-coding-agent"),

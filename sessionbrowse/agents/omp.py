@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,7 +22,6 @@ from sessionbrowse.agents.base import (
     RuntimeDirectories,
     Surroundings,
     absolute,
-    beside,
     dashed_folder,
     dashes,
     distinct,
@@ -132,17 +130,14 @@ def owns_folder_form(name: str) -> bool:
     return is_dashed_folder(name) or is_omp_folder(name)
 
 
-def companions(path: str | Path) -> list[Path]:
-    """Return the files that belong to one omp session: its artifacts, lock files, temporary files and backups.
+def further_companions(name: str) -> str:
+    """Return a pattern for the names of a session's lock files, temporary files and backups.
 
-    Artifacts are a folder of files to which entries refer by `artifact://`. Blobs are not included, because sessions
-    share them.
+    Blobs are not included, because sessions share them.
     """
-    name = re.escape(Path(path).name)
-    stem = Path(path).stem
     # Backups belong to the session, because omp up to 18.2 would restore a deleted session from its backup.
-    leftover = re.compile(rf"\.{name}\.(?:[0-9a-f]{{16}}\.tmp|lock(?:\.os)?)|{name}\.[0-9a-f]{{16}}\.bak")
-    return beside(path, lambda other: other == stem or bool(leftover.fullmatch(other)))
+    name = re.escape(name)
+    return rf"\.{name}\.(?:[0-9a-f]{{16}}\.tmp|lock(?:\.os)?)|{name}\.[0-9a-f]{{16}}\.bak"
 
 
 def runtime_directories(around: Surroundings) -> RuntimeDirectories:
@@ -285,8 +280,8 @@ OMP = Agent(
     rules=rules.OMP,
     folder_of=folder_of,
     owns_folder_form=owns_folder_form,
-    companions=companions,
     tested_versions=("18.3.4", "18.2.3"),
+    further_companions=further_companions,
     process_names=("omp",),
     packages=("@oh-my-pi/pi-coding-agent",),
     worker_prefix="__omp_worker_",

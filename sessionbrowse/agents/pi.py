@@ -15,7 +15,6 @@ from sessionbrowse.agents.base import (
     dashed_folder,
     distinct,
     is_dashed_folder,
-    no_companions,
 )
 from sessionbrowse.model.session import rules
 
@@ -66,7 +65,6 @@ PI = Agent(
     rules=rules.PI,
     folder_of=folder_of,
     owns_folder_form=is_dashed_folder,
-    companions=no_companions,
     tested_versions=("1.6.0", "0.87.1"),
     project_settings=(SETTINGS,),
     process_names=("pi", "pi-rpc"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import NotASession, RefusedWrite
@@ -119,7 +118,7 @@ class SessionMover(SessionAppender):
             earlier = self._memory.header.get("previousSessionFiles")
             former = [*(earlier if isinstance(earlier, list) else []), file.path]
             new_line = with_member(new_line, "previousSessionFiles", json_bytes(former))
-        own: Iterable[str] = map(str, AGENTS[self.agent].companions(file.path)) if target != file.path else ()
+        own = AGENTS[self.agent].companions(file.path) if target != file.path else ()
         here = os.path.dirname(target)
         folders = [(path, os.path.join(here, os.path.basename(path))) for path in own if not is_lock(path)]
         one = Replacement(file.path, target, offset, line, new_line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -490,7 +491,7 @@ def test_omps_artifacts_backups_and_leftovers_belong_to_their_session_only(tmp_p
         write(tmp_path / name, "")
     (tmp_path / "a b").mkdir()
     (tmp_path / "a b2").mkdir()
-    assert {path.name for path in OMP.companions(tmp_path / "a b.jsonl")} == {*mine, "a b"}
+    assert _companions(OMP, tmp_path / "a b.jsonl") == {*mine, "a b"}
 
 
 def test_atomics_backups_notes_and_children_belong_to_their_session_only(tmp_path: Path):
@@ -503,13 +504,85 @@ def test_atomics_backups_notes_and_children_belong_to_their_session_only(tmp_pat
         write(tmp_path / name, "")
     (tmp_path / "s").mkdir()
     (tmp_path / "subagent-artifacts").mkdir()
-    assert {path.name for path in ATOMIC.companions(str(tmp_path / "s.jsonl"))} == {*mine, "s"}
+    assert _companions(ATOMIC, tmp_path / "s.jsonl") == {*mine, "s"}
 
 
-def test_a_session_of_pi_is_one_file(tmp_path: Path):
-    (tmp_path / "s").mkdir()
-    write(tmp_path / "s.jsonl", "")
-    assert PI.companions(tmp_path / "s.jsonl") == INDUSAGI.companions(tmp_path / "s.jsonl") == []
+S = "2026-08-13T08-00-00-000Z_019beea5"
+T = "2026-08-13T08-00-00-000Z_019beea5-b"
+"""Names of two sessions as agents make them; the first begins the second."""
+
+
+@pytest.mark.parametrize("agent", AGENTS.values(), ids=list(AGENTS))
+@pytest.mark.parametrize(
+    ("session", "mine", "others"),
+    [
+        (
+            f"{S}.jsonl",
+            # Names that extensions of pi and programs around it use, and others of their form.
+            [
+                f"{S}/",
+                f"{S}.meta.json",
+                f"{S}-telegram.json",
+                f"{S}-task-state.json",
+                f"{S}_session-metadata.json",
+                f"{S}-role.md",
+                f"{S}.memory.md",
+                f"{S}.jsonl.exit",
+                f"{S}.jsonl.activity.json",
+                f"{S}.jsonl.artifacts/",
+            ],
+            [
+                f"{T}.jsonl",
+                f"{T}/",
+                f"{T}.meta.json",
+                f"{T}.jsonl.exit",
+                f"{S} (conflicted copy).jsonl",
+                f"{S}.sync-conflict-20261126-233000-ABCDEFG.jsonl",
+                f"{S}.sync-conflict-20261126-233000-ABCDEFG.meta.json",
+                f"{S}.html",
+                f"{S}.md",
+                f"{S}.old/",
+                f"{S}-backup/",
+                f"{S}2/",
+                f"{S[:-1]}/",
+                "archive/",
+                "subagent-artifacts/",
+                "tool-results/",
+                "2026-08-13T08-00-00-000Z.meta.json",
+            ],
+        ),
+        # A name that a user chose: only the folder of exactly this name.
+        ("notes.jsonl", ["notes/"], ["notes.md", "notes.json", "notes.meta.json", "notes-old.json", "notes2/"]),
+        ("notes.ndjson", ["notes/"], ["notes.meta.json"]),
+        ("notes.jsonl.gz", ["notes/"], ["notes.jsonl.gz.exit"]),
+        # One folder for two session files goes with the first of them only.
+        ("notes.ndjson", [], ["notes/", "notes.jsonl"]),
+        ("notes.txt", [], ["notes/", "notes.txt.meta.json"]),
+        (".jsonl", [], ["a/", ".jsonl.exit"]),
+    ],
+)
+def test_what_extensions_keep_beside_a_session_belongs_to_it_and_nothing_else(
+    tmp_path: Path, agent: Agent, session: str, mine: list[str], others: list[str]
+):
+    for name in [session, *mine, *others]:
+        if name.endswith("/"):
+            (tmp_path / name).mkdir()
+        else:
+            write(tmp_path / name, "")
+    assert _companions(agent, tmp_path / session) == {name.rstrip("/") for name in mine}
+
+
+def test_a_projects_folder_never_belongs_to_a_session_beside_it(tmp_path: Path):
+    root = tmp_path / "sessions"
+    for name in ("work", S):
+        (root / name).mkdir(parents=True)
+        write(root / f"{name}.jsonl", "")
+    assert _companions(PI, root / "work.jsonl") == set()
+    assert _companions(PI, root / f"{S}.jsonl") == {S}
+
+
+def _companions(agent: Agent, path: Path) -> set[str]:
+    return {os.path.basename(found) for found in agent.companions(str(path))}
 
 
 def test_the_programs_stand_in_the_order_of_owners_and_bring_their_rules():

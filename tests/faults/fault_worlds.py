@@ -96,6 +96,16 @@ class World:
             self._write(path.parent / f"{path.name}.0123456789abcdef.bak", f"older {name}")
         return path
 
+    def delegating(self) -> Path:
+        """Write a session of pi beside which an extension keeps a subagent's session and a file of its own."""
+        path = self.session(name="2026-08-13T08-00-00-000Z_a.jsonl")
+        child = path.with_suffix("") / "run1" / "run-0" / "session.jsonl"
+        child.parent.mkdir(parents=True)
+        head, last = header(id="child", parentSession=str(path)), user("00000009", "00000008", "only in the child")
+        self._write(child, b"".join(map(line, [head, *CONVERSATION, last])).decode())
+        self._write(path.parent / f"{path.stem}.meta.json", "only in the sidecar")
+        return path
+
     def _write(self, path: Path, text: str) -> None:
         path.write_text(text)
         os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
@@ -168,6 +178,22 @@ def _archived(agent: str) -> Callable[[World], Path]:
         return Path(archive(target(world.session(agent)), context=world.store.context).path)
 
     return prepare
+
+
+def _archived_with_companions(world: World) -> Path:
+    return Path(archive(target(world.delegating()), context=world.store.context).path)
+
+
+def _relocated_with_companions(world: World) -> Path:
+    path = world.delegating()
+    _relocate(world)
+    return Path(str(path).replace("--projects-webshop--", "--srv-shop--"))
+
+
+def _deleted_with_companions(world: World) -> Path:
+    path = world.delegating()
+    delete(target(path), context=world.store.context)
+    return path
 
 
 def _packed(world: World) -> Path:
@@ -305,6 +331,24 @@ FILE_VERBS: dict[str, Verb] = {
     ),
     "unpack omp": Verb(prepare=_packed, act=lambda world: unarchive(target(world.path), context=world.store.context)),
     "relocate": Verb(prepare=_project, act=_relocate),
+    "delete pi and companions": Verb(
+        prepare=World.delegating, act=lambda world: delete(target(world.path), context=world.store.context)
+    ),
+    "restore pi and companions": Verb(
+        prepare=_deleted_with_companions,
+        act=lambda world: restore(context=world.store.context),
+        can_be_undone=False,
+    ),
+    "archive pi and companions": Verb(
+        prepare=World.delegating, act=lambda world: archive(target(world.path), context=world.store.context)
+    ),
+    "unarchive pi and companions": Verb(
+        prepare=_archived_with_companions,
+        act=lambda world: unarchive(target(world.path), context=world.store.context),
+    ),
+    "undo archive pi and companions": Verb(prepare=_archived_with_companions, act=_undo, can_be_undone=False),
+    "relocate pi and companions": Verb(prepare=World.delegating, act=_relocate),
+    "undo relocate pi and companions": Verb(prepare=_relocated_with_companions, act=_undo, can_be_undone=False),
     "prune pi": Verb(prepare=lambda world: world.session(), act=_prune),
     "prune omp": Verb(prepare=lambda world: world.session("omp"), act=_prune),
     "shrink pi": Verb(prepare=lambda world: world.session(), act=_shrink),

@@ -25,7 +25,18 @@ pytestmark = pytest.mark.slow
 
 # Every verb has one row of which every run takes some calls; `make stress` runs the whole table.
 KILLED_IN_EVERY_RUN = frozenset(
-    {"fork pi", "delete omp", "restore omp", "archive pi", "relocate", "manager begins pi", "prune pi"}
+    {
+        "fork pi",
+        "delete omp",
+        "restore omp",
+        "archive pi",
+        "relocate",
+        "manager begins pi",
+        "prune pi",
+        "delete pi and companions",
+        "archive pi and companions",
+        "relocate pi and companions",
+    }
 )
 LEFTOVER = re.compile(r"/\.[^/]+\.(?:tmp|lock)$")
 APPENDS = frozenset({"manager appends pi", "manager appends omp", "manager names omp"})

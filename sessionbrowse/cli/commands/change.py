@@ -37,7 +37,7 @@ from sessionbrowse.services.undo.undo import Undoable, undo, undoable
 from sessionbrowse.store.find.roots import Scope, places_of
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.trash import NoTrash
-from sessionbrowse.text import clean, clean_lines, parse_time, size
+from sessionbrowse.text import clean, clean_lines, parse_time, plural, size
 
 T = TypeVar("T")
 C = TypeVar("C", bound=ChangeResult)
@@ -95,7 +95,7 @@ def run_fork(arguments: argparse.Namespace) -> int:
 
 def run_delete(arguments: argparse.Namespace) -> int:
     """Run `delete`: ask for confirmation, then move each session to the trash; one undo restores all."""
-    targets = find_targets(arguments)
+    targets = delete_service.outermost(find_targets(arguments), lambda target: target.path)
     context = ChangeContext.real()
     if not arguments.yes:
         summaries = [] if arguments.json else gather_summaries(_whole_scope(arguments))
@@ -141,7 +141,7 @@ def run_restore(arguments: argparse.Namespace) -> int:
 
 def run_archive(arguments: argparse.Namespace) -> int:
     """Run `archive` or `unarchive`: hide sessions from the agents' lists or bring them back, by moving the files."""
-    targets = find_targets(arguments)
+    targets = delete_service.outermost(find_targets(arguments), lambda target: target.path)
 
     def move(target: Target, context: ChangeContext, group: str | None) -> Archived:
         if arguments.command == "unarchive":
@@ -167,7 +167,8 @@ def run_relocate(arguments: argparse.Namespace) -> int:
         output.print_lines([clean(f"{session.source} → {session.target}")])
     verb = "would be moved" if moved.dry_run else "moved"
     mended = f"; other sessions with a new path of their parent session: {len(moved.mended)}" if moved.mended else ""
-    output.note(f"{len(moved.sessions)} session{'' if len(moved.sessions) == 1 else 's'} {verb}{mended}")
+    files = f", with {plural(moved.files, 'file')} kept beside them" if moved.files else ""
+    output.note(f"{plural(len(moved.sessions), 'session')} {verb}{files}{mended}")
     return 0
 
 
@@ -255,7 +256,8 @@ def _confirmed(plans: Sequence[delete_service.DeletePlan], permanent: bool) -> b
     if not output.can_ask():
         return False
     for plan in plans:
-        more = f", plus {len(plan.companions)} files or folders that belong to the session" if plan.companions else ""
+        names = ", ".join(clean(os.path.basename(found)) for found in plan.companions[:_MOST_NAMED])
+        more = f", with {plural(plan.files, 'file')} kept for the session in {names}" if plan.companions else ""
         output.note(f"{clean(plan.path)}: {size(plan.size)}{more}")
         if plan.children:
             one = len(plan.children) == 1

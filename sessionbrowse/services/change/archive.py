@@ -97,7 +97,7 @@ def _refuse_link(wanted: str) -> None:
 def moves_of(path: str, wanted: str, agent: str) -> list[Move]:
     """Return the old and new paths of a session file and the files that belong to it, the session file last."""
     folder = os.path.dirname(wanted)
-    own = [str(found) for found in AGENTS[agent].companions(path) if not is_lock(str(found))]
+    own = [found for found in AGENTS[agent].companions(path) if not is_lock(found)]
     return [*((found, os.path.join(folder, os.path.basename(found))) for found in own), (path, wanted)]
 
 

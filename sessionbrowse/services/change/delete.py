@@ -7,14 +7,16 @@ back.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Literal
+from pathlib import PurePath
+from typing import Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Agent
+from sessionbrowse.agents.companions import own_folder
 from sessionbrowse.errors import LostForGood, RefusedWrite, WriteFailed
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list.locate import header_of
@@ -38,6 +40,7 @@ from sessionbrowse.services.transaction.trash_directories import (
 from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import Target, admitted, shown_name
+from sessionbrowse.store.write.copies import files_below
 from sessionbrowse.store.write.in_use import FileUsage
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.moves import Moves
@@ -48,6 +51,7 @@ Into = Literal["trash", "own", "nowhere"]
 """The target of deleted files: the system's trash, sessionbrowse's own trash, or nowhere (no file is kept)."""
 
 ToTrash = Callable[[str], None]
+T = TypeVar("T")
 
 
 class Deleted(ChangeResult, frozen=True, kw_only=True):
@@ -63,12 +67,14 @@ class Deleted(ChangeResult, frozen=True, kw_only=True):
 class DeletePlan(Struct, frozen=True, kw_only=True):
     """The files that a deletion would remove: the session file and the files that belong to it.
 
-    `size` is the size of all these files in bytes; `children` are the session's forks, which are not deleted.
+    `files` is the number of files among and in the `companions`, `size` the size of all files in bytes; `children` are
+    the session's forks, which are not deleted.
     """
 
     path: str
     agent: str
     companions: tuple[str, ...]
+    files: int
     size: int
     used: FileUsage
     children: tuple[str, ...] = ()
@@ -93,13 +99,26 @@ def plan_delete(target: Target, context: ChangeContext, summaries: Iterable[Summ
     """
     path = admitted(target)
     agent = agent_of(path, target)
-    companions = tuple(str(found) for found in agent.companions(path) if not is_lock(str(found)))
+    companions = tuple(found for found in agent.companions(path) if not is_lock(found))
     header = header_of(path)
     used = usage_at(path, agent.name, header.cwd or "", context)
     wanted = {path, target.path, header.id}
-    children = tuple(one.path for one in summaries if one.parent_session in wanted and one.path != path)
+    below = tuple(os.path.join(found, "") for found in companions)
+    children = tuple(
+        one.path
+        for one in summaries
+        if one.parent_session in wanted and one.path != path and not one.path.startswith(below)
+    )
     size = sum(_bytes_below(found) for found in (path, *companions))
-    return DeletePlan(path=path, agent=agent.name, companions=companions, size=size, used=used, children=children)
+    return DeletePlan(
+        path=path,
+        agent=agent.name,
+        companions=companions,
+        files=files_in(companions),
+        size=size,
+        used=used,
+        children=children,
+    )
 
 
 def delete(
@@ -161,6 +180,20 @@ def restorable(context: ChangeContext | None = None) -> list[Change]:
 def agent_of(path: str, target: Target) -> Agent:
     """Return the agent of a session file: `target.agent`, or if that is not set, the agent judged by the path."""
     return AGENTS[target.agent or agent_of_path(path)]
+
+
+def files_in(companions: Iterable[str]) -> int:
+    """Return the number of files among a session's companions, and in the folders among them."""
+    return sum(
+        sum(1 for _ in files_below(found, links=True)) if os.path.isdir(found) and not os.path.islink(found) else 1
+        for found in companions
+    )
+
+
+def outermost(items: Sequence[T], path_of: Callable[[T], str]) -> list[T]:
+    """Return the items without those whose file is in the folder of another item's session, which goes with it."""
+    folders = {own_folder(path_of(item)) for item in items}
+    return [item for item in items if folders.isdisjoint(map(str, PurePath(path_of(item)).parents))]
 
 
 def is_lock(path: str) -> bool:

@@ -9,18 +9,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.agents import AGENTS, Place
+from sessionbrowse.agents.base import names_in
 from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.encode import json_bytes
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.splice import with_member
-from sessionbrowse.services.change.delete import is_lock
+from sessionbrowse.services.change.delete import files_in, is_lock
 from sessionbrowse.services.list.locate import all_files, header_of
 from sessionbrowse.services.transaction.change import (
     ChangeResult,
@@ -62,9 +64,13 @@ class Relocation(Struct, frozen=True, kw_only=True):
 
 
 class Relocated(ChangeResult, frozen=True, kw_only=True):
-    """The relocated sessions, and the forks with an updated parent path (`mended`); with `dry_run`, only the plan."""
+    """The relocated sessions, and the forks with an updated parent path (`mended`); with `dry_run`, only the plan.
+
+    `files` is the number of files that belong to the sessions and are moved with them.
+    """
 
     sessions: tuple[Relocation, ...]
+    files: int = 0
     mended: tuple[str, ...]
     dry_run: bool
 
@@ -126,7 +132,13 @@ def relocate(
         _refuse_in_use([(one.file.path, one.agent, one.header.cwd or "") for one in touched], context)
     left_out = _left_out(unreadable)
     answer = Relocated(
-        done="relocate", path=new, notes=left_out, sessions=plan.relocations, mended=plan.mended, dry_run=dry_run
+        done="relocate",
+        path=new,
+        notes=left_out,
+        sessions=plan.relocations,
+        files=files_in(source for source, _ in plan.folders),
+        mended=plan.mended,
+        dry_run=dry_run,
     )
     if dry_run:
         return answer
@@ -213,13 +225,18 @@ def _sessions(scope: Scope, unreadable: list[str]) -> Iterator[_Session]:
 
 def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, context: ChangeContext) -> _Plan:
     """Plan a relocation: the sessions to move, and the forks whose header names a moved session as parent session."""
-    targets = {one.file.path: _target(one, old, new, context) for one in moving if not one.file.hidden}
+    targets: dict[str, str] = {}
     folders: list[tuple[str, str]] = []
-    for path, target in targets.items():
-        if os.path.dirname(path) != os.path.dirname(target):
-            own = AGENTS[next(one.agent for one in moving if one.file.path == path)].companions(path)
-            here = os.path.dirname(target)
-            folders += [(str(one), os.path.join(here, os.path.basename(one))) for one in own if not is_lock(str(one))]
+    listing = cache(names_in)  # Hundreds of sessions may be in one folder, which is read once.
+    for one in moving:
+        if one.file.hidden:
+            continue
+        path = one.file.path
+        targets[path] = _target(one, old, new, context)
+        here = os.path.dirname(targets[path])
+        if os.path.dirname(path) != here:
+            own = AGENTS[one.agent].companions(path, listing)
+            folders += [(found, os.path.join(here, os.path.basename(found))) for found in own if not is_lock(found)]
     where = {one.file.path: through(targets.get(one.file.path, one.file.path), folders) for one in sessions}
     replacements: list[Replacement] = []
     relocations: list[Relocation] = []

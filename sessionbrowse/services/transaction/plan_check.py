@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
+from sessionbrowse.agents.companions import SESSION_SUFFIXES, stem_of
 from sessionbrowse.services.transaction.trash_directories import items_of
-from sessionbrowse.store.find.discover import PACKED_SUFFIX
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.trash import Trashed
 
@@ -45,11 +45,7 @@ def _is_path(path: str) -> bool:
 
 
 def _is_session(path: str) -> bool:
-    return _is_path(path) and path.endswith((".jsonl", PACKED_SUFFIX))
-
-
-def _stem(path: str) -> str:
-    return path.removesuffix(PACKED_SUFFIX).removesuffix(".jsonl")
+    return _is_path(path) and path.endswith(SESSION_SUFFIXES)
 
 
 def _is_hidden_beside(path: str, session: str) -> bool:
@@ -62,7 +58,7 @@ def _is_hidden_beside(path: str, session: str) -> bool:
 def _is_companion(path: str, session: str) -> bool:
     """Return True if a file or folder is beside a session file and its name begins with the session file's name."""
     folder, name = os.path.split(path)
-    is_named = name.lstrip(".").startswith(os.path.basename(_stem(session)))
+    is_named = name.lstrip(".").startswith(os.path.basename(stem_of(session)))
     return _is_path(path) and is_named and folder == os.path.dirname(session)
 
 
@@ -94,7 +90,7 @@ def _may_create(change: Change) -> bool:
         _is_session(change.path)
         and _NEW_SESSION.fullmatch(os.path.basename(change.path)) is not None
         and (not plan.get("temporary") or _is_hidden_beside(plan["temporary"], change.path))
-        and (not plan.get("folder") or plan["folder"] == _stem(change.path))
+        and (not plan.get("folder") or plan["folder"] == stem_of(change.path))
         and (not plan.get("made") or plan["made"] == os.path.dirname(change.path))
     )
 
@@ -126,7 +122,7 @@ def _may_pack_again(change: Change) -> bool:
     return (
         _is_session(unpacked)
         and all(
-            _is_path(each) and os.path.basename(each) == os.path.basename(_stem(unpacked))
+            _is_path(each) and os.path.basename(each) == os.path.basename(stem_of(unpacked))
             for move in moves
             for each in move
         )
@@ -144,7 +140,7 @@ def _may_go_along(moves: Iterable[Json], source: str, target: str) -> bool:
 def _may_relocate(change: Change) -> bool:
     files = [(str(one[0]), str(one[1])) for one in change.plan["files"]]
     moved = {each for pair in files for each in pair}
-    stems = {*map(_stem, moved), *map(os.path.dirname, moved)}
+    stems = {*map(stem_of, moved), *map(os.path.dirname, moved)}
     return all(map(_is_session, moved)) and all(
         _is_path(each) and (each in stems or any(_is_companion(each, session) for session in moved))
         for pair in change.plan["folders"]

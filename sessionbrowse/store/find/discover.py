@@ -17,14 +17,13 @@ from msgspec.structs import asdict, replace
 
 from sessionbrowse.agents import AGENTS, Marks, Place, attribute
 from sessionbrowse.agents.base import names_in
+from sessionbrowse.agents.companions import SESSION_SUFFIXES, stem_of
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many, read_many, stat_many
 from sessionbrowse.store.system.files import DIRECTORY, OPENS_DIRECTORIES
 
 SUFFIX = ".jsonl"
 TRANSCRIPT_SUFFIX = ".ndjson"
 PACKED_SUFFIX = ".jsonl.gz"
-SUFFIXES = (SUFFIX, TRANSCRIPT_SUFFIX, PACKED_SUFFIX)
-"""Suffixes of the names that session files may have."""
 ARCHIVE_FOLDER = "archive"
 """Name of the folder, in a project's folder, for archived sessions; agents do not list the sessions in it."""
 
@@ -129,7 +128,7 @@ def newest_first(files: Iterable[FoundFile]) -> list[FoundFile]:
 
 def is_session_name(name: str) -> bool:
     """Return True if a file's name has a suffix of session files."""
-    return name.endswith(SUFFIXES)
+    return name.endswith(SESSION_SUFFIXES)
 
 
 def has_own_folder(path: str) -> bool:
@@ -200,7 +199,7 @@ class _Walk:
                 yield from self._packed(root, self._of_kind(identity, "archive"))
 
     def below(
-        self, directory: str, session: str | None, places: tuple[Place, ...], folder: str
+        self, directory: str, session: str | None, places: tuple[Place, ...], folder: str, *, archived: bool = False
     ) -> Iterator[list[FoundFile]]:
         """Yield the session files at any depth in a session's own folder; `session` is None if its file is missing."""
         waiting = [(directory, session)]
@@ -208,7 +207,15 @@ class _Walk:
             here, parent = waiting.pop()
             problem = None if parent else "the session to which this subagent belongs is missing"
             files, folders = self._read(
-                here, places, folder, (SUFFIX,), hides_dots=True, parent_path=parent, hidden=True, problem=problem
+                here,
+                places,
+                folder,
+                (SUFFIX,),
+                hides_dots=True,
+                parent_path=parent,
+                hidden=True,
+                archived=archived,
+                problem=problem,
             )
             yield files
             for name, has_session in reversed(folders):
@@ -259,17 +266,24 @@ class _Walk:
                 continue
             if name == ARCHIVE_FOLDER and not has_session:
                 if self._include_archived:
-                    yield self._archived_in(path, places, folder)
+                    yield from self._archived_in(path, places, folder)
             elif self._include_nested and (has_session or folder):
                 yield from self.below(path, path + SUFFIX if has_session else None, places, folder)
 
-    def _archived_in(self, directory: str, places: tuple[Place, ...], folder: str) -> list[FoundFile]:
-        return self._read(directory, places, folder, (SUFFIX, PACKED_SUFFIX), hides_dots=True, archived=True)[0]
+    def _archived_in(self, directory: str, places: tuple[Place, ...], folder: str) -> Iterator[list[FoundFile]]:
+        """Yield the sessions in an archive folder, and if requested, those of their subagents below it."""
+        files, folders = self._read(directory, places, folder, (SUFFIX, PACKED_SUFFIX), hides_dots=True, archived=True)
+        yield files
+        of_stem = {stem_of(os.path.basename(file.path)): file.path for file in reversed(files)}
+        for name, _ in folders if self._include_nested else ():
+            if name not in NO_SESSION_FOLDERS:
+                path = os.path.join(directory, name)
+                yield from self.below(path, of_stem.get(name), places, folder, archived=True)
 
     def _packed(self, root: str, places: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
         """Yield the sessions that `omp gc --archive` compressed."""
         for name, _ in self._read(root, places, "", ())[1] if places else ():
-            yield self._archived_in(os.path.join(root, name), places, name)
+            yield from self._archived_in(os.path.join(root, name), places, name)
 
     def _registered(self, root: str, places: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
         """Yield the session files that omp records in its folder `custom-session-files`; they may have any suffix."""

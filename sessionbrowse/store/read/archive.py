@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from sessionbrowse.errors import RefusedWrite, Unreadable
 from sessionbrowse.store.find.discover import ARCHIVE_FOLDER
@@ -56,6 +57,8 @@ def original_path(path: str) -> str:
     """
     folder, name = os.path.split(path)
     if not is_archived(path):
+        if any(is_archived(str(one)) and os.path.exists(f"{one}.jsonl") for one in PurePath(path).parents):
+            raise RefusedWrite(f"{clean(name)} is in the folder of an archived session. Unarchive that session.")
         raise RefusedWrite(f"{clean(name)} is not archived.")
     name = name.removesuffix(".gz")
     if os.path.basename(folder) == ARCHIVE_FOLDER and not _below_omp_archive(folder):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import Archived, archive, unarchive
+from sessionbrowse.services.change.delete import outermost
 from sessionbrowse.text import plural
 from sessionbrowse.tui.changes.session_titles import named, sessions_named
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
@@ -14,7 +15,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 def do_archive(screen: CommandScreen[None]) -> None:
     """Archive the selected sessions, or the one under the cursor; unarchive archived sessions."""
-    changes, chosen = screen.browser.changes, list(screen.chosen)
+    changes, chosen = screen.browser.changes, outermost(list(screen.chosen), lambda summary: summary.path)
 
     def item(summary: Summary) -> ChangeItem:
         target = changes.target(summary)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from sessionbrowse import text
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.change.delete import Deleted, DeletePlan, Into, delete, plan_delete
+from sessionbrowse.services.change.delete import Deleted, DeletePlan, Into, delete, outermost, plan_delete
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean, plural
@@ -26,7 +26,7 @@ _MOST_NAMED = 3
 
 def do_delete(screen: CommandScreen[None]) -> None:
     """Find the files that deleting the chosen sessions would remove, list them, and ask for consent."""
-    browser, chosen = screen.browser, list(screen.chosen)
+    browser, chosen = screen.browser, outermost(list(screen.chosen), lambda summary: summary.path)
     if not chosen:
         return
     children = _children(chosen, browser.library.all())
@@ -149,7 +149,8 @@ def unit_parts(units: Sequence[DeletePlan]) -> list[Part]:
     if companions:
         names = ", ".join([clean(os.path.basename(path)) for path in companions[:_MOST_NAMED]])
         more = f" and {len(companions) - _MOST_NAMED} more" if len(companions) > _MOST_NAMED else ""
-        lines.append([(f"Also deleted: {names}{more}.", "")])
+        files = plural(sum([unit.files for unit in units]), "file")
+        lines.append([(f"Also deleted: {names}{more} ({files}).", "")])
     children = sum([len(unit.children) for unit in units])
     if children:
         source = "it" if len(units) == 1 else "them"

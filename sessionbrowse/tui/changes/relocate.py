@@ -137,6 +137,8 @@ def relocation_parts(moved: Relocated, home: str) -> list[Part]:
         )
     if len(by_directory) > _MOST_SHOWN:
         parts.append(LinePart([(f"… and {len(by_directory) - _MOST_SHOWN} more moved directories", "dim")]))
+    if moved.files:
+        parts.append(LinePart([(f"Also moved: {plural(moved.files, 'file')} kept beside the sessions.", "")]))
     if moved.mended:
         parts.append(LinePart([(f"{plural(len(moved.mended), 'fork')}: only the parent's path changes.", "")]))
     return parts
