@@ -234,16 +234,16 @@ def _refuse(changes: list[Change]) -> NoReturn:
     own = [change for change in changes if change.undoes is None] or changes
     undone = [change for change in own if change.undone_by is not None]
     newest = (undone or own)[-1]
-    named = f"The {clean(newest.verb)} {newest.group if len(own) > 1 else newest.id}"
+    verb, named = clean(newest.verb), newest.group if len(own) > 1 else newest.id
     if undone:
-        raise CannotUndo(f"{named} is undone already.")
+        raise CannotUndo(f"The {verb} {named} is undone already.")
     if newest.undoes is not None:
         raise CannotUndo(f"{newest.id} is itself an undo; to reverse it, make the undone change again instead.")
     if newest.state == "pending":
-        raise CannotUndo(f"{named} was interrupted and is not complete. Check the disk, then try again.")
+        raise CannotUndo(f"The {verb} {named} was interrupted and is not complete. Check the disk, then try again.")
     if newest.state != "done":
-        raise CannotUndo(f"{named} was never made: {newest.reason or 'the change was interrupted'}.")
-    raise CannotUndo(f"This version of sessionbrowse cannot undo a {clean(newest.verb)}.")
+        raise CannotUndo(f"The {verb} {named} was never made: {newest.reason or 'the change was interrupted'}.")
+    raise CannotUndo(f"This version of sessionbrowse cannot undo a {verb}.")
 
 
 def _take_back(change: Change, context: ChangeContext, force: bool) -> ChangeResult:
