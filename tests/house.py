@@ -64,7 +64,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "the cost of each branch, and of each answer, in the tree": 75,
     "the status of sessions by omp's rule, in the index, rows and preview": 90,
     "examples, suggestions, filters and completion on the command line": 310,
-    "directories compared as stored, in normal form and without links, and those of other systems": 130,
+    "directories compared as stored, in normal form and without links, and those of other systems": 240,
     "the words of a list's filter in the tree, and the next of them": 55,
     "a one-line usage, a suggestion or a hint after every error of the command line": 60,
     "scope and filter of the statistics by the keys of the lists, and the demo on request": 90,

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from sessionbrowse.model.listing.directories import missing_word
 from sessionbrowse.text import (
     age,
     clean,
@@ -133,6 +134,12 @@ def short_id(session_id: str | None) -> str:
     return (session_id or "")[: 13 if sys.stdout.isatty() else None]
 
 
+def _state_of(directory: str, exists: bool | None) -> str:
+    if exists is None:
+        return "not answered" if directory else ""
+    return "" if exists else missing_word(directory)
+
+
 def print_projects(documents: Iterable[dict[str, Any]], home: str) -> None:
     """Print a table with one row for each working directory."""
     now = time.time() * 1000
@@ -143,7 +150,7 @@ def print_projects(documents: Iterable[dict[str, Any]], home: str) -> None:
             str(document["named"]),
             age(document["modified"], now) if document["modified"] else "",
             " ".join(document["agents"]),
-            {True: "", False: "missing", None: "not answered" if document["cwd"] else ""}[document["exists"]],
+            _state_of(document["cwd"], document["exists"]),
         )
         for document in documents
     ]

@@ -9,7 +9,8 @@ import argparse
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
@@ -348,13 +349,14 @@ def add_cwd(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--under", action="store_true", help="with --cwd: also sessions in directories below DIR")
 
 
-def in_directory(arguments: argparse.Namespace) -> Callable[[str], bool] | None:
-    """Return a function that tests a working directory against `--cwd` and `--under`; None if neither is given."""
+def in_directory(arguments: argparse.Namespace) -> Callable[[Iterable[str]], frozenset[str]] | None:
+    """Return a function that returns those of many directories that `--cwd` and `--under` mean; None without them."""
     if arguments.cwd is None and not arguments.under:
         return None
-    wanted = os.path.abspath(arguments.cwd or ".")
-    below = os.path.join(wanted, "")
-    return lambda cwd: cwd == wanted or (arguments.under and cwd.startswith(below))
+    # Imported here because most commands do not choose by directory.
+    from sessionbrowse.store.find.directories import spellings_of, within
+
+    return partial(within, wanted=spellings_of(arguments.cwd or ".", os.curdir), below=arguments.under)
 
 
 def directory(text: str) -> str:

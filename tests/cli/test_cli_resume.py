@@ -108,13 +108,45 @@ def test_no_directory_name_runs_as_a_command(
 def test_a_terminal_is_not_given_control_characters(
     store: Store, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = store.session(entries=CONVERSATION, head=[header(cwd="/gone/\x1b[2J")])
+    directory = store.folder / "\x1b[2J"
+    directory.mkdir()
+    path = store.session(entries=CONVERSATION, head=[header(cwd=str(directory))])
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     assert main(["resume", str(path), "--print"]) == 1
     said = capfd.readouterr()
     assert said.out == ""
     assert f"Run instead: sessionbrowse resume {path}" in said.err
     assert "\x1b" not in said.err
+
+
+@pytest.mark.parametrize("options", [[], ["--print"], ["--print", "--json"], ["--json"]])
+@pytest.mark.parametrize(
+    ("cwd", "told"),
+    [
+        ("/gone/away", "does not exist. Make it again"),
+        ("C:\\Users\\u\\ELM", "is of another system (Windows). Relocate it"),
+        ("\\\\wsl$\\Ubuntu\\home", "is of another system (Windows). Relocate it"),
+        ("proj", "is not an absolute path. Relocate it"),
+        ("~/proj", "is not an absolute path. Relocate it"),
+    ],
+)
+def test_a_directory_in_which_no_agent_can_start_is_refused_in_every_way_and_never_joined_to_the_current_one(
+    store: Store,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    cwd: str,
+    told: str,
+    options: list[str],
+) -> None:
+    for name in ("proj", "~/proj", "C:\\Users\\u\\ELM"):
+        (store.folder / name).mkdir(parents=True)
+    monkeypatch.chdir(store.folder)
+    path = store.session(entries=CONVERSATION, head=[header(cwd=cwd)])
+    assert main(["resume", str(path), *options]) == 1
+    said = capfd.readouterr()
+    assert said.out == ""
+    assert f"The session's directory {cwd} {told}" in said.err
+    assert not (store.folder / "ran").exists()
 
 
 def test_a_newest_message_that_would_be_left_behind_is_told_with_the_way_to_it(

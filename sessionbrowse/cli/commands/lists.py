@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from sessionbrowse.cli.times import add_span, span_ms
 from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.errors import NotFound
 from sessionbrowse.services.list.gather import newest, open_listing, select, unpack
+from sessionbrowse.store.find.directories import given, same_spelling
 from sessionbrowse.store.find.slow_disks import exists_many
 from sessionbrowse.text import is_time, iso_ms, parse_time
 
@@ -52,9 +53,8 @@ def run_list(arguments: argparse.Namespace) -> int:
     """Run `list`: print all sessions, or those whose name, id, directory or messages match a query."""
     scope = scope_of(arguments, hidden=arguments.hidden)
     query = " ".join(arguments.query)
-    is_there = in_directory(arguments)
     filters = {
-        "is_there": is_there,
+        "within": in_directory(arguments),
         "named": arguments.named,
         "limit": arguments.limit if arguments.limit is not None or not arguments.for_agent else FOR_AGENT,
     }
@@ -72,7 +72,7 @@ def run_list(arguments: argparse.Namespace) -> int:
             summaries = unpack(listing, chosen, whole=arguments.json)
     cwd = arguments.cwd
     if cwd is not None and not summaries and not os.path.isdir(cwd):
-        raise NotFound(f"The directory {os.path.abspath(cwd)} does not exist, and no session belongs to it.")
+        raise NotFound(f"The directory {given(cwd, os.curdir)} does not exist, and no session belongs to it.")
     if arguments.null:
         output.print_paths(each.path for each in summaries)
     elif arguments.json:
@@ -90,15 +90,15 @@ def run_projects(arguments: argparse.Namespace) -> int:
     """Run `projects`: print working directories and whether each exists (unknown if the disk does not answer)."""
     scope = scope_of(arguments)
     is_asked = _text_filter(arguments)
-    is_there, is_then = in_directory(arguments), _time_filter(arguments)
+    is_then = _time_filter(arguments)
     with open_listing(scope, cache_dir(), skipped=output.warn, note=output.noting_once(), processes=True) as listing:
         sessions = [
             session
-            for session in newest(listing.sessions, is_there=is_there)
+            for session in newest(listing.sessions, within=in_directory(arguments))
             if is_then(session.modified) and is_asked(session.cwd)
         ]
     exists = exists_many({session.cwd for session in sessions if session.cwd})
-    documents = project_documents(sessions, exists)[: arguments.limit]
+    documents = project_documents(sessions, exists, same_spelling(exists))[: arguments.limit]
     if arguments.json:
         output.print_json(documents)
     else:
@@ -117,8 +117,8 @@ def run_labels(arguments: argparse.Namespace) -> int:
     with open_listing(
         scope, cache_dir(), skipped=output.warn, note=output.noting_once(arguments.notes), processes=True
     ) as listing:
-        is_there = in_directory(arguments)
-        labelled = [session for session in newest(listing.sessions, is_there=is_there) if session.labels]
+        there = newest(listing.sessions, within=in_directory(arguments))
+        labelled = [session for session in there if session.labels]
     is_asked, is_then = _text_filter(arguments), _time_filter(arguments)
     documents = [
         document
@@ -184,11 +184,16 @@ def summary_document(summary: Summary) -> dict[str, Any]:
     return document
 
 
-def project_documents(sessions: Iterable[Listed], exists: dict[str, bool | None]) -> list[dict[str, Any]]:
-    """Return the JSON objects of `projects --json`, one per working directory, most recently active first."""
+def project_documents(
+    sessions: Iterable[Listed], exists: Mapping[str, bool | None], spelled: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Return the JSON objects of `projects --json`, one per working directory, most recently active first.
+
+    `spelled` maps each stored directory to the spelling that stands for all spellings of this directory.
+    """
     by_cwd: dict[str, list[Listed]] = {}
     for session in sessions:
-        by_cwd.setdefault(session.cwd, []).append(session)
+        by_cwd.setdefault(spelled.get(session.cwd, session.cwd), []).append(session)
     documents: list[dict[str, Any]] = []
     for cwd, own in by_cwd.items():
         latest = max((session.modified for session in own if session.modified is not None), default=None)
@@ -245,7 +250,7 @@ def paths_found(scope: Scope, text: str, note: Note) -> set[str]:
 
     A session matches if one entry, the name, the directory or the id matches the whole query.
     """
-    question, _, _, searcher = _searched(scope, text, {"is_there": None, "named": False}, note)
+    question, _, _, searcher = _searched(scope, text, {"within": None, "named": False}, note)
     return set(searcher.paths_of(question))
 
 
@@ -269,7 +274,7 @@ def _searched(
     index = open_index(cache_dir(), note)
     generation = index.generation if index is not None else 0
     listing = gather(scope, index, skipped=output.warn, note=note)
-    listed = newest(listing.sessions, is_there=filters["is_there"], named=filters["named"])
+    listed = newest(listing.sessions, within=filters["within"], named=filters["named"])
     snapshot = snapshot_of(listing, listed, generation, brief=True)
     return question, listing, listed, Searcher(snapshot, index, find_first=find_first)
 

@@ -16,7 +16,7 @@ from sessionbrowse.config import load_settings
 from sessionbrowse.errors import CannotResume, InUse
 from sessionbrowse.services.list.locate import Located
 from sessionbrowse.services.resume.before_resume import before_resume
-from sessionbrowse.services.resume.plan import ResumeCommand, plan
+from sessionbrowse.services.resume.plan import ResumeCommand, check_directory, plan
 from sessionbrowse.services.resume.run_agent import run_agent
 from sessionbrowse.services.transaction.change import target_of
 from sessionbrowse.store.find.roots import real_surroundings
@@ -34,6 +34,9 @@ def run_resume(arguments: argparse.Namespace) -> int:
         settings_command=load_settings().settings.agents.get(located.agent),
         must_start=not arguments.only_print,
     )
+    if arguments.only_print:
+        # The program need not be installed where the line is printed, but the line begins with the directory.
+        check_directory(command)
     output.note_all(command.notes)
     before = before_resume(located.path, located.agent)
     if arguments.at is None and before.left_behind is not None:

@@ -34,7 +34,7 @@ def run_stats(arguments: argparse.Namespace) -> int:
     scope = scope_of(arguments, hidden=True, archived=True)
     span = span_of(arguments.since, arguments.until, datetime.now())
     query = " ".join(arguments.query)
-    is_there = in_directory(arguments)
+    within = in_directory(arguments)
     note = output.noting_once(arguments.notes)
     paths: set[str] | None = None
     if query.strip():
@@ -42,11 +42,13 @@ def run_stats(arguments: argparse.Namespace) -> int:
 
         paths = paths_found(scope, query, note)
 
-    def chosen(session: Any) -> bool:
-        return (paths is None or session.path in paths) and (is_there is None or is_there(session.cwd))
-
-    asked: Callable[[Any], bool] | None = None if paths is None and is_there is None else chosen
     with open_usage(scope, cache_dir(), skipped=output.warn, note=note, processes=True) as found:
+        there = within({session.cwd for session in found.listing.sessions}) if within is not None else None
+
+        def chosen(session: Any) -> bool:
+            return (paths is None or session.path in paths) and (there is None or session.cwd in there)
+
+        asked: Callable[[Any], bool] | None = None if paths is None and there is None else chosen
         answer = stats(found, arguments.by, span=span, chosen=asked, sort=arguments.sort, limit=arguments.limit)
     document = stats_document(answer, span)
     if arguments.json:

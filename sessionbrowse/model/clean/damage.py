@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from sessionbrowse.format.title_slot import later_slot
+from sessionbrowse.model.listing.directories import why_not_here
 from sessionbrowse.model.session.parents import ROOT
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import left_behind
@@ -252,4 +253,9 @@ def _of_file(session: Session, directory_exists: bool | None) -> Iterator[Damage
     if named is not None and session.id is not None and named[1] != session.id and not session.is_transcript:
         yield _damage(session, "id-differs-from-name", None, f"the header has the id {session.id}")
     if directory_exists is False:
-        yield _damage(session, "missing-directory", None, f"the directory {session.cwd} does not exist")
+        yield _damage(
+            session,
+            "missing-directory",
+            None,
+            f"the directory {session.cwd} {why_not_here(session.cwd) or 'does not exist'}",
+        )

@@ -49,6 +49,18 @@ def why_not_here(directory: str, windows: bool = WINDOWS) -> str | None:
     return None if is_absolute(directory, windows) else "is not an absolute path"
 
 
+def missing_word(directory: str) -> str:
+    """Return the words that mark a directory which does not exist here in lists."""
+    return "other system" if other_system(directory) else "missing"
+
+
+def split(directory: str, windows: bool = WINDOWS) -> tuple[str, str]:
+    """Split a directory into the path above it and its name; the name is "" for a root."""
+    is_windows = _is_of_windows(directory, windows)
+    bare = directory.rstrip("/\\" if is_windows else "/")
+    return ntpath.split(bare) if is_windows else posixpath.split(bare)
+
+
 def part_below(directory: Iterable[str], top: Iterable[str], windows: bool = WINDOWS) -> tuple[str, ...] | None:
     """Return the names that lead from a directory to one below it; None if it is neither the same nor below.
 

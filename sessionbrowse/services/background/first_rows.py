@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -33,6 +34,7 @@ MOST_RELATED = 600
 """Maximum number of further sessions that are saved: forks, subagents and other relatives of the first sessions."""
 FILE = f"{INDEX_FILE}-first-rows"
 """Name of the file of saved first rows. It begins with the index file's name, so both files are deleted together."""
+_AS_STORED: Mapping[str, str] = MappingProxyType({})
 _PLACES = ("_DIR", "_PROFILE", "HOME")
 """Suffixes of the environment variables that determine in which directories agents store sessions."""
 
@@ -73,8 +75,11 @@ def save_first_rows(request: MonitorDisk, first_rows: FirstRows) -> None:
         write_own_file(os.path.join(request.cache, FILE), content)
 
 
-def make_first_rows(sessions: Iterable[Summary], order: str) -> FirstRows:
-    """Return the list's first sessions, their families (forks, subagents, …), and session counts of each directory."""
+def make_first_rows(sessions: Iterable[Summary], order: str, spelled: Mapping[str, str] = _AS_STORED) -> FirstRows:
+    """Return the list's first sessions, their families (forks, subagents, …), and session counts of each directory.
+
+    `spelled` maps a stored directory to the spelling that stands for all spellings of this directory.
+    """
     # Imported here because only saving rows needs this module, and the start should import little.
     from sessionbrowse.model.listing.families import families
 
@@ -85,7 +90,7 @@ def make_first_rows(sessions: Iterable[Summary], order: str) -> FirstRows:
     family_of = families(in_order)
     wanted = {family_of.get(each.path) for each in first} - {None}
     rest = [each for each in in_order[FIRST_ROWS:] if family_of.get(each.path) in wanted] if wanted else []
-    return FirstRows((*first, *rest[:MOST_RELATED]), count_directories(in_order), len(in_order))
+    return FirstRows((*first, *rest[:MOST_RELATED]), count_directories(in_order, spelled), len(in_order))
 
 
 def first_order(request: MonitorDisk) -> str:
@@ -99,11 +104,13 @@ def first_order(request: MonitorDisk) -> str:
     return "recent" if order in ("threaded", "relevance") else order
 
 
-def count_directories(sessions: Iterable[Summary | ListRow]) -> tuple[DirectoryCount, ...]:
-    """Return the session counts of each working directory."""
+def count_directories(
+    sessions: Iterable[Summary | ListRow], spelled: Mapping[str, str] = _AS_STORED
+) -> tuple[DirectoryCount, ...]:
+    """Return the session counts of each working directory; see `make_first_rows` for `spelled`."""
     by_cwd: dict[str, list[Summary | ListRow]] = {}
     for session in sessions:
-        by_cwd.setdefault(session.cwd, []).append(session)
+        by_cwd.setdefault(spelled.get(session.cwd, session.cwd), []).append(session)
     return tuple(
         [
             DirectoryCount(

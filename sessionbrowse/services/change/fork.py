@@ -20,6 +20,7 @@ from sessionbrowse.services.change.checkout import CheckoutPoint, place_of
 from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering
 from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.store.find.directories import given_here
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write import copies
@@ -76,7 +77,7 @@ def fork(
     cut = None if at is None else cut_at(session, find_entry(session, at))
     if session.agent in ("atomic", "indusagi"):
         refuse_without_answer(session, cut)
-    directory = os.path.abspath(os.path.join(context.around.cwd, cwd)) if cwd is not None else session.cwd
+    directory = given_here(cwd, context.around.cwd) if cwd is not None else session.cwd
     folder = session_dir or folder_for(session, directory, cwd is not None, place, context.around)
     now = iso_ms(context.now_ms())
     session_id = new_session_id(session.agent, int(context.now_ms()), random_bytes)

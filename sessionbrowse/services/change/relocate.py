@@ -7,10 +7,10 @@ all sessions are moved or none (see `replace_many`). In each file only the heade
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +22,7 @@ from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.encode import json_bytes
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.splice import with_member
+from sessionbrowse.model.listing.directories import joined, part_below
 from sessionbrowse.services.change.delete import files_in, is_lock
 from sessionbrowse.services.list.locate import all_files, header_of
 from sessionbrowse.services.transaction.change import (
@@ -37,6 +38,7 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.unfinished import sentence_of
 from sessionbrowse.store.find import moved_projects
 from sessionbrowse.store.find.agent_of_path import agent_of_path
+from sessionbrowse.store.find.directories import given, given_here, resolved, spellings_of
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.moved_projects import Candidate
 from sessionbrowse.store.find.roots import Scope
@@ -104,14 +106,16 @@ def relocate(
         WriteFailed: an I/O error occurred; nothing was changed, or the error says where each file is.
     """
     context = context or ChangeContext.real()
-    old, new = (os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(path))) for path in (old, new))
+    spellings, here = spellings_of(old, context.around.cwd), context.around.cwd
+    old, new = given(old, here), given_here(new, here)
     if old == new:
         raise RefusedWrite("The old and the new directory are the same.")
     # An interrupted earlier relocation must be recovered before this one is planned; a dry run recovers nothing.
     recovered = [] if dry_run else finish_notes(context)
     unreadable: list[str] = []
     sessions = list(_sessions(scope, unreadable))
-    moving = [session for session in sessions if moved_directory(session.header.cwd or "", old, new) is not None]
+    moved = _mover(sessions, spellings, new)
+    moving = [session for session in sessions if moved(session.header.cwd or "") is not None]
     finished = next((one for one in recovered if _is_done(one, old, new)), None)
     if not moving and finished is not None:
         return Relocated(
@@ -125,7 +129,7 @@ def relocate(
         )
     if not moving:
         raise RefusedWrite(f"{clean(old)} and the directories below it have no sessions. Nothing was changed.")
-    plan = _plan(moving, sessions, old, new, context)
+    plan = _plan(moving, sessions, moved, context)
     touched = [one for one in sessions if one.file.path in plan.touched]
     _refuse_links(touched)
     if not force:
@@ -167,7 +171,7 @@ def candidates(old: str, directories: Sequence[str], context: ChangeContext | No
     background thread.
     """
     context = context or ChangeContext.real()
-    old = os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(old)))
+    old = given(old, context.around.cwd)
     return moved_projects.candidates(old, context.state, directories)
 
 
@@ -187,15 +191,19 @@ def take_back(change: Change, context: ChangeContext, force: bool = False) -> Ch
     return ChangeResult(done="undo", path=new, undo_id=change.id, notes=notes)
 
 
-def moved_directory(cwd: str, old: str, new: str) -> str | None:
-    """Return the new path of a directory when `old` is renamed to `new`; None if it is neither `old` nor below it."""
-    if cwd.rstrip("/") == old or cwd == old:
-        return new
-    start = old.rstrip("/") + "/"
-    return new.rstrip("/") + "/" + cwd.removeprefix(start) if cwd.startswith(start) else None
+def moved_directory(spellings: Iterable[str], old: Iterable[str], new: str) -> str | None:
+    """Return the new path of a directory when `old` is renamed to `new`; None if it is neither `old` nor below it.
+
+    Both are given by all their spellings, as stored and without links.
+    """
+    names = part_below(spellings, old)
+    return joined(new, names) if names is not None else None
 
 
 # ---- planning ----------------------------------------------------------------------------------------------
+
+_Moved: TypeAlias = Callable[[str], str | None]
+"""A function that returns the new path of a stored directory, None if the relocation does not change it."""
 
 
 class _Plan(Struct, frozen=True, kw_only=True):
@@ -223,7 +231,19 @@ def _sessions(scope: Scope, unreadable: list[str]) -> Iterator[_Session]:
                 yield _Session(file, agent, file.place_of(agent), header, offset, line)
 
 
-def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, context: ChangeContext) -> _Plan:
+def _mover(sessions: Sequence[_Session], old: Sequence[str], new: str) -> _Moved:
+    stored = [path for one in sessions for path in (one.header.cwd, *(one.header.additional_directories or ()))]
+    links = resolved({path for path in stored if isinstance(path, str)})
+
+    def moved(directory: str) -> str | None:
+        there = moved_directory((directory, links.get(directory, "")), old, new)
+        # Where a link was left at the old path, the sessions of the new path are below the old one too.
+        return there if there != directory else None
+
+    return moved
+
+
+def _plan(moving: list[_Session], sessions: list[_Session], moved: _Moved, context: ChangeContext) -> _Plan:
     """Plan a relocation: the sessions to move, and the forks whose header names a moved session as parent session."""
     targets: dict[str, str] = {}
     folders: list[tuple[str, str]] = []
@@ -232,7 +252,7 @@ def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, 
         if one.file.hidden:
             continue
         path = one.file.path
-        targets[path] = _target(one, old, new, context)
+        targets[path] = _target(one, moved, context)
         here = os.path.dirname(targets[path])
         if os.path.dirname(path) != here:
             own = AGENTS[one.agent].companions(path, listing)
@@ -242,14 +262,14 @@ def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, 
     relocations: list[Relocation] = []
     mended: list[str] = []
     for one in sessions:
-        line = _new_line(one, old, new, where)
+        line = _new_line(one, moved, where)
         final = where[one.file.path]
         if line == one.line:
             continue
         # A session in a folder that moves is rewritten at its old path; the folder is moved afterwards.
         target = targets.get(one.file.path, one.file.path)
         replacements.append(Replacement(one.file.path, target, one.offset, one.line, line))
-        cwd = moved_directory(one.header.cwd or "", old, new)
+        cwd = moved(one.header.cwd or "")
         if cwd is None:
             mended.append(final)
         else:
@@ -265,13 +285,13 @@ def _plan(moving: list[_Session], sessions: list[_Session], old: str, new: str, 
     )
 
 
-def _target(session: _Session, old: str, new: str, context: ChangeContext) -> str:
+def _target(session: _Session, moved: _Moved, context: ChangeContext) -> str:
     """Return a session's path after the relocation.
 
     The path changes only if the session is in a folder that the agent named after the working directory.
     """
     folder, name = os.path.split(session.file.path)
-    cwd = moved_directory(session.header.cwd or "", old, new)
+    cwd = moved(session.header.cwd or "")
     assert cwd is not None
     place = session.place
     if place is None or place.kind not in ("projects", "folder", "archive"):
@@ -287,16 +307,16 @@ def _target(session: _Session, old: str, new: str, context: ChangeContext) -> st
     return target
 
 
-def _new_line(session: _Session, old: str, new: str, where: dict[str, str]) -> bytes:
+def _new_line(session: _Session, moved: _Moved, where: dict[str, str]) -> bytes:
     """Return a header line with the new directory and the parent session's new path; its other bytes are unchanged."""
     line, header = session.line, session.header
-    cwd = moved_directory(header.cwd or "", old, new)
+    cwd = moved(header.cwd or "")
     if cwd is not None:
         line = with_member(line, "cwd", json_bytes(cwd))
         further = header.additional_directories
         if further:
-            moved = [moved_directory(path, old, new) or path if isinstance(path, str) else path for path in further]
-            line = with_member(line, "additionalDirectories", json_bytes(moved)) if moved != further else line
+            now = [moved(path) or path if isinstance(path, str) else path for path in further]
+            line = with_member(line, "additionalDirectories", json_bytes(now)) if now != further else line
     parent = header.parent_session
     if parent is not None and where.get(parent, parent) != parent:
         line = with_member(line, "parentSession", json_bytes(where[parent]))

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
@@ -44,6 +44,8 @@ Listed: TypeAlias = ListRow | Summary
 AnyListed = TypeVar("AnyListed", bound=Listed)
 Summarise: TypeAlias = Callable[[FoundFile], Summary | None]
 """A function that reads a session file into its summary, or returns None to leave the file out of the list."""
+Within: TypeAlias = Callable[[Iterable[str]], Container[str]]
+"""A function that chooses from many working directories those whose sessions are listed."""
 
 
 class Listing(Struct, frozen=True, dict=True):
@@ -247,18 +249,20 @@ def update_index(
 def newest(
     sessions: Iterable[AnyListed],
     *,
-    is_there: Callable[[str], bool] | None = None,
+    within: Within | None = None,
     named: bool = False,
     limit: int | None = None,
 ) -> list[AnyListed]:
     """Return at most `limit` of the given sessions, most recently changed first.
 
-    `is_there` selects sessions by working directory; `named` selects sessions that have a name.
+    `within` selects sessions by working directory; `named` selects sessions that have a name.
     """
+    among = list(sessions)
+    there = within({session.cwd for session in among}) if within is not None else None
     wanted = [
         session
-        for session in sessions
-        if (is_there is None or is_there(session.cwd)) and (not named or (session.name or "").strip())
+        for session in among
+        if (there is None or session.cwd in there) and (not named or (session.name or "").strip())
     ]
     return sorted(wanted, key=lambda session: (session.modified or 0, session.mtime_ns), reverse=True)[:limit]
 
@@ -266,18 +270,18 @@ def newest(
 def select(
     summaries: Iterable[Summary],
     *,
-    is_there: Callable[[str], bool] | None = None,
+    within: Within | None = None,
     named: bool = False,
     sort: str = "recent",
     limit: int | None = None,
 ) -> list[Summary]:
     """Return at most `limit` of the given summaries, sorted by `sort`.
 
-    `is_there` selects sessions by working directory; `named` selects sessions that have a name.
+    `within` selects sessions by working directory; `named` selects sessions that have a name.
     """
     from sessionbrowse.model.listing.picker import ordered
 
-    chosen = newest(summaries, is_there=is_there, named=named)
+    chosen = newest(summaries, within=within, named=named)
     return ordered(chosen, sort)[:limit]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from sessionbrowse.config import CustomCommand
 from sessionbrowse.errors import CommandFailed
+from sessionbrowse.model.listing.directories import is_absolute
 from sessionbrowse.text import clean, clean_lines
 
 PLACEHOLDERS = ("path", "id", "cwd", "entry", "agent", "name")
@@ -91,7 +92,7 @@ def run_quietly(command: CustomCommand, values: Mapping[str, str], directory: st
 
 def directory_for(cwd: str, home: str) -> str:
     """Return the directory in which a command runs: the session's directory `cwd`, or `home` if `cwd` is missing."""
-    return cwd if cwd and os.path.isdir(cwd) else home
+    return cwd if is_absolute(cwd) and os.path.isdir(cwd) else home
 
 
 def _can_be_given(value: str) -> bool:

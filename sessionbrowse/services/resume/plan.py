@@ -20,6 +20,7 @@ from sessionbrowse.agents import AGENTS, Agent, Place, Surroundings
 from sessionbrowse.agents.base import absolute
 from sessionbrowse.errors import AgentMissing, CannotResume, DirectoryMissing, NotASession
 from sessionbrowse.format.lines import line_blocks
+from sessionbrowse.model.listing.directories import why_not_here
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.store.find.roots import ROOT_SOURCE
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many
@@ -123,7 +124,7 @@ def plan(
 
     Args:
         directory: the directory to run the command in, instead of the session's own directory. must_start: also check
-        that the program and the directory exist (not needed to print the command).
+        that the program and the directory exist.
 
     Raises:
         CannotResume: the file is gone, or the agent would refuse or overwrite it.
@@ -134,12 +135,13 @@ def plan(
     cwd, notes = _check_file(file, AGENTS[agent])
     if not cwd and directory is None:
         notes.append(f"The session has no working directory: {agent} runs in the current directory.")
-    command = resume_command(agent, file, absolute(directory or cwd or around.cwd, around.cwd), place, settings_command)
+    start = absolute(directory or around.cwd, around.cwd) if directory or not cwd else cwd
+    command = resume_command(agent, file, start, place, settings_command)
     blobs, blob_notes = _blobs_of_copy(file, agent, place, around)
     command = msgspec.structs.replace(command, env={**command.env, **blobs}, notes=(*notes, *blob_notes))
     if must_start:
         _check_program(command, around, custom=bool(settings_command))
-        _check_directory(command, timeout_s)
+        check_directory(command, timeout_s)
     return command
 
 
@@ -260,11 +262,12 @@ def _check_program(command: ResumeCommand, around: Surroundings, *, custom: bool
     )
 
 
-def _check_directory(command: ResumeCommand, timeout_s: float) -> None:
+def check_directory(command: ResumeCommand, timeout_s: float = TIMEOUT_S) -> None:
+    """Raise `DirectoryMissing` if a command's directory does not exist, is of another system, or does not answer."""
     exists = exists_many([command.cwd], timeout_s, fresh=True)[command.cwd]
     if exists:
         return
-    shown = clean(command.cwd)
+    shown, why = clean(command.cwd), why_not_here(command.cwd)
     if exists is None:
         raise DirectoryMissing(
             f"The session's directory {shown} does not answer (a network disk?). Try again when it is back.",
@@ -272,7 +275,8 @@ def _check_directory(command: ResumeCommand, timeout_s: float) -> None:
         )
     elsewhere = _WHAT_HAPPENS_ELSEWHERE[command.agent]
     raise DirectoryMissing(
-        f"The session's directory {shown} does not exist. Make it again"
+        f"The session's directory {shown} "
+        f"{f'{why}. Relocate it to a directory of this system' if why else 'does not exist. Make it again'}"
         f"{if_shown(f', or run this in another directory ({elsewhere}): ', command.bare_line()) or '.'}",
-        f"{shown} no longer exists.",
+        f"{shown} {why or 'no longer exists'}.",
     )

@@ -44,7 +44,7 @@ from sessionbrowse.services.search.ranked_page import (
     likely,
     worth,
 )
-from sessionbrowse.services.search.searcher import Searcher, fits_session
+from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.services.search.word_rows import TermRow, TermRows, Weights, misspelt
 from sessionbrowse.store.index.rows import FileRow
 from sessionbrowse.store.index.schema import is_damage
@@ -146,7 +146,7 @@ class Ranker:
         """Return the sessions that contain terms of the query, most promising first; they are read in this order."""
         query, fitting = self._query, self._searcher.summaries
         if query.agents or query.projects or query.labels or query.names:
-            fitting = [each for each in fitting if fits_session(query, each)]
+            fitting = [each for each in fitting if self._searcher.fits(query, each)]
         candidates = self._candidates(fitting)
         if not self._cancelled() and self._take_misspelt(candidates):
             candidates = self._candidates(fitting)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import cached_property
 from typing import TypeVar
 
 from sessionbrowse.model.listing.summary import Summary
@@ -30,6 +31,7 @@ from sessionbrowse.services.search.hits import (
 )
 from sessionbrowse.services.search.recent_texts import RecentTexts
 from sessionbrowse.services.search.session_trees import SessionTreeCache
+from sessionbrowse.store.find.directories import project_texts
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.rows import FileRow
 
@@ -88,6 +90,22 @@ class Searcher:
         """Return a session's name, or the beginning of its first message."""
         return self.titles.title(summary)
 
+    def fits(self, query: SearchQuery, summary: Summary) -> bool:
+        """Return True if a session fits the query's filters for sessions: agent, project, label, name."""
+        if query.agents and summary.agent not in query.agents:
+            return False
+        if query.projects and not any(wanted in self._projects[summary.cwd] for wanted in query.projects):
+            return False
+        if query.labels and not any(wanted in literal(text) for text in summary.labels for wanted in query.labels):
+            return False
+        return not query.names or any(wanted in literal(summary.name or "") for wanted in query.names)
+
+    @cached_property
+    def _projects(self) -> dict[str, str]:
+        """The texts that a filter by project searches, by working directory."""
+        texts = project_texts({summary.cwd for summary in self.summaries})
+        return {directory: literal(text) for directory, text in texts.items()}
+
     def find(
         self,
         query: SearchQuery,
@@ -111,7 +129,7 @@ class Searcher:
             for summary in self._labelled:
                 if cancelled():
                     return
-                if fits_session(query, summary) and (wait_for_labels or self.trees.knows_labels(summary)):
+                if self.fits(query, summary) and (wait_for_labels or self.trees.knows_labels(summary)):
                     yield from self._labels(query, summary, cancelled)
         candidates, is_asked = None, False
         rows = self.rows if not self.is_outdated() else {}
@@ -119,7 +137,7 @@ class Searcher:
             if cancelled():
                 return
             looked_at(number)
-            if not fits_session(query, summary):
+            if not self.fits(query, summary):
                 continue
             row = rows.get(summary.path)
             if row is None or (tools and query.has_text and not row.has_tools):
@@ -134,7 +152,7 @@ class Searcher:
         if by_title:
             # Sessions whose title matches only with typing mistakes are yielded last.
             for summary in self.titles.near(query, cancelled):
-                if fits_session(query, summary) and is_in_time(query, summary.modified):
+                if self.fits(query, summary) and is_in_time(query, summary.modified):
                     yield session_hit(summary, self.titles.title(summary), [], NEAR_SCORE, "typo")
 
     def paths_of(self, query: SearchQuery) -> list[str]:
@@ -147,7 +165,7 @@ class Searcher:
             texts: WordMatches[Summary] = (
                 (summary, text, [])
                 for summary in self.summaries
-                if fits_session(query, summary) and is_in_time(query, summary.modified)
+                if self.fits(query, summary) and is_in_time(query, summary.modified)
                 for text in (summary.cwd, summary.id or "")
                 if has_words(query, text)
             )
@@ -174,7 +192,7 @@ class Searcher:
         for summary, spans in self._matching(query, named, cancelled):
             if cancelled():
                 return
-            if fits_session(query, summary) and is_in_time(query, summary.modified):
+            if self.fits(query, summary) and is_in_time(query, summary.modified):
                 yield session_hit(summary, summary.name or "", spans, NAME_SCORE, _match(query, summary.name or ""))
 
     def _labels(self, query: SearchQuery, summary: Summary, cancelled: Cancelled) -> Iterator[Hit]:
@@ -357,14 +375,3 @@ def is_outdated(index: Index | None, generation: int) -> bool:
         return index is not None and index.generation != generation
     except sqlite3.Error:
         return True
-
-
-def fits_session(query: SearchQuery, summary: Summary) -> bool:
-    """Return True if a session fits the query's filters for sessions: agent, project, label, name."""
-    if query.agents and summary.agent not in query.agents:
-        return False
-    if query.projects and not any(wanted in literal(summary.cwd) for wanted in query.projects):
-        return False
-    if query.labels and not any(wanted in literal(text) for text in summary.labels for wanted in query.labels):
-        return False
-    return not query.names or any(wanted in literal(summary.name or "") for wanted in query.names)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from sessionbrowse.model.usage.totals import Span, Totals
 from sessionbrowse.services.usage.stats import Stats, counting_of, stats
 from sessionbrowse.services.usage.usage_listing import UsageListing, gather_usage
+from sessionbrowse.store.find.directories import same_spelling
 from sessionbrowse.store.find.roots import Scope, real_surroundings
 from sessionbrowse.store.index.index import open_index
 
@@ -91,7 +92,7 @@ class UsageCounter:
             question = replace(question, by="family", paths=members)
         else:
             found, counting = self._gather(self._scope)
-        span, only, chosen = Span(question.since, question.until), question.only, _chosen(question)
+        span, only, chosen = Span(question.since, question.until), question.only, _chosen(question, found)
         return UsageAnswer(
             question,
             stats(found, question.by, span=span, chosen=chosen, only=only, sort=question.sort, counting=counting),
@@ -126,16 +127,21 @@ def answer(scope: UsageScope, question: UsageQuestion) -> UsageAnswer:
         return counter.answer(question)
 
 
-def _chosen(question: UsageQuestion) -> Callable[[Any], bool] | None:
+def _chosen(question: UsageQuestion, found: UsageListing) -> Callable[[Any], bool] | None:
     """Return a function that returns True for the sessions that a question is about; None if it is about all."""
     cwds, agent = question.cwds, question.agent
     paths = frozenset(question.paths) if question.paths is not None else None
     if cwds is None and paths is None and agent is None:
         return None
 
+    spelled: Mapping[str, str] = {}
+    if cwds is not None:
+        spelled = same_spelling({*cwds, *[session.cwd for session in found.listing.sessions]})
+        cwds = tuple({spelled[each] for each in cwds})
+
     def chosen(session: Any) -> bool:
         return (
-            (cwds is None or session.cwd in cwds)
+            (cwds is None or spelled[session.cwd] in cwds)
             and (paths is None or session.path in paths)
             and (agent is None or session.agent == agent)
         )

@@ -18,6 +18,7 @@ from sessionbrowse.model.usage.request import ABANDONED
 from sessionbrowse.model.usage.sums import COST, cost_of, tokens_of
 from sessionbrowse.model.usage.totals import ALL_TIME, Span, Totals
 from sessionbrowse.services.usage.usage_listing import GroupKey, UsageListing, UsageRow, stored_answer
+from sessionbrowse.store.find.directories import same_spelling
 
 if TYPE_CHECKING:
     from sessionbrowse.services.usage.counting import Counting
@@ -67,12 +68,30 @@ def stats(
         counted = counting() if counting is not None else counting_of(found, paths)
         rows = counted.rows(by, span, paths, only)
         counted.store({stored_as: rows} if is_all else {})
+    if by == "project":
+        rows = _one_row_per_directory(rows)
     total = Totals()
     for row in rows:
         total.merge(row.totals)
     ordered = _ordered(rows, by, sort)
     shown = ordered if limit is None else ordered[:limit]
     return Stats(by, shown, total, len(ordered) - len(shown))
+
+
+def _one_row_per_directory(rows: Sequence[UsageRow]) -> list[UsageRow]:
+    """Return rows by project in which all spellings of a directory are one row.
+
+    The index stores a row for each spelling, because links on disk change without a change of a session file.
+    """
+    spelled = same_spelling([str(row.key) for row in rows])
+    merged: dict[str, UsageRow] = {}
+    for row in rows:
+        key = spelled[str(row.key)]
+        into = merged.setdefault(key, UsageRow(key, Totals()))
+        into.totals.merge(row.totals)
+        into.sessions += row.sessions
+        into.latest = max((each for each in (into.latest, row.latest) if each is not None), default=None)
+    return list(merged.values())
 
 
 def counting_of(found: UsageListing, paths: Collection[str] | None = None) -> Counting:

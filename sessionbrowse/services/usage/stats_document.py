@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
+from sessionbrowse.model.listing.directories import split
 from sessionbrowse.model.usage.request import PARTS, PER_DOLLAR
 from sessionbrowse.model.usage.sums import (
     CACHE_READ,
@@ -54,7 +54,7 @@ def row_document(by: str, row: UsageRow) -> dict[str, Any]:
 def name_of(by: str, row: UsageRow) -> str | None:
     """Return a short name for a row of cost: a session's title, the last part of a directory, else the row's key."""
     if by == "project" and isinstance(row.key, str):
-        return os.path.basename(row.key.rstrip("/")) or row.key or None
+        return split(row.key)[1] or row.key or None
     return row.name or None if by in ("session", "family", "branch") else row.key if isinstance(row.key, str) else None
 
 

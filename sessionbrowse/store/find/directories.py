@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.listing.directories import normal_form, one_spelling, other_system, part_below
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, real_many
+from sessionbrowse.text import clean
 
 
 def resolved(directories: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, str]:
@@ -25,9 +27,30 @@ def same_spelling(directories: Iterable[str]) -> dict[str, str]:
     return one_spelling(wanted, resolved(wanted))
 
 
+def project_texts(directories: Iterable[str]) -> dict[str, str]:
+    """Map each directory to a text in which a filter by project searches: all its spellings, and without links."""
+    spelled = same_spelling(directories)
+    texts: dict[str, dict[str, None]] = {}
+    for directory, path in resolved(spelled).items():
+        texts.setdefault(spelled[directory], {path: None})[directory] = None
+    return {each: "\n".join([f"{path.rstrip('/')}/" for path in texts[one]]) for each, one in spelled.items()}
+
+
 def given(text: str, here: str) -> str:
     """Return a directory that the user gave as an absolute path; a path of another system stays as it is."""
     return text if other_system(text) else os.path.abspath(os.path.join(here, os.path.expanduser(text)))
+
+
+def given_here(text: str, here: str) -> str:
+    """Return the absolute path of a directory that the user gave for sessions of this system.
+
+    Raises:
+        RefusedWrite: it is a path of another system.
+    """
+    system = other_system(text)
+    if system is not None:
+        raise RefusedWrite(f"The directory {clean(text)} is of another system ({system}). Nothing was changed.")
+    return given(text, here)
 
 
 def spellings_of(text: str, here: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.model.listing.directories import split
 from sessionbrowse.store.own.small_file import write_own_file
 from sessionbrowse.store.own.state_directory import make_private
 
@@ -116,7 +117,7 @@ def candidates(old: str, state: str, known: Sequence[str] = ()) -> list[Candidat
         same = [path for path in places if (mark := mark_of(path)) is not None and wanted.fits(mark)]
         if same:
             return [Candidate(path, "the same repository") for path in same]
-    name = os.path.basename(old.rstrip("/"))
+    name = split(old)[1]
     return [Candidate(path, "the same name") for path in places if os.path.basename(path) == name]
 
 

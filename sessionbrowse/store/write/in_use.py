@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from sessionbrowse.agents import Agent, Surroundings
 from sessionbrowse.format.json_value import json_object
+from sessionbrowse.model.listing.directories import is_absolute
 from sessionbrowse.store.system.files import NONBLOCK
 from sessionbrowse.store.system.processes import is_alive, lsof_writers
 
@@ -289,9 +290,9 @@ def _link(path: str) -> str:
 
 
 def _real(path: str) -> str:
-    """Return a path with its links resolved; "" for an empty or invalid path."""
+    """Return a path with its links resolved; "" for a path that is not absolute here, or invalid."""
     try:
-        return os.path.realpath(path) if path else ""
+        return os.path.realpath(path) if is_absolute(path) else ""
     except (OSError, ValueError):
         return ""
 

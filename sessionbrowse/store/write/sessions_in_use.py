@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from sessionbrowse.agents import AGENTS, Surroundings
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.store.find.directories import resolved
 from sessionbrowse.store.find.discover import is_session_name
 from sessionbrowse.store.write.in_use import PROC, Process, is_program, running
 
@@ -27,11 +28,13 @@ def sessions_in_use(summaries: Iterable[Summary], around: Surroundings, proc: st
     inside = around.environ.get("PI_SESSION_FILE", "")
     if not programs and not inside:
         return set()
+    among = list(summaries)
+    real = resolved({summary.cwd for summary in among})
     by_name: dict[str, list[str]] = {}
     newest: dict[tuple[str, str], Summary] = {}
-    for summary in summaries:
+    for summary in among:
         by_name.setdefault(os.path.basename(summary.path), []).append(summary.path)
-        place = (summary.agent, summary.cwd)
+        place = (summary.agent, real[summary.cwd])
         if place not in newest or newest[place].mtime_ns < summary.mtime_ns:
             newest[place] = summary
     found: set[str] = set()

@@ -6,8 +6,10 @@ import os
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from sessionbrowse.agents.base import expand_home
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.fork import Forked, fork
+from sessionbrowse.store.find.directories import given
 from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.label import entry_parts
 from sessionbrowse.tui.changes.session_titles import named, session_parts
@@ -96,10 +98,7 @@ def ask_directory(
 
 def expanded(text: str, home: str) -> str:
     """Return the absolute path of a typed path; `~` and relative paths start at the home directory."""
-    text = text.strip() if text.strip() else text
-    if text == "~" or text.startswith("~/"):
-        text = home + text[1:]
-    return os.path.abspath(os.path.join(home, text))
+    return given(expand_home(text.strip() or text, home), home)
 
 
 def _fork_all(

@@ -28,6 +28,7 @@ from sessionbrowse.services.background.first_rows import make_first_rows
 from sessionbrowse.services.background.monitor_messages import FirstRows
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.data.lazy_rows import LazyRows
+from sessionbrowse.tui.data.spellings import Spellings
 
 SORTS = ("recent", "threaded", "name", "size", "cost")
 """The sort orders of the session list; while a filter is active, it can also be sorted by relevance."""
@@ -62,7 +63,8 @@ class ProjectRow(Struct, frozen=True):
     """A row of the folder list, for one project; `cwd` is the project's directory.
 
     `cwd` is None in the row "All folders", and "" in the row of sessions without a directory. If sessions are grouped
-    by repository, `cwd` is the repository's main directory. `directories` are the working directories of the sessions.
+    by repository, `cwd` is the repository's main directory. `directories` are the working directories of the sessions,
+    each in one spelling.
     """
 
     cwd: str | None
@@ -114,6 +116,7 @@ class Library:
         self.pins = Pins()
         self.by_repository = False
         self._repositories: Mapping[str, str] = {}
+        self.spellings = Spellings(self._stored_directories)
         self._families: dict[str, int] | None = None
         self._summaries: dict[str, Summary] = {}
         self._opening: FirstRows | None = None
@@ -169,7 +172,8 @@ class Library:
         """
         if self._opening is not None or not self.is_complete:
             return self._opening
-        return make_first_rows([each for each in self._summaries.values() if not (each.hidden or each.archived)], order)
+        shown = [each for each in self._summaries.values() if not (each.hidden or each.archived)]
+        return make_first_rows(shown, order, self.spellings.known())
 
     def keep_only(self, paths: Iterable[str]) -> None:
         """Remove all sessions except those at `paths`, which a complete scan has found."""
@@ -199,9 +203,10 @@ class Library:
         rows, whole = self._all_projects(hidden, archived)
         return whole.sessions, len(rows)
 
-    def know_repositories(self, repositories: Mapping[str, str]) -> None:
-        """Remember the map `repositories`, which gives for a directory the main directory of its repository."""
+    def know_directories(self, repositories: Mapping[str, str], links: Mapping[str, str]) -> None:
+        """Remember for directories the main directory of their repository, and their path without links."""
         self._repositories = {**self._repositories, **repositories}
+        self.spellings.learn(links)
         self._regroup()
 
     def group_by_repository(self, wanted: bool) -> None:
@@ -211,7 +216,19 @@ class Library:
 
     def project_of(self, cwd: str) -> str:
         """Return the directory of the project to which sessions with this working directory belong."""
-        return self._repositories.get(cwd, cwd) if self.by_repository else cwd
+        if self.by_repository and cwd in self._repositories:
+            return self._repositories[cwd]
+        return self.spellings.of(cwd)
+
+    def directories(self) -> list[str]:
+        """Return the working directories of all sessions, as their files store them."""
+        return sorted(self._stored_directories() - {""})
+
+    def _stored_directories(self) -> set[str]:
+        return {summary.cwd for summary in self._summaries.values()}
+
+    def _projects_by_directory(self) -> dict[str, str]:
+        return {cwd: self.project_of(cwd) for cwd in self._stored_directories()}
 
     def family(self, path: str) -> frozenset[str]:
         """Return the paths of a session and of all sessions related to it, such as forks and subagent runs."""
@@ -241,8 +258,9 @@ class Library:
         if known is None:
             groups: dict[str, list[Summary]] = {}
             shown = self._visible(hidden, archived)
+            project_of = self._projects_by_directory()
             for summary in shown:
-                groups.setdefault(self.project_of(summary.cwd), []).append(summary)
+                groups.setdefault(project_of[summary.cwd], []).append(summary)
             rows = [self._project(cwd, members) for cwd, members in groups.items()]
             known = self._grouped[hidden, archived] = _by_activity(rows), self._project(None, shown)
         return known
@@ -255,7 +273,7 @@ class Library:
                 each.named,
                 each.modified,
                 each.agents,
-                each.cwd != "" and each.cwd == self.here,
+                each.cwd != "" and self.here is not None and each.cwd == self.project_of(self.here),
                 (each.cwd,) if each.cwd else (),
             )
             for each in opening.directories
@@ -267,7 +285,8 @@ class Library:
         )
 
     def _project(self, cwd: str | None, members: Sequence[Summary]) -> ProjectRow:
-        directories = {summary.cwd for summary in members} if self.by_repository else {cwd or ""}
+        spelled = self.spellings.known()
+        directories = {spelled[summary.cwd] for summary in members} if self.by_repository else {cwd or ""}
         return ProjectRow(
             cwd,
             len(members),
@@ -344,12 +363,14 @@ class Library:
         return rows
 
     def _newest_first(self, cwd: str | None, named: bool, hidden: bool, archived: bool) -> list[Summary]:
+        cwd = cwd and self.project_of(cwd)
         asked = (cwd, named, hidden, archived)
         if self._asked != asked:
+            project_of = self._projects_by_directory()
             chosen = [
                 summary
                 for summary in self._visible(hidden, archived)
-                if (cwd is None or self.project_of(summary.cwd) == cwd) and (not named or (summary.name or "").strip())
+                if (cwd is None or project_of[summary.cwd] == cwd) and (not named or (summary.name or "").strip())
             ]
             self._forget()
             self._asked, self._chosen = asked, ordered(chosen, "recent")
@@ -387,6 +408,7 @@ class Library:
 
     def _forget_all(self) -> None:
         self._families = None
+        self.spellings.forget()
         self._regroup()
 
     def _regroup(self) -> None:
@@ -402,14 +424,6 @@ class Library:
             for summary in self._summaries.values()
             if summary.archived == archived and (hidden or not summary.hidden)
         ]
-
-
-def same_names(directories: Iterable[str]) -> frozenset[str]:
-    """Return the directories whose last path component occurs more than once among the given directories."""
-    by_name: dict[str, list[str]] = {}
-    for directory in directories:
-        by_name.setdefault(directory.rstrip("/\\").rpartition("/")[2], []).append(directory)
-    return frozenset([path for paths in by_name.values() if len(paths) > 1 for path in paths])
 
 
 def thread_prefix(lasts: Sequence[bool]) -> str:

@@ -40,6 +40,8 @@ class Source(Struct, frozen=True, kw_only=True):
     """Returns for each given directory True if it exists, False if not, None if the disk did not answer in time."""
     repositories: Callable[[Iterable[str]], dict[str, str]] = lambda _: {}
     """Returns, for each given directory that is inside a repository, the main directory of the repository."""
+    resolved: Callable[[Iterable[str]], dict[str, str]] = lambda _: {}
+    """Returns each given directory without links, by which two spellings of one directory are recognised."""
     moved: Callable[[Iterable[str], Sequence[str]], dict[str, str]] = lambda _, __: {}
     """Returns the new paths of moved directories, by old path. Arguments: missing directories; existing directories."""
     pins: Callable[[], Pins] = Pins
@@ -67,11 +69,12 @@ class Source(Struct, frozen=True, kw_only=True):
 
 
 class DirectoryFacts(Struct, frozen=True):
-    """The state of directories on disk: if they exist, the new paths of moved directories, their repositories."""
+    """The state of directories on disk: if they exist, where they were moved, their repositories, and without links."""
 
     exists: dict[str, bool | None]
     moved: dict[str, str]
     repositories: dict[str, str]
+    links: dict[str, str]
 
 
 class SessionUpdates(Struct, frozen=True, kw_only=True):
@@ -91,7 +94,7 @@ def directory_facts(source: Source, directories: Sequence[str]) -> DirectoryFact
     exists = source.exists_many(directories)
     gone = [path for path in directories if exists.get(path) is False]
     there = [path for path in directories if exists.get(path)]
-    return DirectoryFacts(exists, source.moved(gone, there), source.repositories(there))
+    return DirectoryFacts(exists, source.moved(gone, there), source.repositories(there), source.resolved(directories))
 
 
 def place_of(summary: Summary, places: Iterable[Place]) -> Place | None:

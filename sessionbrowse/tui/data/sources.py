@@ -18,6 +18,7 @@ from sessionbrowse.services.list.scan import Batch, scan
 from sessionbrowse.services.resume import plan
 from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.store.find import moved_projects
+from sessionbrowse.store.find.directories import resolved
 from sessionbrowse.store.find.discover import Skipped
 from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings
 from sessionbrowse.store.find.slow_disks import exists_many
@@ -100,6 +101,7 @@ def source_of(options: BrowseOptions) -> Source:
         open_session=Opener(cache).open,
         exists_many=exists_many if roots else noting_projects(exists_many, state),
         repositories=repositories_of,
+        resolved=resolved,
         moved=lambda missing, known: moved(missing, known, state),
         pins=lambda: read_pins(state, places),
         set_pin=set_pin_of,

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from sessionbrowse import text
 from sessionbrowse.config import ROW_FIELDS, DateStyle, RowField
+from sessionbrowse.model.listing.directories import missing_word
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.data.library import ProjectRow, SessionRow
@@ -44,10 +45,10 @@ class ListStyle(Struct, frozen=True, kw_only=True):
 
 
 def directory_state(directories: Sequence[str], exists: Mapping[str, bool | None], moved: Mapping[str, str]) -> str:
-    """Return "" if one of a folder's directories exists; else "moved" if one of them was moved, else "missing"."""
+    """Return "" if one of a folder's directories exists; else "moved" if one of them was moved, else the reason."""
     if not directories or any(exists.get(directory) is not False for directory in directories):
         return ""
-    return "moved" if any(directory in moved for directory in directories) else "missing"
+    return "moved" if any(directory in moved for directory in directories) else missing_word(directories[0])
 
 
 def project_row(row: ProjectRow, width: int, home: str, state: str = "", *, ambiguous: bool = False) -> Line:

@@ -187,8 +187,9 @@ class ScanUpdates:
         if isinstance(facts, DirectoryFacts):
             state.exists.update(facts.exists)
             state.moved = facts.moved
-            state.library.know_repositories(facts.repositories)
-            if state.library.by_repository:
+            before = len(state.projects)
+            state.library.know_directories(facts.repositories, facts.links)
+            if state.library.by_repository or len(state.project_rows(state.filters["projects"])) != before:
                 self._screen.refresh_rows()
             self._screen.projects_list.refresh()
 

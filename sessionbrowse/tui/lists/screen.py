@@ -17,8 +17,9 @@ from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import LIST, PREVIEW, PROJECTS, SESSIONS
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.data.lazy_rows import LazyRows
-from sessionbrowse.tui.data.library import Folding, Library, SessionRow, parse_filter, same_names
+from sessionbrowse.tui.data.library import Folding, Library, SessionRow, parse_filter
 from sessionbrowse.tui.data.source import SessionUpdates
+from sessionbrowse.tui.data.spellings import same_names
 from sessionbrowse.tui.lists.preview import Preview
 from sessionbrowse.tui.lists.rows import ListStyle, directory_state, project_row, session_row
 from sessionbrowse.tui.lists.said import SaidSessions
@@ -200,6 +201,8 @@ class BrowseScreen(PanedScreen):
         rows = self._folder_filter.rows(self.state.project_rows)
         if rows is None:
             return
+        if self.state.folder is not None:
+            self.state.folder = self.state.library.project_of(self.state.folder)
         self.state.projects = rows
         keys = [("folder", row.cwd) for row in self.state.projects]
         self.state.go_to_wanted_folder(keys, was_moved=self.projects_list.was_moved)

@@ -97,8 +97,8 @@ class ListState:
         """
         known = {row.cwd for row in self.projects}
         for folder in (self.last_folder, self.library.here, current.cwd if current is not None else None):
-            if folder is not None and folder in known:
-                return folder
+            if folder is not None and self.library.project_of(folder) in known:
+                return self.library.project_of(folder)
         return None
 
     def project_rows(self, filter: Filter) -> Sequence[ProjectRow]:
@@ -119,24 +119,28 @@ class ListState:
 
     def is_in_scope(self, summary: Summary) -> bool:
         """Return True if the session list would show this session if no filter were active."""
+        folder, project_of = self.shown_folder, self.library.project_of
         return (
-            (self.shown_folder is None or self.library.project_of(summary.cwd) == self.shown_folder)
+            (folder is None or project_of(summary.cwd) == project_of(folder))
             and (not self.named or bool((summary.name or "").strip()))
             and summary.archived == self.archived
             and (self.hidden or not summary.hidden)
         )
 
     def directories(self) -> list[str]:
-        """Return the working directories of all folders that the list shows."""
-        return [directory for row in self.projects for directory in row.directories if directory]
+        """Return the working directories of all folders that the list shows, and of all sessions as they are stored."""
+        shown = [directory for row in self.projects for directory in row.directories if directory]
+        return list(dict.fromkeys([*shown, *self.library.directories()]))
 
     def go_to_wanted_folder(self, keys: Sequence[Hashable], *, was_moved: bool) -> None:
         """Choose the last run's folder once the list contains it; forget that folder if the user moved the cursor."""
         if was_moved:
             self.wanted_folder = None
-        elif self.wanted_folder is not None and ("folder", self.wanted_folder) in keys:
-            self.choose_folder(self.wanted_folder)
-            self.wanted_folder = None
+        elif self.wanted_folder is not None:
+            wanted = self.library.project_of(self.wanted_folder)
+            if ("folder", wanted) in keys:
+                self.choose_folder(wanted)
+                self.wanted_folder = None
 
     def wanted_row(self, paths: Sequence[Hashable], *, was_moved: bool) -> str | None:
         """Return the path of the session to select first, as when the browser was left; None to select none."""

@@ -6,6 +6,7 @@ Text from session files is passed through `clean`, which removes control charact
 from __future__ import annotations
 
 from sessionbrowse import text
+from sessionbrowse.model.listing.directories import split
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.paint.spans import Line
@@ -50,6 +51,6 @@ def one_line(foreign: str, characters: int = TITLE_CHARACTERS) -> str:
 
 def folder_name(cwd: str, home: str) -> tuple[str, str]:
     """Split a directory's path for display: return its last component, and the path above with `~` for the home."""
-    shown = clean(text.shorten_home(cwd.rstrip("/\\") or cwd, home))
-    above, slash, name = shown.rpartition("/")
-    return (name, above) if name and slash else (shown, "")
+    shown = clean(text.shorten_home(cwd, home))
+    above, name = split(shown)
+    return (name, above.rstrip("/")) if name and above else (shown, "")

@@ -29,6 +29,7 @@ from sessionbrowse.format.entries import (
     Usage,
 )
 from sessionbrowse.format.entry_types import type_name, unknown_keys
+from sessionbrowse.model.listing.directories import missing_word
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree.tool_callers import caller_of
@@ -332,7 +333,7 @@ def summary_parts(
     before = [*glyph, *status_words(summary)]
     parts.append(ItemsPart([age, *([clean(summary.model)] if summary.model else [])], before=before))
     name, above = folder_name(summary.cwd, home) if summary.cwd else ("(no directory)", "")
-    missing = "  missing" if exists is False else ""
+    missing = f"  {missing_word(summary.cwd)}" if exists is False else ""
     parts.append(LinePart([(f"{above}/" if above else "", "dim"), (name, ""), (missing, "warning")]))
     counts = [plural(summary.message_count, "message")]
     if summary.branch_count > 1:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sessionbrowse.model.listing.picker import PatternIsIn
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import is_in
@@ -141,7 +143,9 @@ class CheckpointsScreen(ResultsScreen):
         if answers is not None and answers.problem is not None:
             self._problem = answers.problem
         pattern_is_in = answers.is_in if answers is not None else is_in
-        rows = [mark for mark in self._all if fits(self._query, mark, pattern_is_in)] if self._problem is None else []
+        text_of = self.browser.library.spellings.text
+        shown = self._all if self._problem is None else []
+        rows = [mark for mark in shown if fits(self._query, mark, pattern_is_in, text_of)]
         # Keep the current rows until the search for the filter's pattern has ended, so that the list does not flicker.
         self._rows = self._rows if answers is not None and answers.is_waiting else rows
         keys = [(mark.path, mark.entry_index) for mark in self._rows]
@@ -239,13 +243,19 @@ class CheckpointsScreen(ResultsScreen):
         resume_from(self, found.summary, found.entry_id)
 
 
-def fits(query: SearchQuery, mark: Checkpoint, pattern_is_in: PatternIsIn = is_in) -> bool:
-    """Return True if a checkpoint matches a query by its label, time, session, agent, entry text and entry state."""
+def fits(
+    query: SearchQuery, mark: Checkpoint, pattern_is_in: PatternIsIn = is_in, text_of: Callable[[str], str] = str
+) -> bool:
+    """Return True if a checkpoint matches a query by its label, time, session, agent, entry text and entry state.
+
+    `text_of` returns for a directory the text in which a filter by project searches.
+    """
     if query.agents and mark.agent not in query.agents:
         return False
     if query.states and mark.state not in query.states:
         return False
-    for wanted, text in ((query.projects, mark.cwd), (query.names, mark.session or ""), (query.labels, mark.label)):
+    project = text_of(mark.cwd) if query.projects else ""
+    for wanted, text in ((query.projects, project), (query.names, mark.session or ""), (query.labels, mark.label)):
         if wanted and not any(word in literal(text) for word in wanted):
             return False
     if query.after_ms is not None and (mark.time_ms is None or mark.time_ms < query.after_ms):

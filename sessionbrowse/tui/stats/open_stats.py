@@ -15,8 +15,8 @@ def do_stats(screen: BrowseScreen) -> None:
     state, library = screen.state, screen.state.library
     shown = state.shown_folder
     folder = shown if shown is not None else state.other_folder(screen.subject)
-    # Collect all directories of the folder, because a folder row for a repository contains several directories.
-    directories = tuple([cwd for cwd in screen.browser.directories() if library.project_of(cwd) == folder])
+    # A folder's row contains several directories if it is a repository, or if the directory has several spellings.
+    directories = tuple([cwd for cwd in library.directories() if library.project_of(cwd) == folder])
     cwds = None if folder is None else directories or (folder,)
 
     def paths(filter: Filter) -> Sequence[str]:

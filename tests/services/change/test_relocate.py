@@ -175,10 +175,13 @@ def test_a_directory_without_sessions_is_refused(store: Store) -> None:
         ("", "/a/b", "/c", None),
         ("/x", "/", "/c", "/c/x"),
         ("/a/b", "/a", "/", "/b"),
+        ("C:\\Users\\u\\ELM\\a", "C:\\Users\\u\\ELM", "/home/u/elm", "/home/u/elm/a"),
+        ("C:\\Users\\u\\ELMO", "C:\\Users\\u\\ELM", "/home/u/elm", None),
+        ("proj/a", "proj", "/w/proj", "/w/proj/a"),
     ],
 )
 def test_directories_are_told_at_path_boundaries(cwd: str, old: str, new: str, expected: str | None) -> None:
-    assert moved_directory(cwd, old, new) == expected
+    assert moved_directory([cwd], [old], new) == expected
 
 
 def repository(path: Path, *, remote: str | None = None, commit: str | None = None) -> Path:

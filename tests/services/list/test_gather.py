@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,8 @@ def by_files(root: Path, *, hidden: bool = False, **chosen: Any) -> list[Summary
     return gather.select(gather.gather_summaries(scope_of(root, hidden=hidden)), **chosen)
 
 
-def is_in_one(cwd: str) -> bool:
-    return cwd == "/home/dev/1"
+def only_one(directories: Iterable[str]) -> set[str]:
+    return {"/home/dev/1"} & set(directories)
 
 
 CHOICES: list[dict[str, Any]] = [
@@ -67,7 +68,7 @@ CHOICES: list[dict[str, Any]] = [
     {"limit": 5},
     {"limit": 0},
     {"named": True},
-    {"is_there": is_in_one, "limit": 3},
+    {"within": only_one, "limit": 3},
     {"hidden": True},
 ]
 
@@ -161,14 +162,14 @@ def test_a_session_that_another_process_reads_anew_meanwhile_is_in_the_list(
 def test_projects_are_those_of_the_sessions_that_are_read(store: Path, tmp_path: Path) -> None:
     with gather.open_listing(scope_of(store), tmp_path / "cache", skipped=print, note=print) as listing:
         assert all(isinstance(session, ListRow) for session in listing.sessions)
-        assert project_documents(listing.sessions, {}) == project_documents(by_files(store), {})
+        assert project_documents(listing.sessions, {}, {}) == project_documents(by_files(store), {}, {})
 
 
 def test_projects_with_the_same_last_activity_are_sorted_by_directory(store: Path) -> None:
     sessions = [msgspec.structs.replace(session, modified=1_786_608_000_000.0) for session in by_files(store)]
     expected = ["/home/dev/0", "/home/dev/1"]
     for order in (sessions, sessions[::-1], sorted(sessions, key=lambda session: session.cwd, reverse=True)):
-        assert [document["cwd"] for document in project_documents(order, {})] == expected
+        assert [document["cwd"] for document in project_documents(order, {}, {})] == expected
 
 
 def test_without_an_index_or_with_a_damaged_overview_the_list_is_the_same(store: Path, tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from sessionbrowse.services.background.first_rows import make_first_rows
 from sessionbrowse.store.own.pins import Pins
-from sessionbrowse.tui.data.library import Library, SessionRow, parse_filter, same_names
+from sessionbrowse.tui.data.library import Library, SessionRow, parse_filter
+from sessionbrowse.tui.data.spellings import same_names
 from tests.support.tui_support import NOW_MS, summary
 
 HOUR = 3_600_000
@@ -126,7 +127,7 @@ def test_folders_are_counted_anew_when_sessions_or_repositories_change() -> None
     assert (known.counts(), known.counts(hidden=True)) == ((3, 2), (4, 2))
     known.replace([replace(INFRA, modified=NOW_MS)], [FIX.path])
     assert [(row.cwd, row.sessions) for row in known.projects()] == [(None, 2), ("/srv/infra", 1), ("/home/u/web", 1)]
-    known.know_repositories({"/srv/infra": "/home/u/web"})
+    known.know_directories({"/srv/infra": "/home/u/web"}, {})
     known.group_by_repository(True)
     assert [(row.cwd, row.sessions) for row in known.projects()] == [(None, 2), ("/home/u/web", 2)]
     known.keep_only([WEB.path])

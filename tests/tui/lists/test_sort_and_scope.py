@@ -11,6 +11,8 @@ import pytest
 from sessionbrowse.config import Settings
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.pins import Pins
+from sessionbrowse.tui.data.library import Library
+from sessionbrowse.tui.lists.state import ListState
 from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
 
 HOUR = 3_600_000
@@ -147,6 +149,50 @@ async def test_projects_by_repository_join_its_worktrees() -> None:
         await browser.press("w")
         assert browser.row_list("#projects").count == 3
         assert browser.toasts()[-1] == "One folder row per directory."
+
+
+async def test_spellings_of_one_directory_are_one_folder_also_where_the_browser_starts_and_ends(tmp_path: Path) -> None:
+    real = "/w/repos/proj"
+    links = {"/w/agents/proj": real, "/w/repos/proj/": real, real: real, "C:\\Users\\u\\ELM": "C:\\Users\\u\\ELM"}
+    listed = [summary(f"/{number}", cwd=cwd, name=cwd) for number, cwd in enumerate(links)]
+    source = msgspec.structs.replace(
+        fixed_source(listed),
+        resolved=lambda paths: {path: links[path] for path in paths},
+        exists_many=lambda paths: {path: path.startswith("/") for path in paths},
+    )
+    async with browsing(source, here=real) as browser:
+        assert browser.row_list("#projects").keys == [
+            ("folder", None),
+            ("folder", real),
+            ("folder", "C:\\Users\\u\\ELM"),
+        ]
+        rows = browser.rows("#projects")
+        assert "← here" in rows[1]
+        assert "⑂" not in rows[1]
+        assert "ELM" in rows[2]
+        assert "other system" in rows[2]
+        await browser.press("tab")
+        assert browser.row_list("#projects").key == ("folder", real)
+        assert browser.row_list("#sessions").count == 3
+
+
+def test_the_folder_of_the_last_run_is_chosen_by_any_of_its_spellings() -> None:
+    library = Library(here="/w/repos/proj")
+    library.add([summary("/1", cwd="/w/agents/proj/"), summary("/2", cwd="/w/agents/proj")])
+    state = ListState(library)
+    state.projects = state.project_rows(state.filter)
+    library.know_directories({}, {"/w/agents/proj": "/w/repos/proj", "/w/agents/proj/": "/w/repos/proj"})
+    assert state.other_folder(None) == "/w/agents/proj", "the current directory, by the spelling that is listed"
+    state.wanted_folder = "/w/repos/proj"
+    state.go_to_wanted_folder([("folder", "/w/agents/proj")], was_moved=False)
+    assert state.folder == "/w/agents/proj"
+    assert len(library.sessions(cwd="/w/repos/proj")) == 2
+    saved = library.first_rows("recent")
+    assert saved is None
+    library.is_complete = True
+    saved = library.first_rows("recent")
+    assert saved is not None
+    assert [(row.cwd, row.sessions) for row in saved.directories] == [("/w/agents/proj", 2)]
 
 
 async def test_a_project_that_was_moved_is_told_from_one_that_is_gone() -> None:
