@@ -58,7 +58,6 @@ FEATURE_LINES: Mapping[str, int] = {
     "sessions in which the words of a filter were said": 90,
     "sessions by name and `latest` on the command line, deleted ones by the beginning of an id": 65,
     "files, locks, processes and the trash of macOS and Windows": 80,
-    "changes on every disk, also if recovery fails once: undo of each listed id, rollbacks that are tried again": 60,
     "keys, order and columns of pi's own picker and tree": 120,
     "files, commands and labels that a compaction forgot": 130,
     "the cost of each branch, and of each answer, in the tree": 75,
@@ -71,9 +70,10 @@ FEATURE_LINES: Mapping[str, int] = {
     "a program that goes on counting cost while the statistics are looked at, and their total in any width": 65,
     "ids in a printed tree, calls of tools in a printed context": 20,
     "the total of a session's family in the preview": 100,
-    "installed and tested versions of the agents; contexts, edits and stubs of pi 1.6 and omp 18.3": 55,
     "text of sessions on its way out: sequences, completion, exports, words for programs, quotations, agents": 40,
     "what extensions keep beside a session goes with it; odd and partial files named, exported, read fast": 90,
+    "changes on every disk, also if recovery fails once: undo of each listed id, rollbacks that are tried again": 35,
+    "installed and tested versions of the agents; contexts, edits and stubs of pi 1.6 and omp 18.3": 80,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""
 

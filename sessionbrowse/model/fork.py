@@ -1,7 +1,7 @@
 """Generate the lines of a fork from a source session: of all entries, or of the entries on the path to one entry.
 
-Lines are copied byte for byte. Only parent ids, the id of a compaction's first kept entry, and keys that differ in
-format version 3 are replaced. The rules are those of `forkFrom` and `createBranchedSession` in pi 1.5.2.
+Lines are copied byte for byte. Only parent ids, the ids that a compaction names, and keys that differ in format version
+3 are replaced. The rules are those of `forkFrom` and `createBranchedSession` in pi 1.5.2.
 """
 
 from __future__ import annotations
@@ -39,22 +39,25 @@ def path_lines(session: Session, index: int, read: ReadLine, new_id: Callable[[s
     """Yield a fork's lines: first the entries on the path to the entry `index`, then a new label entry for each label.
 
     Label entries on the path are not copied. The child of a label entry gets the entry before the label as its parent
-    (pi 0.79.2). If a compaction's first kept entry is a label entry, the entry after the label replaces it (pi 0.85).
+    (pi 0.79.2). If a compaction's first kept entry is a label entry, the entry after the label replaces it (pi 0.85);
+    the entry before the label replaces the last one that a provider's summary covers.
     """
     generation = generation_of(session.version)
-    replaced: dict[str | None, str | None] = {}
+    after: dict[str | None, str | None] = {}
+    before: dict[str | None, str | None] = {}
     skipped: list[str | None] = []
     previous: str | None = None
     for at in session.branch(index):
         envelope = session.envelopes[at]
         if envelope.type == "label":
             skipped.append(envelope.id)
+            before[envelope.id] = previous
             continue
-        replaced |= dict.fromkeys(skipped, envelope.id)
+        after |= dict.fromkeys(skipped, envelope.id)
         skipped = []
         line = _migrated(session, at, _line(session, at, read), generation)
         if envelope.type == "compaction":
-            line = _kept_from(session, at, line, replaced)
+            line = _kept_from(session, at, line, after, before)
         yield _below(line, previous, envelope.parent_id, envelope.parent_given) + b"\n"
         previous = envelope.id
     yield from _labels(session, set(kept_path(session, index)), previous, new_id)
@@ -116,12 +119,23 @@ def _migrated_compaction(session: Session, index: int, line: bytes) -> bytes:
     return without_member(line, "firstKeptEntryIndex")
 
 
-def _kept_from(session: Session, index: int, line: bytes, replaced: dict[str | None, str | None]) -> bytes:
+def _kept_from(
+    session: Session,
+    index: int,
+    line: bytes,
+    after: dict[str | None, str | None],
+    before: dict[str | None, str | None],
+) -> bytes:
+    """Replace the ids of label entries in a compaction's line; `after` and `before` map them to their neighbours."""
     entry = session.entry(index)
-    kept = entry.first_kept_entry_id if isinstance(entry, Compaction) else None
-    if kept is None or kept == session.ids[index] or kept not in replaced:
+    if not isinstance(entry, Compaction):
         return line
-    return with_member(line, "firstKeptEntryId", _text(replaced[kept]))
+    kept, covered = entry.first_kept_entry_id, entry.provider_replay_through_entry_id
+    if kept is not None and kept != session.ids[index] and kept in after:
+        line = with_member(line, "firstKeptEntryId", _text(after[kept]))
+    if covered is not None and before.get(covered) is not None:
+        line = with_member(line, "providerReplayThroughEntryId", _text(before[covered]))
+    return line
 
 
 def _below(line: bytes, parent_id: str | None, was: str | None, was_given: bool) -> bytes:

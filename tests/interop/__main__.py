@@ -11,16 +11,19 @@ import random
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+from sessionbrowse.agents import AGENTS
 
 from . import real
 from .compare import Finding, compare, compare_listing
 from .differences import Judgement, judge
 from .edge_omp import write_edge_omp
 from .ours import Ours
+from .programs import newest_that_installs
 from .recording import SessionSet, drop_giants, pack, record_omp, record_pi
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
@@ -48,21 +51,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = folder.rename(folder.with_name("sessionbrowse-golden"))
     folder.mkdir(parents=True, exist_ok=True)
     try:
+        asked = {agent: AGENTS[agent].tested_versions if chosen.record else _versions(agent) for agent in ("pi", "omp")}
         with ThreadPoolExecutor(2) as pool:  # each waits for its own programs
-            pi = pool.submit(_record_pi, folder / "pi", seeds, chosen.record)
-            omp = pool.submit(_record_omp, folder / "omp", seeds, chosen.record)
-            sets = {"pi": pi.result(timeout=3600), "omp": omp.result(timeout=3600)}
+            pi = pool.submit(_record_pi, folder / "pi", seeds, asked["pi"], chosen.record)
+            omp = pool.submit(_record_omp, folder / "omp", seeds, asked["omp"], chosen.record)
+            sets = {"pi": pi.result(timeout=7200), "omp": omp.result(timeout=7200)}
         if chosen.record:
             GOLDEN.mkdir(exist_ok=True)
             for agent, own in sets.items():
                 pack(own, GOLDEN / f"{agent}.tar.xz")
                 print(f"{agent}: {sum(len(each.answers) for each in own)} sessions")
             return 0
-        for agent, own in sets.items():
-            written = sum(len(each.answers) for each in own if each.name != "edge")
-            odd = sum(len(each.answers) for each in own if each.name == "edge")
-            print(f"{agent} {own[0].version}: {written} sessions it wrote, {odd} odd or damaged ones", flush=True)
-        return _report(judge_sets([each for own in sets.values() for each in own]))
+        return max([_report(own) for own in _by_version(sets.values())])
     except real.Unavailable as reason:
         print(f"the real programs cannot be asked: {reason}", file=sys.stderr)
         return 1
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def judge_sets(sets: Sequence[SessionSet]) -> Judgement:
     """Compare every file and folder of the sets with our own reading."""
-    files = [f"{each.agent}/{each.name}/{answer['key']}" for each in sets for answer in each.answers]
+    files = [(f"{each.agent}/{each.name}/{answer['key']}", each.version) for each in sets for answer in each.answers]
     return judge(_findings(sets), files)
 
 
@@ -85,46 +85,74 @@ def _findings(sets: Sequence[SessionSet]) -> Iterator[Finding]:
             yield from compare_listing(each, listing)
 
 
-def _record_pi(folder: Path, seeds: Sequence[int], golden: bool) -> list[SessionSet]:
+def _versions(agent: str) -> tuple[str, ...]:
+    """Return the versions to ask, newest first, after looking for a newer one than those tested, and print them."""
+    try:
+        for failure in newest_that_installs(agent):
+            print(failure, flush=True)
+    except real.Unavailable as reason:
+        print(f"{agent}: newer versions cannot be looked for: {reason}", flush=True)
+    found = real.versions(agent)
+    print(f"{agent}: asking {', '.join(found)}", flush=True)
+    return found
+
+
+def _by_version(sets: Iterable[list[SessionSet]]) -> Iterator[list[SessionSet]]:
+    """Group the sets of each agent by the version that answered."""
+    for own in sets:
+        for version in dict.fromkeys(each.version for each in own):
+            yield [each for each in own if each.version == version]
+
+
+def _record_pi(folder: Path, seeds: Sequence[int], versions: Sequence[str], golden: bool) -> list[SessionSet]:
     folder.mkdir()
     real.generate_edge(folder / "edge")
-    sets = [record_pi(folder / "edge", EDGE_ROOTS)]
+    sets = [record_pi(folder / "edge", EDGE_ROOTS, versions)]
     for seed in seeds:
-        for version in (real.PI_NEWEST, real.PI_OLDER):
+        for version in versions:
             out = folder / f"{version}-seed-{seed}"
             real.generate_pi(version, out, seed, PI_ROUNDS)
             if golden:
                 drop_giants(out)
-            sets.append(record_pi(out, PI_ROOTS))
+            sets.append(record_pi(out, PI_ROOTS, versions))
     return sets
 
 
-def _record_omp(folder: Path, seeds: Sequence[int], golden: bool) -> list[SessionSet]:
+def _record_omp(folder: Path, seeds: Sequence[int], versions: Sequence[str], golden: bool) -> list[SessionSet]:
     folder.mkdir()
-    write_edge_omp(folder / "edge")
-    sets = [record_omp(folder / "edge")]
-    for seed in seeds:
-        out = folder / f"seed-{seed}"
-        real.generate_omp(out, seed, OMP_ROUNDS)
-        if golden:
-            drop_giants(out)
-        sets.append(record_omp(out))
+    sets = []
+    for version in versions[:1] if golden else versions:
+        own = folder / version
+        own.mkdir()
+        write_edge_omp(own / "edge")
+        sets.append(record_omp(own / "edge", version))
+        for seed in seeds:
+            out = own / f"seed-{seed}"
+            real.generate_omp(out, seed, OMP_ROUNDS, version)
+            if golden:
+                drop_giants(out)
+            sets.append(record_omp(out, version))
     return sets
 
 
-def _report(judgement: Judgement) -> int:
+def _report(sets: list[SessionSet]) -> int:
+    """Print what was compared with one version of a program; return 1 if a difference has no reason, else 0."""
+    written = sum(len(each.answers) for each in sets if each.name != "edge")
+    odd = sum(len(each.answers) for each in sets if each.name == "edge")
+    older = sorted({version for each in sets for answer in each.answers for version in answer.get("older", ())})
+    beside = f", beside {' and '.join(older)}" if older else ""
+    print(f"\n{sets[0].agent} {sets[0].version}{beside}: {written} sessions it wrote, {odd} odd or damaged ones")
+    judgement = judge_sets(sets)
     for aspect, count in sorted(judgement.compared.items()):
         print(f"{count:8}  {aspect}")
-    print(f"{sum(judgement.compared.values()):8}  comparisons, {len(judgement.explained)} differ for a reason given")
+    differing = f"{len(judgement.explained)} differ for a reason given, {len(judgement.unexplained)} without"
+    print(f"{sum(judgement.compared.values()):8}  comparisons, {differing}", flush=True)
     for finding in judgement.unexplained[:MAX_SHOWN]:
-        print(f"\n{finding.file}: {finding.aspect} {finding.detail}", file=sys.stderr)
+        print(f"\n{finding.file} ({finding.version}): {finding.aspect} {finding.detail}", file=sys.stderr)
         print(f"  theirs: {_short(finding.theirs)}\n  ours:   {_short(finding.ours)}", file=sys.stderr)
     for line in judgement.unused:
         print(f"\nno longer a difference: {line}", file=sys.stderr)
-    if judgement.unexplained or judgement.unused:
-        print(f"\n{len(judgement.unexplained)} differences without a reason", file=sys.stderr)
-        return 1
-    return 0
+    return 1 if judgement.unexplained or judgement.unused else 0
 
 
 def _short(value: Any) -> str:

@@ -27,6 +27,7 @@ class Finding(Struct, frozen=True):
     """One thing compared: the file, what of it, where in it, the program's answer and ours."""
 
     file: str
+    version: str
     aspect: str
     detail: str
     theirs: Any
@@ -44,10 +45,10 @@ def compare(sessions: SessionSet, answer: Answer, ours: Ours) -> Iterator[Findin
     made = _compare_pi(answer, ours) if sessions.agent == "pi" else _compare_omp(answer, ours)
     rows_differ = False
     for aspect, detail, theirs, mine in made:
-        yield Finding(file, aspect, detail, theirs, mine)
+        yield Finding(file, sessions.version, aspect, detail, theirs, mine)
         rows_differ |= aspect.startswith("row") and theirs != mine
     if rows_differ:  # what a table of differences can state in a few lines
-        yield Finding(file, DRAWN, "", "differs", [drawn(row) for row in ours.rows("all")])
+        yield Finding(file, sessions.version, DRAWN, "", "differs", [drawn(row) for row in ours.rows("all")])
 
 
 def compare_listing(sessions: SessionSet, listing: Listing) -> Iterator[Finding]:
@@ -59,12 +60,12 @@ def compare_listing(sessions: SessionSet, listing: Listing) -> Iterator[Finding]
     theirs = [row["path"] for row in rows]
     listed = set(theirs)  # we also list, with their problem, files that the program leaves out
     mine = [path for row in ours if (path := row["path"].removeprefix(f"{root}/")) in listed]
-    yield Finding(key, "order of the list", "", theirs, mine)
+    yield Finding(key, sessions.version, "order of the list", "", theirs, mine)
     if listing.threads is not None:
         theirs = [row["path"] for row in listing.threads["rows"]]
         threaded = list_folder(root, sessions.agent, sort="threaded")
         mine = [path for row in threaded if (path := row["path"].removeprefix(f"{root}/")) in listed]
-        yield Finding(key, "order of threads", "", theirs, mine)
+        yield Finding(key, sessions.version, "order of threads", "", theirs, mine)
 
 
 _Made = Iterator[tuple[str, str, Any, Any]]
@@ -81,7 +82,8 @@ def _compare_pi(answer: Answer, ours: Ours) -> _Made:
         yield "opens", "", "writes a new session into it", _writes_new_session(ours)
         yield from _compare_pi_list(oracle, ours)
         return
-    yield "older version", "", {}, answer["older"]["unlike"]
+    for version, unlike in answer["older"].items():
+        yield "older version", version, {}, unlike
     yield "opens", "", oracle["open"]["ok"], ours.refusal() is None
     yield from _compare_pi_list(oracle, ours)
     if not oracle["open"]["ok"]:

@@ -23,21 +23,34 @@ from typing import Any
 from msgspec import Struct
 
 from .compare import DRAWN, Finding
+from .programs import number
 
 
 class Difference(Struct, frozen=True):
     """One file: what the program does with it, why we do otherwise, and our answers.
 
-    These are by aspect, or by aspect and place. `drawn`, our whole tree, stands for all aspects of rows.
+    These are by aspect, or by aspect and place. `drawn`, our whole tree, stands for all aspects of rows. Only versions
+    from `since` on, and before `until`, differ.
     """
 
     file: str
     they: str
     why: str
     ours: dict[str, Any]
+    since: str = ""
+    until: str = ""
+
+    def concerns(self, file: str, version: str) -> bool:
+        """Return True for the file, and a version of the program that is said to differ."""
+        return (
+            self.file == file
+            and number(self.since) <= number(version)
+            and (not self.until or number(version) < number(self.until))
+        )
 
 
 _SHOW_ALL = "a browser shows what is in the file; the loop is cut at its first entry and reported as a problem"
+_SNAPSHOT = ["compactionSummary: summary k", "user: asked while it ran", "assistant: answered while it ran"]
 _LOOP_FILE = [[0, "a"], [1, "b"], [2, "a"], [3, "c"]]
 
 DIFFERENCES: tuple[Difference, ...] = (
@@ -132,6 +145,45 @@ DIFFERENCES: tuple[Difference, ...] = (
         they="never return from /tree: the leaf is its own parent",
         why=_SHOW_ALL,
         ours={"drawn": ["• user: self", "user: question"]},
+        until="18.2.5",
+    ),
+    Difference(
+        file="omp/edge/no-id.jsonl",
+        they="draw no entries without id in /tree",
+        why="a browser shows what is in the file",
+        ours={"drawn": ["user: question", "[custom: x]"]},
+        since="18.2.5",
+    ),
+    *(
+        Difference(
+            file=f"omp/edge/{name}.jsonl",
+            they="draw no entries without id in /tree, such as a title slot that is not at the start",
+            why="a browser shows what is in the file",
+            ours={"drawn": ["• user: question", "   • assistant: answer", "[title]"]},
+            since="18.2.5",
+        )
+        for name in ("slot-after-header", "slot-in-the-middle")
+    ),
+    *(
+        Difference(
+            file=f"omp/edge/{name}.jsonl",
+            they="keep nothing before a compaction whose summary Anthropic made",
+            why="from 18.3 on, omp keeps what followed the last entry that the summary covers",
+            ours={
+                "context @ leaf": [*_SNAPSHOT, "user: after"],
+                "context @ entry 5": _SNAPSHOT,
+                "context @ entry 6": [*_SNAPSHOT, "user: after"],
+            },
+            until="18.3.0",
+        )
+        for name in ("snapshot", "snapshot-through-label", "snapshot-and-rollover")
+    ),
+    Difference(
+        file="omp/edge/snapshot-and-clear.jsonl",
+        they="keep nothing before a compaction whose summary Anthropic made",
+        why="from 18.3 on, omp keeps what followed the last entry that the summary covers",
+        ours={"context": ["compactionSummary: summary k", "user: asked"]},
+        until="18.3.0",
     ),
     Difference(
         file="omp/edge/cycle.jsonl",
@@ -235,18 +287,18 @@ class Judgement(Struct, frozen=True):
     unused: list[str]
 
 
-def judge(findings: Iterable[Finding], files: Iterable[str]) -> Judgement:
-    """Sort findings by whether they agree; `files` are all that were compared (`agent/set/path`)."""
-    known = {difference.file: difference for difference in DIFFERENCES}
+def judge(findings: Iterable[Finding], files: Iterable[tuple[str, str]]) -> Judgement:
+    """Sort findings by whether they agree; `files` are all that were compared (`agent/set/path`), with the version."""
+    present = {place: next((each for each in DIFFERENCES if each.concerns(*place)), None) for place in files}
     compared: dict[str, int] = {}
     explained: list[Finding] = []
     unexplained: list[Finding] = []
-    used: set[tuple[str, str]] = set()
+    used: set[tuple[str, str, str]] = set()
     for finding in findings:
         compared[finding.aspect] = compared.get(finding.aspect, 0) + 1
         if finding.agrees:
             continue
-        difference = known.get(finding.file)
+        difference = present.get((finding.file, finding.version))
         ours = difference.ours if difference is not None else {}
         place = f"{finding.aspect} @ {finding.detail}"
         key = place if place in ours else finding.aspect
@@ -254,15 +306,14 @@ def judge(findings: Iterable[Finding], files: Iterable[str]) -> Judgement:
             explained.append(finding)
         elif key in ours and ours[key] == finding.ours:
             explained.append(finding)
-            used.add((finding.file, key))
+            used.add((finding.file, finding.version, key))
         else:
             unexplained.append(finding)
-    present = set(files)
     unused = [
-        f"{difference.file}: {key}"
-        for difference in DIFFERENCES
-        if difference.file in present
+        f"{file} ({version}): {key}"
+        for (file, version), difference in present.items()
+        if difference is not None
         for key in difference.ours
-        if (difference.file, key) not in used
+        if (file, version, key) not in used
     ]
     return Judgement(compared, explained, unexplained, unused)

@@ -111,7 +111,8 @@ def _file(*lines: Any, end: str = "\n", newline: str = "\n") -> bytes:
 
 def _files() -> dict[str, bytes]:
     pair = [_user("a", None), _answer("b", "a")]
-    return _slots(pair) | _headers(pair) | _bytes(pair) | _trees(pair) | _contexts() | _settings() | _rows()
+    others = _contexts() | _snapshots() | _settings() | _rows()
+    return _slots(pair) | _headers(pair) | _bytes(pair) | _trees(pair) | others
 
 
 def _slots(pair: list[Json]) -> dict[str, bytes]:
@@ -556,6 +557,54 @@ def _contexts() -> dict[str, bytes]:
             _message("b", "a", 3, "hookMessage", customType="h", content="hook", display=True),
         ),
         "unknown-role": _file(_header(), q1, _message("b", "a", 3, "narrator", content="told")),
+    }
+
+
+def _snapshots() -> dict[str, bytes]:
+    """Compactions whose summary Anthropic made of the history up to an entry, while the session went on."""
+    made = {"provider": "anthropic", "content": "SUMMARY", "encryptedContent": "x"}
+    remote = {"provider": "openai", "replacementHistory": [{"type": "message", "role": "user"}]}
+    through: Json = {"providerReplayThroughEntryId": "b"}
+    history = [
+        _user("a", None, "old question", 1),
+        _answer("b", "a", "old answer", 2),
+        _label("l", "b", "a", "mark"),
+        _user("c", "l", "asked while it ran", 3),
+        _answer("d", "c", "answered while it ran", 4),
+    ]
+
+    def kept_by(kept: str | None, snapshot: Any = made, **more: Any) -> bytes:
+        preserved = {"preserveData": {"anthropicCompaction": snapshot}} | more
+        compaction = _compaction("k", "d", kept, 5, method="remote", **preserved)
+        return _file(_header(), *history, compaction, _user("e", "k", "after", 6))
+
+    return {
+        "snapshot": kept_by("", **through),
+        "snapshot-through-label": kept_by("", providerReplayThroughEntryId="l"),
+        "snapshot-through-last": kept_by("", providerReplayThroughEntryId="d"),
+        "snapshot-through-itself": kept_by("", providerReplayThroughEntryId="k"),
+        "snapshot-through-later": kept_by("", providerReplayThroughEntryId="e"),
+        "snapshot-through-nothing": kept_by(""),
+        "snapshot-through-missing": kept_by("", providerReplayThroughEntryId="gone"),
+        "snapshot-through-number": kept_by("", providerReplayThroughEntryId=5),
+        "snapshot-first-kept": kept_by("d", **through),
+        "snapshot-first-kept-null": kept_by(None, **through),
+        "snapshot-first-kept-missing": kept_by("gone", **through),
+        "snapshot-without-content": kept_by("", {"provider": "anthropic", "content": ""}, **through),
+        "snapshot-without-provider": kept_by("", {"content": "SUMMARY"}, **through),
+        "snapshot-of-numbers": kept_by("", {"provider": 1, "content": 2}, **through),
+        "snapshot-null": kept_by("", None, **through),
+        "snapshot-and-remote": kept_by(
+            "", preserveData={"anthropicCompaction": made, "openaiRemoteCompaction": remote}, **through
+        ),
+        "snapshot-and-rollover": kept_by("", details={"kind": "experimental-context-rollover"}, **through),
+        "snapshot-and-clear": _file(
+            _header(),
+            *history[:2],
+            _entry("reset_boundary", "z", "b", 3),
+            _user("c", "z", "asked", 3),
+            _compaction("k", "c", "", 5, preserveData={"anthropicCompaction": made}, **through),
+        ),
     }
 
 

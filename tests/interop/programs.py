@@ -67,16 +67,16 @@ def versions(agent: str) -> tuple[str, ...]:
         noted = json.loads(_note().read_bytes()).get(agent, "")
     except (OSError, ValueError):
         noted = ""
-    return (noted, *tested) if noted and _number(noted) > _number(tested[0]) else tested
+    return (noted, *tested) if noted and number(noted) > number(tested[0]) else tested
 
 
 def newest_that_installs(agent: str) -> list[str]:
     """Install the newest published version of a program, note it for `versions`, and return what did not install."""
     tested = AGENTS[agent].tested_versions[0]
-    published = [each for each in _published(PACKAGES[agent]) if _number(each) > _number(tested)]
+    published = [each for each in _published(PACKAGES[agent]) if number(each) > number(tested)]
     failed = []
     found = ""
-    for version in sorted(published, key=_number, reverse=True):
+    for version in sorted(published, key=number, reverse=True):
         try:
             (pi_package if agent == "pi" else omp_folder)(version)
         except Unavailable as reason:
@@ -96,14 +96,15 @@ def _note() -> Path:
     return cache_folder() / "newest.json"
 
 
-def _number(version: str) -> tuple[int, ...]:
+def number(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, to compare it with others."""
     return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
 
 
 def _published(package: str) -> list[str]:
     """Return the published versions of a package, without those for trial, oldest first."""
     said = json.loads(_npm("view", package, "versions", "--json", cwd=Path("/")))
-    return sorted((each for each in said if re.fullmatch(r"[\d.]+", each)), key=_number)
+    return sorted((each for each in said if re.fullmatch(r"[\d.]+", each)), key=number)
 
 
 # ---- installing ----------------------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ def pi_package(version: str) -> Path:
             return package
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{PACKAGES['pi']}@{version}"
-    if _number(version) >= (1, 0):  # its tarball alone runs: dist/bundle is self-contained
+    if number(version) >= (1, 0):  # its tarball alone runs: dist/bundle is self-contained
         _npm("pack", name, "--silent", cwd=folder)
         for archive in folder.glob("*.tgz"):
             with tarfile.open(archive) as tar:
@@ -195,7 +196,7 @@ def omp_folder(version: str | None = None) -> Path:
         (folder / "installed").touch()
     for script in [*(oracle_folder() / "omp").glob("*.ts"), *HERE.glob("*_omp.ts")]:
         text = script.read_text()
-        if _number(version) >= (18, 2, 5):
+        if number(version) >= (18, 2, 5):
             for before, after in _MOVED.items():
                 text = text.replace(before, after)
         target = folder / script.name
@@ -216,7 +217,7 @@ def _omp_dependencies(version: str) -> dict[str, Any]:
     own = [each for each in asked if each.startswith(_OWN)]
     chosen = {}
     for package in [*own, _OWN_NATIVE]:
-        published = [each for each in _published(package) if _number(each) <= _number(version)]
+        published = [each for each in _published(package) if number(each) <= number(version)]
         if not published:
             raise Unavailable(f"no version of {package} is published")
         chosen[package] = published[-1]

@@ -10,7 +10,7 @@ import io
 import json
 import os
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,35 +52,43 @@ class SessionSet(Struct, frozen=True):
 # ---- asking afresh -------------------------------------------------------------------------------------------
 
 
-def record_pi(folder: Path, roots: Iterable[tuple[str, bool]]) -> SessionSet:
-    """Ask both pi versions about every file below `folder`; `roots` are its sessions roots (path, flat)."""
+def record_pi(folder: Path, roots: Iterable[tuple[str, bool]], versions: Sequence[str]) -> SessionSet:
+    """Ask versions of pi, newest first, about every file below `folder`; `roots` are sessions roots (path, flat)."""
     files = sorted(folder.rglob("*.jsonl"))
-    older = {answer["key"]: answer for answer in real.ask_pi(real.PI_OLDER, folder, files, trees=False)}
+    newest, *pinned = versions
+    asked = {
+        each: {answer["key"]: answer for answer in real.ask_pi(each, folder, files, trees=False)} for each in pinned
+    }
     answers = []
-    for answer in real.ask_pi(real.PI_NEWEST, folder, files):
-        before = older[answer["key"]]["oracle"]
+    for answer in real.ask_pi(newest, folder, files):
         now = answer["oracle"]
-        unlike = {
-            key: value for key, value in before.items() if key not in ("version", "module") and value != now.get(key)
+        answer["older"] = {
+            version: {
+                key: value
+                for key, value in older[answer["key"]]["oracle"].items()
+                if key not in ("version", "module") and value != now.get(key)
+            }
+            for version, older in asked.items()
         }
-        answer["older"] = {"version": real.PI_OLDER, "unlike": unlike}
         answers.append(_with_time(folder, answer))
     listings = []
     for root, flat in roots:
         if (folder / root).is_dir():
-            listed = real.list_pi(real.PI_NEWEST, folder / root, flat=flat)
-            threads = real.threads_pi(real.PI_NEWEST, folder / root, flat=flat)
+            listed = real.list_pi(newest, folder / root, flat=flat)
+            threads = real.threads_pi(newest, folder / root, flat=flat)
             listings.append(Listing(root, flat, _without_times(listed), threads))
-    return SessionSet(folder.name, "pi", real.PI_NEWEST, folder, answers, listings)
+    return SessionSet(folder.name, "pi", newest, folder, answers, listings)
 
 
-def record_omp(folder: Path) -> SessionSet:
-    """Ask omp about every file below `folder`, subagents' files included."""
+def record_omp(folder: Path, version: str) -> SessionSet:
+    """Ask a version of omp about every file below `folder`, subagents' files included."""
     files = sorted(folder.rglob("*.jsonl"))
-    answers = [_with_time(folder, answer) for answer in real.ask_omp(folder, files)]
+    answers = [_with_time(folder, answer) for answer in real.ask_omp(folder, files, version)]
     root = "agent/sessions"
-    listings = [Listing(root, False, _without_times(real.list_omp(folder / root)))] if (folder / root).is_dir() else []
-    return SessionSet(folder.name, "omp", real.OMP, folder, answers, listings)
+    listings = []
+    if (folder / root).is_dir():
+        listings.append(Listing(root, False, _without_times(real.list_omp(folder / root, version))))
+    return SessionSet(folder.name, "omp", version, folder, answers, listings)
 
 
 def _with_time(folder: Path, answer: dict[str, Any]) -> dict[str, Any]:

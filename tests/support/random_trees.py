@@ -62,8 +62,12 @@ class RandomTree:
             case "name":
                 self._add("session_info", parent, name=dice.choice([*_WORDS, ""]))
             case "compaction" if parent is not None:
-                kept = dice.choice(self._path(parent))
-                self._add("compaction", parent, summary="summary", firstKeptEntryId=kept, tokensBefore=100)
+                kept: Json = {"firstKeptEntryId": dice.choice(self._path(parent))}
+                if self._agent == "omp" and dice.random() < 0.5:  # Anthropic's summary, up to an entry that it names.
+                    made = {"anthropicCompaction": {"provider": "anthropic", "content": "summary"}}
+                    through = kept["firstKeptEntryId"]
+                    kept = {"firstKeptEntryId": "", "providerReplayThroughEntryId": through, "preserveData": made}
+                self._add("compaction", parent, summary="summary", tokensBefore=100, **kept)
             case "summary" if self.ids:
                 self._add("branch_summary", parent, fromId=dice.choice(self.ids), summary="left this branch")
             case "custom":

@@ -95,7 +95,7 @@ def clean_copy(
         labels=tuple(str(again.fields["targetId"]) for again in shape.again if again.type == "label"),
         labels_gone=shape.labels_gone,
         name_again=any(again.type == "session_info" for again in shape.again),
-        compactions=tuple(session.ids[index] or "" for index in sorted(shape.first_kept)),
+        compactions=tuple(session.ids[index] or "" for index in sorted(shape.links)),
         changed_lines=writing.changed_lines,
         added_lines=len(appended),
         leaf_id=_id(session, shape.leaf),
@@ -196,16 +196,14 @@ class _Writing:
             self._cost += envelope.spent.cost
 
     def _may_change(self, index: int, shape: CopyShape) -> bool:
-        return (
-            self._plan.shrinks or self._plan.masker is not None or index in shape.parents or index in shape.first_kept
-        )
+        return self._plan.shrinks or self._plan.masker is not None or index in shape.parents or index in shape.links
 
     def _changed(self, index: int, line: bytes, shape: CopyShape) -> bytes:
         session = self._session
         if index in shape.parents:
             line = with_member(line, "parentId", json_bytes(_id(session, shape.parents[index])))
-        if index in shape.first_kept:
-            line = with_member(line, "firstKeptEntryId", json_bytes(_id(session, shape.first_kept[index])))
+        for key, named in shape.links.get(index, {}).items():
+            line = with_member(line, key, json_bytes(_id(session, named)))
         if self._plan.masker is not None:
             return self._masked(index, line, self._plan.masker)
         return self._shrunk(index, line) if self._plan.shrinks and line else line

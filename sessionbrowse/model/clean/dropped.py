@@ -30,7 +30,7 @@ class CopyShape(Struct, frozen=True, kw_only=True):
     """The structure of a clean copy: indexes of left-out entries, of entries with new parents, and of the leaf.
 
     `out` are the left-out entries. `parents` maps entries to their new parents (`ROOT`: no parent). `again` are the
-    label and name lines to write again at the end. `first_kept` maps a compaction to its new first kept entry.
+    label and name lines to write again at the end. `links` maps compactions to the entries that they name anew, by key.
     `needs_leaf_line` is True if an entry must be appended below the leaf, because agents resume at a file's last entry.
     `labels_gone` counts the labels of left-out entries.
     """
@@ -38,7 +38,7 @@ class CopyShape(Struct, frozen=True, kw_only=True):
     out: frozenset[int] = frozenset()
     parents: dict[int, int] = {}
     again: tuple[Again, ...] = ()
-    first_kept: dict[int, int] = {}
+    links: dict[int, dict[str, int]] = {}
     leaf: int = ROOT
     needs_leaf_line: bool = False
     labels_gone: int = 0
@@ -110,7 +110,7 @@ def shape_of(session: Session, drop: frozenset[int]) -> CopyShape:
         out=frozenset(out),
         parents=moved,
         again=again,
-        first_kept=_first_kept(session, out),
+        links=_links(session, out),
         leaf=leaf,
         needs_leaf_line=not again and kept[-1] != leaf,
         labels_gone=sum(1 for target in session.labels if target in out),
@@ -197,17 +197,24 @@ def _name_again(session: Session, out: set[int]) -> list[Again]:
     return [Again("session_info", line.get("timestamp"), {"name": line.get("name") if session.name else ""})]
 
 
-def _first_kept(session: Session, out: set[int]) -> dict[int, int]:
-    """Map each compaction whose first kept entry is left out to the next entry on its path that the copy contains."""
-    found: dict[int, int] = {}
+def _links(session: Session, out: set[int]) -> dict[int, dict[str, int]]:
+    """Map each compaction that names left-out entries to entries on its path that the copy contains, by key.
+
+    The first kept entry becomes the next one, and the last entry that a provider's summary covers the one before it.
+    """
+    found: dict[int, dict[str, int]] = {}
     for index in range(len(session.ids)):
         if index in out or session.kind(index).type != "compaction":
             continue
-        first = session.index_by_id.get(str(session.fields(index).get("firstKeptEntryId")))
-        if first is None or first not in out:
-            continue
-        path = session.branch(index)
-        if first in path:
-            after = (at for at in path[path.index(first) :] if at not in out)
-            found[index] = next(after)
+        fields = session.fields(index)
+        for key in ("firstKeptEntryId", "providerReplayThroughEntryId"):
+            named = session.index_by_id.get(str(fields.get(key)))
+            path = session.branch(index) if named in out else []
+            if named is None or named not in path:
+                continue
+            place = path.index(named)
+            near = path[place:] if key == "firstKeptEntryId" else path[place::-1]
+            copied = next((at for at in near if at not in out), None)
+            if copied is not None:
+                found.setdefault(index, {})[key] = copied
     return found

@@ -1,4 +1,4 @@
-"""Build the context as omp 18.2.3 does: after the last `/clear`, with omp's compactions, without failed answers."""
+"""Build the context as omp 18.3.4 does: after the last `/clear`, with omp's compactions, without failed answers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _INTERRUPTED_THINKING = "interrupted-thinking"
 
 
 def build(session: Session, path: list[int]) -> Context:
-    """Return the context at the last entry of `path`, as omp 18.2.3 builds it."""
+    """Return the context at the last entry of `path`, as omp 18.3.4 builds it."""
     draft = Draft(session, path)
     compaction_place = last_of_type(session, path, "compaction")
     reset_place = last_of_type(session, path, "reset_boundary")
@@ -93,13 +93,17 @@ def _append_compacted(draft: Draft, place: int, reset_place: int) -> None:
         beside = omp_snapcompact.history_blocks(entry.preserve_data)
         draft.messages.append(context_message(session, path[place], "compactionSummary", entry, beside=beside))
     start = first_kept(session, path, place, entry.first_kept_entry_id)
-    draft.leave_out_all(path[: place if start is None else start], "before the compaction")
+    replayed = first_kept(session, path, place, entry.provider_replay_through_entry_id)
+    is_replaced = _has_provider_history(entry.preserve_data)
     if _is_rollover(entry):
         _append_last_request(draft, place, reset_place, start)
-    if _has_provider_history(entry.preserve_data):
+    if start is None and replayed is not None and entry.first_kept_entry_id == "" and _is_snapshot(entry.preserve_data):
+        # omp 18.3: Anthropic's summary covers the history up to an entry that it names.
+        start = None if is_replaced else replayed + 1
+    draft.leave_out_all(path[: place if start is None else start], "before the compaction")
+    if is_replaced:
         kept = path[start:place] if start is not None else []
         draft.leave_out_all(kept, "the provider's compacted history replaces the entry")
-        replayed = first_kept(session, path, place, entry.provider_replay_through_entry_id)
         if replayed is not None:
             _append_all(draft, path[replayed + 1 : place])
     elif start is not None:
@@ -148,6 +152,14 @@ def _has_provider_history(preserved: Json) -> bool:
         and bool(provider)
         and isinstance(items, list)
         and all(isinstance(item, dict) for item in items)
+    )
+
+
+def _is_snapshot(preserved: Json) -> bool:
+    """Return True if a compaction stores a summary that Anthropic made of the history."""
+    made = preserved.get("anthropicCompaction") if isinstance(preserved, dict) else None
+    return isinstance(made, dict) and all(
+        isinstance(made.get(key), str) and made[key] for key in ("provider", "content")
     )
 
 

@@ -207,8 +207,9 @@ def _compaction_body(session: Session, index: int, entry: Compaction) -> list[Pa
     parts = []
     if entry.tokens_before is not None:
         parts.append(fact("before", [(f"{text.tokens(entry.tokens_before)} tokens", "")]))
-    kept = entry.first_kept_entry_id
-    parts.append(fact("keeps", [(f"from {clean(kept)} on" if kept else "nothing before it", "")]))
+    kept, covered = entry.first_kept_entry_id, entry.provider_replay_through_entry_id
+    keeps = f"from {clean(kept)} on" if kept else f"entries after {clean(covered)}" if covered else "nothing before it"
+    parts.append(fact("keeps", [(keeps, "")]))
     return [
         *parts,
         *forgotten_parts(session, index),

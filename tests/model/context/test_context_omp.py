@@ -82,6 +82,26 @@ def test_a_provider_history_that_is_not_valid_changes_nothing(broken: Line):
     assert said(made) == ["compactionSummary: sum", "user: a"]
 
 
+def snapshot(through: str, **more: Any) -> Line:
+    made = {"provider": "anthropic", "content": "SUMMARY", **more}
+    return {"preserveData": {"anthropicCompaction": made}, "providerReplayThroughEntryId": through}
+
+
+def test_what_followed_the_last_entry_of_a_summary_by_anthropic_is_kept():
+    lines = [user("a"), answer("b"), user("c"), answer("d")]
+    made = omp(*lines, compaction("sum", "", **snapshot("e1")), user("e"))
+    assert said(made) == ["compactionSummary: sum", "user: c", "assistant: d", "user: e"]
+    assert reasons(made) == {"e0": "before the compaction", "e1": "before the compaction"}
+    # An entry that is named as the first kept one comes first.
+    assert said(omp(*lines, compaction("sum", "e3", **snapshot("e0")))) == ["compactionSummary: sum", "assistant: d"]
+
+
+@pytest.mark.parametrize("broken", [{"provider": ""}, {"provider": 5}, {"content": ""}, {"content": None}])
+def test_a_summary_that_anthropic_did_not_make_keeps_nothing_after_its_last_entry(broken: Line):
+    made = omp(user("a"), user("b"), compaction("sum", "", **snapshot("e0", **broken)))
+    assert said(made) == ["compactionSummary: sum"]
+
+
 def test_a_rollover_brings_back_the_request_it_cut():
     rollover = {"details": {"kind": "experimental-context-rollover"}}
     skill = note("expanded", "skill-prompt", attribution="user")

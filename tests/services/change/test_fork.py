@@ -15,6 +15,7 @@ from sessionbrowse.cli import main
 from sessionbrowse.errors import NotASession, RefusedWrite, WriteFailed
 from sessionbrowse.format.json_value import BadJson
 from sessionbrowse.format.splice import value_of, with_member, without_member
+from sessionbrowse.model.context.build import build
 from sessionbrowse.services.change.fork import Forked, fork
 from sessionbrowse.services.undo.undo import undo, undoable
 from sessionbrowse.store.read.session_file import open_session
@@ -86,6 +87,24 @@ def test_a_fork_at_an_entry_holds_its_path_with_parents_and_labels_chained_anew(
         ("00000005", "end", LABELLED[8]["timestamp"]),
     ]
     assert len({one["id"] for one in entries}) == len(entries)
+
+
+def test_the_last_entry_that_a_summary_covers_is_still_named_if_it_was_a_label(store: Store) -> None:
+    made_by = {"anthropicCompaction": {"provider": "anthropic", "content": "so far"}}
+    compaction = {"summary": "so far", "firstKeptEntryId": "", "tokensBefore": 9, "preserveData": made_by}
+    entries = [
+        user("00000001", None, "covered"),
+        entry("label", "000000l1", "00000001", targetId="00000001", label="x"),
+        entry("label", "000000l2", "000000l1", targetId="00000001", label="y"),
+        user("00000002", "000000l2", "kept"),
+        entry("compaction", "00000003", "00000002", providerReplayThroughEntryId="000000l2", **compaction),
+        assistant("00000004", "00000003", "after"),
+    ]
+    path = store.session(entries=entries)
+    forked, lines = made(store, path, at="00000004")
+    assert lines[3]["providerReplayThroughEntryId"] == "00000001"
+    texts = [[one.text for one in build(open_session(each, "omp")).messages] for each in (path, forked.path)]
+    assert texts[0] == texts[1] == ["so far", "kept", "after"]
 
 
 def test_lines_whose_parent_does_not_change_are_copied_as_they_stand(store: Store) -> None:

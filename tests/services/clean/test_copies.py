@@ -315,6 +315,23 @@ def test_a_first_kept_label_is_replaced_by_the_next_entry(tmp_path: Path):
     assert [one.id for one in done.preview.reparented] == ["d"]
 
 
+def test_a_label_that_ends_what_a_summary_covers_is_replaced_by_the_entry_before(tmp_path: Path):
+    lines = [
+        user("a", None, "covered"),
+        entry("label", "b", "a", targetId="z", label="gone"),
+        user("c", "b", "kept"),
+        entry("compaction", "d", "c", summary="s", firstKeptEntryId="", providerReplayThroughEntryId="b"),
+        user("z", "a", "other branch"),
+        user("e", "d", "after"),
+    ]
+    path = written(tmp_path, lines)
+    done = prune(path, tmp_path, "z")
+    made = {one["id"]: one for one in map(json.loads, path.read_bytes().splitlines()[1:])}
+    assert list(made) == ["a", "c", "d", "e"]
+    assert made["d"]["providerReplayThroughEntryId"] == "a"
+    assert done.preview.compactions == ("d",)
+
+
 def test_nested_edits_leave_all_other_bytes(tmp_path: Path):
     from sessionbrowse.format.splice import edited
 
