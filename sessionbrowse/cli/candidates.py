@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -170,10 +171,13 @@ def _sessions(typed: _Typed, begun: str) -> Iterator[Completion]:
         now = time.time() * 1000
         if "latest".startswith(wanted):
             yield Completion("latest", "the newest session")
-        for row in fitting:
+        count = Counter(row.id for row in fitting)
+        for row in [row for row in fitting if count[row.id] == 1]:
             packed = summaries.get(row.path)
             title = packed[0].title if packed is not None else row.name or ""
             yield Completion(row.id or "", f"{age(row.modified, now)}  {truncate(clean(title), _TITLE_CELLS)}")
+        for session_id in [one for one in count if count[one] > 1]:
+            yield Completion(clean(session_id or ""), f"{count[session_id]} sessions have this id; give a path")
         if wanted and not fitting:
             for name in dict.fromkeys(row.name for row in rows if row.name and row.name.casefold().startswith(wanted)):
                 yield Completion(clean(name), "name")

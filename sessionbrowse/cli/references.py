@@ -23,9 +23,16 @@ _MOST_CANDIDATES = 10
 _TITLE_CELLS = 40
 
 
-def find(arguments: argparse.Namespace) -> Located:
+def find(arguments: argparse.Namespace, reference: str | None = None) -> Located:
     """Return the session given by the argument REF: its file, its agent, and the sessions folder that contains it."""
-    return _find(arguments, arguments.ref, scope_of(arguments), output.warning_once())
+    given = arguments.ref if reference is None else reference
+    return _find(arguments, given, scope_of(arguments), output.warning_once())
+
+
+def find_each(arguments: argparse.Namespace) -> list[Located]:
+    """Return the sessions given by all arguments REF, in the order of the arguments."""
+    scope, warn = scope_of(arguments), output.warning_once()
+    return [_find(arguments, reference, scope, warn) for reference in arguments.refs]
 
 
 def find_target(arguments: argparse.Namespace) -> Target:
@@ -43,8 +50,7 @@ def find_targets(arguments: argparse.Namespace) -> list[Target]:
     """
     from sessionbrowse.services.transaction.change import target_of
 
-    scope, warn = scope_of(arguments), output.warning_once()
-    targets = [target_of(_find(arguments, reference, scope, warn), reference) for reference in arguments.refs]
+    targets = [target_of(*pair) for pair in zip(find_each(arguments), arguments.refs, strict=True)]
     return list({target.path: target for target in targets}.values())
 
 
@@ -72,4 +78,4 @@ def _choices(error: AmbiguousReference) -> str:
             title = truncate(clean(summary.title), _TITLE_CELLS) or "(no messages)"
             rows.append(f"  {summary.id or '(no id)'}  {old:>4}  {title}  {path}")
     more = [f"  and {len(error.candidates) - len(shown)} more"] if len(error.candidates) > len(shown) else []
-    return "\n".join([f"{error.sentence}; give more of the id:", *rows, *more])
+    return "\n".join([f"{error.sentence}:", *rows, *more])

@@ -73,6 +73,15 @@ def test_a_command_is_offered_before_and_after_a_root(home: StoryHome) -> None:
     assert words("--root=") == [":directories"]
 
 
+def test_an_id_that_two_files_have_is_offered_once_and_says_that_a_path_is_needed(home: StoryHome) -> None:
+    (file,) = [path for path in home.home.rglob("*.jsonl") if FIRST in path.read_text()]
+    (file.parent / "copy.jsonl").write_bytes(file.read_bytes())
+    subprocess.run([sys.executable, "-m", "sessionbrowse", "index"], check=True, timeout=120, cwd=PROJECT_ROOT)
+    found = {one.word: one.meaning for one in candidates(["show", FIRST[:4]])}
+    assert set(found) == {FIRST, SECOND}
+    assert found[FIRST] == "2 sessions have this id; give a path"
+
+
 def test_options_and_their_values_are_offered(home: StoryHome) -> None:
     assert words("list", "--s") == ["--sort"]
     assert words("list", "--sort", "t") == ["threaded"]

@@ -11,7 +11,7 @@ from sessionbrowse.cli import output
 from sessionbrowse.cli.commands.change import changing_session, each
 from sessionbrowse.cli.interrupts import interrupts_clean_up
 from sessionbrowse.cli.parser import AddCommand, add_force, add_ref, add_refs, scope_of
-from sessionbrowse.cli.references import find_target, find_targets
+from sessionbrowse.cli.references import find_each, find_target, find_targets
 from sessionbrowse.cli.unfinished_changes import finish_unfinished
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import RefusedWrite
@@ -22,7 +22,7 @@ from sessionbrowse.services.clean.cleanup import clean_up, find_cleanup
 from sessionbrowse.services.clean.doctor import every_session, examine, repair
 from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
 from sessionbrowse.services.list.gather import open_listing, unpack
-from sessionbrowse.services.list.locate import Located, locate
+from sessionbrowse.services.list.locate import Located
 from sessionbrowse.services.transaction.bulk import in_bulk
 from sessionbrowse.services.transaction.change import target_of
 from sessionbrowse.services.transaction.change_context import ChangeContext
@@ -77,11 +77,10 @@ def run_doctor(arguments: argparse.Namespace) -> int:
     """Run `doctor`: print the damage of sessions and return 1 if there is damage, or repair the given sessions."""
     if arguments.repair_to is not None or arguments.in_place:
         return _repair(arguments)
-    scope = scope_of(arguments, hidden=True, archived=True)
     if arguments.refs:
-        sessions = [locate(reference, scope) for reference in arguments.refs]
+        sessions = find_each(arguments)
     else:
-        sessions = list(every_session(scope))
+        sessions = list(every_session(scope_of(arguments, hidden=True, archived=True)))
     damaged = []
     for number, located in enumerate(sessions, 1):
         _progress(number, len(sessions))

@@ -14,13 +14,14 @@ from sessionbrowse.agents.file_marks import marks_of_head
 from sessionbrowse.cli import output
 from sessionbrowse.cli.commands.interface import leave, open_interface
 from sessionbrowse.cli.own_terminal import own_terminal
-from sessionbrowse.cli.parser import AddCommand, scope_of
+from sessionbrowse.cli.parser import AddCommand
+from sessionbrowse.cli.references import find
 from sessionbrowse.config import load_settings
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.entry_text import message_text
-from sessionbrowse.services.list.locate import Located, locate
+from sessionbrowse.services.list.locate import Located
 from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.read.content import closing, head_of, open_regular
 from sessionbrowse.store.read.session_file import open_session
@@ -36,7 +37,7 @@ def run_pick(arguments: argparse.Namespace) -> int:
     try:
         task = Picking(
             choose=lambda summary, entry_id: chosen.append((summary, entry_id)),
-            session=_summary(locate(arguments.session, scope_of(arguments))) if arguments.session is not None else None,
+            session=_summary(find(arguments, arguments.session)) if arguments.session is not None else None,
             query=arguments.query,
             here=arguments.here,
             needs_entry=arguments.entry,

@@ -113,7 +113,7 @@ def _chosen(named: str | None, context: ChangeContext) -> Change:
         raise CannotUndo((trash.missing(items[-1]) if items else None) or "The session is not in the trash.")
     begins = [change for change in found if named and (change.session_id or "").startswith(named)]
     if len({change.session_id for change in begins}) > 1:
-        raise CannotUndo(f"Several deleted sessions have an id that begins with {clean(named)}.")
+        raise CannotUndo(f"Several deleted sessions have an id that begins with {clean(named)}. Give more of it.")
     if begins:
         return begins[0]
     raise NoSuchChange(f"There is no deleted session {clean(named)}.")

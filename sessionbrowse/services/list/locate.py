@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.agents import Place
+from sessionbrowse.agents.companions import SESSION_SUFFIXES
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import AmbiguousReference, NoSuchEntry, NoSuchSession, SessionBrowseError
 from sessionbrowse.format.codec import decode_line
@@ -64,7 +65,7 @@ def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = la
     if not left:
         raise NoSuchSession(f"No session matches {reference!r}.")
     if len(left) > 1:
-        raise AmbiguousReference("\n  ".join([f"{reference!r} matches {len(left)} sessions:", *map(clean, left)]), left)
+        raise _ambiguous(reference, left)
     return _located(left[0], {}, scope)
 
 
@@ -162,7 +163,8 @@ def find_entry(session: Session, reference: str) -> int:
     if not found:
         raise NoSuchEntry(f"No entry or label {reference!r} is in {os.path.basename(session.path)}.")
     ids = [session.ids[index] or "(no id)" for index in found]
-    raise AmbiguousReference(f"{reference!r} matches several entries: {', '.join(ids[:10])}", ids)
+    more = "Give the id of one." if found[0] in session.labels else "Give more of the id."
+    raise AmbiguousReference(f"{reference!r} matches several entries: {', '.join(ids[:10])}. {more}", ids)
 
 
 def all_files(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None) -> Iterator[FoundFile]:
@@ -191,7 +193,7 @@ def find_path(reference: str, files: Iterable[FoundFile], named: Callable[[], li
 
     Raises:
         NoSuchSession: no file matches.
-        AmbiguousReference: several files match; the message lists them.
+        AmbiguousReference: several files match.
     """
     if looks_like_path(reference):
         path = os.path.abspath(os.path.expanduser(reference))
@@ -220,13 +222,24 @@ def find_path(reference: str, files: Iterable[FoundFile], named: Callable[[], li
     if not found:
         raise NoSuchSession(f"No session matches {reference!r}.")
     if len(found) > 1:
-        raise AmbiguousReference(f"{reference!r} matches {len(found)} sessions", found)
+        raise _ambiguous(reference, found)
     return found[0]
+
+
+def _ambiguous(reference: str, paths: list[str]) -> AmbiguousReference:
+    """Return the error for a reference that matches several sessions; it tells what distinguishes them."""
+    ids = [(header_id(path) or "").casefold() for path in paths]
+    wanted = "give more of the id" if all(one.startswith(reference.casefold()) for one in ids) else "give the id"
+    if len(set(ids)) == 1:
+        wanted = "give the path, as they have the same id"
+    elif len(set(ids)) < len(ids):
+        wanted += ", or the path where ids are the same"
+    return AmbiguousReference(f"{reference!r} matches {len(paths)} sessions; {wanted}", paths)
 
 
 def looks_like_path(reference: str) -> bool:
     """Return True if a reference is a path: as in the agents, it has a `/` or the suffix of a session file."""
-    return "/" in reference or os.sep in reference or reference.endswith((".jsonl", ".ndjson"))
+    return "/" in reference or os.sep in reference or reference.endswith(SESSION_SUFFIXES)
 
 
 def header_id(path: str) -> str | None:

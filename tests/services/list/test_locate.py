@@ -114,6 +114,43 @@ def test_the_command_line_lists_what_matches_with_id_age_and_title(store: Path, 
     assert main(["show", "many-x", "--root", str(store)]) == 0
 
 
+@pytest.mark.parametrize(
+    ("reference", "wanted"),
+    [
+        ("twin-1", "give the path, as they have the same id"),
+        ("TWIN-1", "give the path, as they have the same id"),
+        ("twin", "give more of the id, or the path where ids are the same"),
+        ("twins", "give the path, as they have the same id"),
+        ("other", "give the id"),
+        ("abc", "give more of the id"),
+    ],
+)
+def test_the_way_on_is_one_that_can_be_gone(
+    store: Path, scope: Scope, capsys: pytest.CaptureFixture[str], reference: str, wanted: str
+):
+    """Ids that are equal cannot be told apart by more of the id, at any command that takes a session."""
+    for name in ("a", "b"):
+        named(store, "twins", "twin-1").rename(store / "--home-dev--" / f"{name}.jsonl")
+    for number in (2, 3):
+        named(store, "other", f"twin-{number}")
+    with pytest.raises(AmbiguousReference) as raised:
+        locate(reference, scope)
+    assert raised.value.sentence.endswith(f" sessions; {wanted}")
+    for words in (
+        ["show", reference],
+        ["resume", reference, "--print"],
+        ["delete", reference],
+        ["doctor", reference],
+        ["export", reference, "--format", "json"],
+        ["fork", reference],
+        ["shrink", reference, "--images", "--in-place"],
+    ):
+        assert main([*words, "--root", str(store)]) == 1
+        assert f"; {wanted}:\n  " in capsys.readouterr().err, words
+    for path in raised.value.candidates:
+        assert locate(path, scope).path == path
+
+
 def test_the_latest_session_is_not_deleted_without_a_yes(store: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["delete", "latest", "--root", str(store)]) == 1
     assert "give the session's id, or add --yes" in capsys.readouterr().err
