@@ -61,7 +61,7 @@ _STRAY_TONE = LazyPattern(f"(?<!{_PICTURE})(?<!{_PICTURE}\ufe0f){_TONE}|(?<={_TO
 _STRAY_NON_JOINER = LazyPattern("(?<![\u0600-\u0dff])\u200c|\u200c(?![\u0600-\u0dff])")
 _LONG_JOIN = LazyPattern(f"((?:{_PICTURE}{_TONE}?\ufe0f?\u200d){{{JOINS_SHOWN}}}{_PICTURE}{_TONE}?\ufe0f?)\u200d")
 
-_NOT_RAW_IN_JSON = LazyPattern("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_NOT_RAW_IN_JSON = LazyPattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _JSON_STRING_OR_NAN = LazyPattern(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?Infinity|NaN')
 
 _MS_PER_MINUTE = 60_000
@@ -411,7 +411,7 @@ def json_exact(value: object) -> str:
 
 
 def escape_json(document: str) -> str:
-    """Return a JSON document in which control and bidi characters are escaped as `\\uXXXX`."""
-    if document.isascii() and "\x7f" not in document:
+    """Return JSON documents in which control and bidi characters are escaped as `\\uXXXX`; line ends stay."""
+    if document.isascii() and document.isprintable():
         return document
     return _NOT_RAW_IN_JSON.sub(lambda character: f"\\u{ord(character[0]):04x}", document)

@@ -175,12 +175,12 @@ def _sessions(typed: _Typed, begun: str) -> Iterator[Completion]:
         for row in [row for row in fitting if count[row.id] == 1]:
             packed = summaries.get(row.path)
             title = packed[0].title if packed is not None else row.name or ""
-            yield Completion(row.id or "", f"{age(row.modified, now)}  {truncate(clean(title), _TITLE_CELLS)}")
+            yield from _offered(row.id or "", f"{age(row.modified, now)}  {truncate(clean(title), _TITLE_CELLS)}")
         for session_id in [one for one in count if count[one] > 1]:
-            yield Completion(clean(session_id or ""), f"{count[session_id]} sessions have this id; give a path")
+            yield from _offered(session_id or "", f"{count[session_id]} sessions have this id; give a path")
         if wanted and not fitting:
             for name in dict.fromkeys(row.name for row in rows if row.name and row.name.casefold().startswith(wanted)):
-                yield Completion(clean(name), "name")
+                yield from _offered(name, "name")
     finally:
         index.close()
 
@@ -226,9 +226,19 @@ def _entries(typed: _Typed, reference: str, begun: str) -> Iterator[Completion]:
         return
     for number, mark in session.labels.items():
         if mark.text.startswith(begun):
-            yield Completion(clean(mark.text), f"label of {session.ids[number]}")
+            yield from _offered(mark.text, f"label of {session.ids[number]}")
     for entry_id in [one for one in reversed(session.ids) if one and one.startswith(begun)][:_MOST]:
-        yield Completion(entry_id, "entry")
+        yield from _offered(entry_id, "entry")
+
+
+def _offered(word: str, meaning: str) -> Iterator[Completion]:
+    """Yield a word from a session file as a completion, unless it would not be that word on a command line.
+
+    Left out are words with control or invisible characters, which name nothing once they are removed, and words that
+    read as an option or as a placeholder.
+    """
+    if word and clean(word) == word and not word.startswith(("-", ":")):
+        yield Completion(word, clean(meaning))
 
 
 def _path_of(index: Index, typed: _Typed, reference: str) -> str | None:

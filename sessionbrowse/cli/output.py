@@ -15,6 +15,7 @@ from sessionbrowse.text import (
     clean_lines,
     cost,
     duration,
+    escape_json,
     json_exact,
     shorten_home,
     tokens,
@@ -99,10 +100,18 @@ def warning_once() -> Callable[[Skipped], None]:
     return lambda skipped: note_once(f"{clean(skipped.path)}: {skipped.reason}")
 
 
-def print_paths(paths: Iterable[str]) -> None:
-    """Print paths unchanged, with a NUL byte after each path, for `xargs -0`."""
+def print_paths(paths: Iterable[str], end: bytes = b"\0") -> None:
+    """Print paths unchanged, by default with a NUL byte after each path, for `xargs -0`; on a terminal cleaned."""
     for path in paths:
-        sys.stdout.buffer.write(os.fsencode(path) + b"\0")
+        sys.stdout.buffer.write(os.fsencode(clean(path) if sys.stdout.isatty() else path) + end)
+
+
+def print_pieces(pieces: Iterable[bytes]) -> None:
+    """Print a document piece by piece; on a terminal, control characters in it are escaped as in JSON."""
+    for piece in pieces:
+        if sys.stdout.isatty():
+            piece = escape_json(piece.decode("utf-8", "replace").replace("\r\n", "\n")).encode("utf-8", "replace")
+        sys.stdout.buffer.write(piece)
 
 
 def print_sessions(summaries: Sequence[Summary], home: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -141,6 +143,51 @@ def test_a_damaged_index_offers_nothing_and_stays(home: StoryHome, capfd: pytest
     assert snapshot(home.home) == before
 
 
+ODD = "\x1b]52;c;aGFjaw==\x07\x1b]8;;u\x1b\\\x1b[31m\x9b2J\x9d0;t\x9c\u202e\u2066\x00\x7f\x85\r\t"
+
+
+def attack(home: StoryHome) -> None:
+    """Add and index sessions of which ids, names, labels and titles would act on a terminal or in a shell."""
+    folder = home.sessions_of(home.project("webshop"))
+    ids = (f"019bad{ODD}", "019bad\n019bee-injected\tevil", ":files", "-rf", "--version", "019bad{odd}", "", "\ud800x")
+    for number, odd in enumerate(ids):
+        entries = [{"type": "session", "version": 3, "id": odd, "timestamp": AT, "cwd": f"/{ODD}"}]
+        parent = None
+        for kind, more in (
+            ("message", {"message": {"role": "user", "content": f"{ODD} title\n:files", "timestamp": 1}}),
+            ("label", {"targetId": f"{ODD}0", "label": f"{ODD}\n--evil"}),
+            ("label", {"targetId": f"{ODD}1", "label": ":directories"}),
+            ("session_info", {"name": f"cart {ODD}{number}"}),
+        ):
+            entry_id = f"{ODD}{len(entries) - 1}"
+            entries.append({"type": kind, "id": entry_id, "parentId": parent, "timestamp": AT, **more})
+            parent = entry_id
+        (folder / f"2026-01-0{number + 1}T00-00-00-000Z_{number}.jsonl").write_text(
+            "".join(json.dumps(entry) + "\n" for entry in entries)
+        )
+    subprocess.run([sys.executable, "-m", "sessionbrowse", "index"], check=True, timeout=120, cwd=PROJECT_ROOT)
+
+
+def test_nothing_that_acts_on_a_terminal_or_in_a_shell_is_offered(
+    home: StoryHome, capfd: pytest.CaptureFixture[str]
+) -> None:
+    attack(home)
+    capfd.readouterr()
+    folder = home.sessions_of(home.project("webshop"))
+    for typed, offered in (
+        (["show", ""], ["latest", "019bad{odd}", SECOND, FIRST]),
+        (["show", "019bad"], ["019bad{odd}"]),
+        (["show", ":"], []),
+        (["show", "-r"], []),
+        (["show", "cart "], ["Cart page"]),
+        (["checkout", str(folder / "2026-01-01T00-00-00-000Z_0.jsonl"), ""], []),
+    ):
+        assert main(["__complete", *typed]) == 0
+        out = capfd.readouterr().out
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]", out)
+        assert sorted(line.split("\t")[0] for line in out.splitlines()) == sorted(offered), typed
+
+
 @pytest.mark.parametrize("shell", SCRIPTS)
 def test_the_script_of_each_shell_is_valid(shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["completion", shell]) == 0
@@ -193,6 +240,13 @@ def test_a_shell_completes_as_a_person_types(shell: str, home: StoryHome) -> Non
         terminal.wait("Cart page")
         terminal.press("\x15sessionbrowse list --sort=thr" + TAB)
         terminal.wait("--sort=threaded")
+        attack(home)
+        seen = len(terminal.seen)
+        terminal.press("\x15sessionbrowse show " + TAB * 3)
+        terminal.wait("019bad")
+        terminal.until_quiet(0.5)
+        for raw in (b"]52;c", b"]8;;u", b"[31m\xc2", b"\xc2\x9b", b"\xc2\x9d", b"\xe2\x80\xae", b"injected"):
+            assert raw not in terminal.seen[seen:]
 
 
 def test_it_takes_little_time(home: StoryHome) -> None:

@@ -56,7 +56,7 @@ function __sessionbrowse_words
             case ':directories'
                 __fish_complete_directories "$last"
             case '*'
-                echo $line
+                printf '%s\n' $line
         end
     end
 end
@@ -69,7 +69,8 @@ def complete(words: Sequence[str]) -> int:
     """Print completions of a command line's last word, one per line, followed by a tab and a description if any."""
     from sessionbrowse.cli.candidates import candidates
 
-    lines = [f"{one.word}\t{clean(one.meaning)}" if one.meaning else one.word for one in candidates(words)]
+    # A shell writes the lines on the terminal as they are, and takes each as one completion.
+    lines = [clean(one.word) + (f"\t{clean(one.meaning)}" if one.meaning else "") for one in candidates(words)]
     sys.stdout.buffer.write(b"".join(os.fsencode(f"{line}\n") for line in lines))
     sys.stdout.flush()
     return 0

@@ -27,8 +27,7 @@ def run_export(arguments: argparse.Namespace) -> int:
     located = find(arguments)
     pieces = _pieces(arguments, Target(located.path, located.agent))
     if arguments.output is None:
-        for piece in pieces:
-            sys.stdout.buffer.write(piece)
+        output.print_pieces(pieces)
         return 0
     target = os.path.abspath(os.path.expanduser(arguments.output))
     export_to(target, pieces, located.path)

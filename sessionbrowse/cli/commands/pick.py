@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import Any
 
 from sessionbrowse.agents.file_marks import marks_of_head
@@ -55,7 +54,7 @@ def run_pick(arguments: argparse.Namespace) -> int:
         if arguments.json:
             output.print_json(choice_document(summary, entry_id))
         else:
-            sys.stdout.buffer.write(os.fsencode(summary.path) + b"\n")
+            output.print_paths([summary.path], b"\n")
     leave(CHOSEN if chosen else status)
 
 

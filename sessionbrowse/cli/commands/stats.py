@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import csv
 import io
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -54,7 +53,7 @@ def run_stats(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_document(arguments, document)
     elif arguments.csv:
-        sys.stdout.buffer.write(csv_text(document["rows"]).encode("utf-8", "backslashreplace"))
+        output.print_pieces([csv_text(document["rows"]).encode("utf-8", "backslashreplace")])
     else:
         _print_stats(answer, _names(answer, scope.around.home))
     return 0

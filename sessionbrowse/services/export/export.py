@@ -135,9 +135,9 @@ def _markdown_part(part: PrintedPart) -> str:
         case "text":
             return f"{part.text}\n"
         case "image":
-            return f"*An image ({_escaped(clean(part.title))}).*\n"
+            return f"*An image ({_escaped(part.title)}).*\n"
         case "note":
-            return f"*{_escaped(clean(part.title))}: {_escaped(part.text)}*\n"
+            return f"*{_escaped(part.title)}: {_escaped(part.text)}*\n"
         case "thinking":
             return "\n".join(f"> {line}" for line in part.text.split("\n")) + "\n"
         case _:
@@ -145,7 +145,7 @@ def _markdown_part(part: PrintedPart) -> str:
             while fence in part.text:
                 fence += "`"
             language = "diff" if part.kind == "diff" else "json" if part.kind == "call" else ""
-            return f"**{_escaped(clean(part.title))}**\n\n{fence}{language}\n{part.text}\n{fence}\n"
+            return f"**{_escaped(part.title)}**\n\n{fence}{language}\n{part.text}\n{fence}\n"
 
 
 def _escaped(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from sessionbrowse.text import clean_lines
+from sessionbrowse.text import clean, clean_lines
 
 Json = Any
 PartKind = Literal["text", "thinking", "call", "output", "diff", "image", "note"]
@@ -27,7 +27,10 @@ HIDDEN_TYPES = frozenset({"label", "session_info", "custom", "session_exit", "cr
 
 
 class PrintedPart(Struct, frozen=True):
-    """A part of an entry for an export: its kind (text, call, image, …), title, and text (for an image: base64)."""
+    """A part of an entry for an export: its kind (text, call, image, …), title, and text (for an image: base64).
+
+    Title and text are without control characters, except the data of an image, which no format prints unchecked.
+    """
 
     kind: PartKind
     title: str
@@ -73,7 +76,7 @@ def _of_message(message: dict[str, Json]) -> Iterator[PrintedPart]:
     files = message.get("files")
     for file in files if isinstance(files, list) else ():
         if isinstance(file, dict) and isinstance(file.get("path"), str):
-            yield PrintedPart("output", file["path"], _shown(str(file.get("content") or "")))
+            yield PrintedPart("output", clean(file["path"]), _shown(str(file.get("content") or "")))
 
 
 def _of_content(content: Json, kind: PartKind) -> Iterator[PrintedPart]:
@@ -89,11 +92,11 @@ def _of_content(content: Json, kind: PartKind) -> Iterator[PrintedPart]:
                 yield PrintedPart("thinking", "thinking", _shown(str(block.get("thinking") or "")))
             case "toolCall":
                 arguments = json.dumps(block.get("arguments"), ensure_ascii=False, indent=2)
-                yield PrintedPart("call", str(block.get("name") or "tool"), _shown(arguments))
+                yield PrintedPart("call", clean(str(block.get("name") or "tool")), _shown(arguments))
             case "image":
-                yield PrintedPart("image", str(block.get("mimeType") or ""), str(block.get("data") or ""))
+                yield PrintedPart("image", clean(str(block.get("mimeType") or "")), str(block.get("data") or ""))
             case other:
-                yield PrintedPart("note", str(other), "")
+                yield PrintedPart("note", clean(str(other)), "")
 
 
 def _shown(text: str) -> str:
