@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.errors import RefusedWrite
-from sessionbrowse.model.listing.directories import split
+from sessionbrowse.model.listing.directories import is_absolute, split
 from sessionbrowse.store.own.small_file import write_own_file
 from sessionbrowse.store.own.state_directory import make_private
 
@@ -51,7 +51,7 @@ class Candidate(Struct, frozen=True):
 def mark_of(directory: str, ask_git: Callable[[str], str | None] | None = None) -> Mark | None:
     """Return the mark (remote URL, first commit) of the repository at a directory; None if no mark is found."""
     git = os.path.join(directory, ".git")
-    if not os.path.exists(git):
+    if not is_absolute(directory) or not os.path.exists(git):
         return None
     try:
         with open(os.path.join(git, "config"), encoding="utf-8", errors="replace") as file:
@@ -126,7 +126,7 @@ def _around(old: str, known: Sequence[str]) -> Iterator[str]:
     above = os.path.dirname(old.rstrip("/"))
     while above != os.path.dirname(above) and not os.path.isdir(above):
         above = os.path.dirname(above)
-    seen = dict.fromkeys(path for path in known if os.path.isdir(path))
+    seen = dict.fromkeys(path for path in known if is_absolute(path) and os.path.isdir(path))
     nearest = _folders(above)
     seen |= dict.fromkeys(nearest)
     for folder in (*nearest, os.path.dirname(above), *(os.path.dirname(path) for path in list(seen))):

@@ -42,9 +42,91 @@ def test_words_are_filled_in_as_they_are() -> None:
 
 @pytest.mark.parametrize("name", PLACEHOLDERS)
 def test_every_placeholder_reaches_words_and_lines(name: str, tmp_path: Path) -> None:
-    assert quietly(("printf", "%s", f"{{{name}}}"), tmp_path, **{name: HOSTILE}) == HOSTILE
-    assert quietly(f"printf %s {{{name}}}", tmp_path, **{name: HOSTILE}) == HOSTILE
+    assert quietly(("printf", "%s", f"{{{name}}}"), tmp_path, **{name: f"/{HOSTILE}"}) == f"/{HOSTILE}"
+    assert quietly(f"printf %s {{{name}}}", tmp_path, **{name: f"/{HOSTILE}"}) == f"/{HOSTILE}"
     assert placeholders_of(own(f"x {{{name}}}")) == {name}
+
+
+QUOTED = (
+    "{name}",
+    '"{name}"',
+    "x {name}",
+    '"a {name} b"',
+    '"$(printf %s "{name}")"',
+    "$(printf %s {name})",
+    "`echo {name}`",
+)
+
+
+@pytest.mark.parametrize("line", [f"printf '<%s>' {each}" for each in QUOTED])
+def test_however_a_placeholder_is_quoted_its_value_is_one_word(line: str, tmp_path: Path) -> None:
+    said = quietly(f"# it's one\n{line}", tmp_path, name="a  --evil *  b")
+    expected = {QUOTED[2]: "<x><a  --evil *  b>", QUOTED[3]: "<a a  --evil *  b b>"}
+    if "printf %s {name}" in line or "`" in line:
+        assert "--evil" in said  # the person wrote an expansion without quotes
+    else:
+        assert said == expected.get(line.removeprefix("printf '<%s>' "), "<a  --evil *  b>")
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "sh -c 'printf %s {name}'", "sh -c 'printf %s \"{name}\"'", 'sh -c "printf %s {name}"',
+        'sh -c "printf %s \\"{name}\\""', "/bin/sh -ec 'printf %s {name}'", 'eval "printf %s {name}"',
+        ("sh", "-c", "printf %s {name}"), ("sh", "-e", "-c", 'printf %s "{name}"'),
+        ("env", "sh", "-c", "printf %s {name}"),
+    ],
+)  # fmt: skip
+def test_a_script_for_another_shell_never_runs_a_value(run: str | tuple[str, ...], tmp_path: Path) -> None:
+    assert quietly(run, tmp_path, name=HOSTILE) == HOSTILE
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["cwd", "id", "name", "entry"])
+@pytest.mark.parametrize(
+    "run",
+    [
+        ("code", "{name}"), ("code", "{entry}{name}"), ("sh", "-c", "code {name}"), "code {name}", 'code "{name}"',
+        "code '{name}'", "cd /; code\t{name}", "code -n {entry}{name}", "echo $(code {name})", "a -- b; code {name}",
+        "code {name}x", 'sh -c "code {name}"', "true&&code {name}",
+    ],
+)  # fmt: skip
+def test_no_value_becomes_an_option_of_a_program(name: str, run: str | tuple[str, ...]) -> None:
+    """A session says what its directory, id, name and entries are; a program may do anything by an option."""
+    empty = "id" if name == "entry" else "entry"
+    changed = run if isinstance(run, str) else "\0".join(run)
+    changed = changed.replace("{entry}", f"{{{empty}}}").replace("{name}", f"{{{name}}}")
+    command = own(changed if isinstance(run, str) else tuple(changed.split("\0")))
+    said = (
+        r"is not an absolute path" if name == "cwd" else r'begins with "-", so the program would read it as an option'
+    )
+    for value in ("--install-extension=/tmp/evil.vsix", "-x", "-"):
+        with pytest.raises(CommandFailed, match=rf"Mine cannot be run: the session's \{{{name}\}} {said}"):
+            words_of(command, {name: value})
+    assert words_of(command, {name: "/a - --b"})
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        ("grep", "--", "{name}"), ("x", "--title={name}"), ("x", "-t{name}"), "grep -- {name}", "x --title={name}",
+        "x --title='{name}'", 'x -t"{name}"', "grep -e x -- y {name}", ("sh", "-c", 'echo "$1"', "--", "{name}"),
+    ],
+)  # fmt: skip
+def test_a_value_where_no_option_can_be_is_given(run: str | tuple[str, ...]) -> None:
+    assert words_of(own(run), {"name": "- fix it"})
+
+
+@pytest.mark.parametrize("cwd", ["-x", "relative/x", "C:\\Users\\u", "~", "."])
+def test_a_directory_that_is_none_here_is_not_given_and_not_entered(
+    cwd: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / cwd).mkdir(parents=True, exist_ok=True)
+    assert directory_for(cwd, "/home/u") == "/home/u"
+    for run in (("code", "--folder={cwd}"), "code x{cwd}"):
+        with pytest.raises(CommandFailed, match=r"the session's \{cwd\} is "):
+            words_of(own(run), {"cwd": cwd})
 
 
 @pytest.mark.parametrize(

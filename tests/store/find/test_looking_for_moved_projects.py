@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.store.find.moved_projects import _first_commit, _folders
+from sessionbrowse.store.find.moved_projects import _first_commit, _folders, candidates, mark_of
 
 
 def test_a_folder_that_cannot_be_read_has_none_below(tmp_path: Path) -> None:
@@ -34,3 +34,15 @@ def test_a_repository_is_known_by_its_first_commit_only_if_git_says_it(
 
     monkeypatch.setattr(subprocess, "run", late)
     assert _first_commit(str(tmp_path)) is None
+
+
+def test_a_directory_that_is_not_absolute_is_not_joined_to_the_current_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("-x", "near"):
+        (tmp_path / name / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    for name in ("-x", "near", "./near"):
+        assert mark_of(name, lambda directory: "commit") is None
+        assert all(os.path.isabs(found.path) for found in candidates("/gone/near", str(tmp_path), [name]))
+    assert mark_of(str(tmp_path / "near"), lambda directory: "commit") is not None
