@@ -1,21 +1,72 @@
-"""Read the file edits of a tool call: path, old and new texts, the diff that the agent stored, and its line counts."""
+"""Read the file edits of a tool call: paths, old and new texts, the diffs that the agent stored, their line counts."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from sessionbrowse.format.entries import ToolResultMessage
+from sessionbrowse.format.json_value import Json
 
 EDIT_KEYS = (("oldText", "newText"), ("old_string", "new_string"), ("old_text", "new_text"))
 WRITTEN_KEYS = ("content", "file_text")
 _PATH_KEYS = ("path", "file_path", "filePath")
+_SECTION = re.compile(
+    r"^(?:\[(.+)#[0-9A-Fa-f]{4}\]|\*\*\* (?:(?:Add|Update|Delete) File: |Move to: |SM:EDIT )(.+?)(?: all)?)[ \t]*$",
+    re.M,
+)
+"""The lines before the changes of a file in the `input` of omp's edit tool (modes hashline, apply_patch and sloppy)."""
 
 
 def path_of(arguments: Any) -> str:
-    """Return the file path in the arguments of a tool call; "" if they contain no path."""
+    """Return the first file path in the arguments of a tool call; "" if they contain no path."""
+    return next(iter(paths_of(arguments)), "")
+
+
+def paths_of(arguments: Any) -> list[str]:
+    """Return the file paths in the arguments of a tool call: one, or those of a patch, which may have several."""
     if not isinstance(arguments, dict):
-        return ""
-    return next((value for key in _PATH_KEYS if isinstance(value := arguments.get(key), str)), "")
+        return []
+    given = next((value for key in _PATH_KEYS if isinstance(value := arguments.get(key), str)), None)
+    if given is not None:
+        return [given]
+    patch = arguments.get("input")
+    found = _SECTION.findall(patch) if isinstance(patch, str) else []
+    return list(dict.fromkeys((tagged or named).strip('"') for tagged, named in found))
+
+
+def reported_changes(result: ToolResultMessage | None) -> list[tuple[str, str | None]]:
+    """Return the files that a tool's result says it changed, each with its diff or None.
+
+    omp names them in the result's details. A file that was moved is there with its old and its new path.
+    """
+    details = _object(result.details if result is not None else None)
+    inner = _object(_object(details.get("xdev")).get("inner"))  # The result of a tool that a write called.
+    layers = (details, inner, _object(details.get("sourceResultDetails")), _object(inner.get("sourceResultDetails")))
+    return [change for layer in layers for change in _changes(layer)]
+
+
+def _object(value: Json) -> dict[str, Json]:
+    return value if isinstance(value, dict) else {}
+
+
+def _changes(details: dict[str, Json]) -> Iterator[tuple[str, str | None]]:
+    for key in ("perFileResults", "fileReplacements") if details.get("applied") is not False else ():
+        listed = details.get(key)
+        for one in listed if isinstance(listed, list) else ():
+            if isinstance(one, dict) and one.get("isError") is not True:
+                yield from _change(one)
+    if "diff" in details:
+        yield from _change(details)
+
+
+def _change(one: dict[str, Json]) -> Iterator[tuple[str, str | None]]:
+    moved, path, diff = one.get("sourcePath"), one.get("path"), one.get("diff")
+    if isinstance(moved, str) and moved:
+        yield moved, None
+    if isinstance(path, str) and path:
+        yield path, diff if isinstance(diff, str) else None
 
 
 def edits_of(arguments: dict[str, Any]) -> list[tuple[str, str]]:

@@ -179,6 +179,12 @@ DIFFERENCES: tuple[Difference, ...] = (
         for name in ("snapshot", "snapshot-through-label", "snapshot-and-rollover")
     ),
     Difference(
+        file="omp/edge/rows-of-patches.jsonl",
+        they="draw an edit whose argument is a patch without the names of its files",
+        why="the names tell what was edited; they are the first lines of the patch",
+        ours={"drawn": ["• user: q", "• [edit: src/a.py]"]},
+    ),
+    Difference(
         file="omp/edge/snapshot-and-clear.jsonl",
         they="keep nothing before a compaction whose summary Anthropic made",
         why="from 18.3 on, omp keeps what followed the last entry that the summary covers",

@@ -867,6 +867,12 @@ def _rows() -> dict[str, bytes]:
             _entry("branch_summary", "v", "u", 21, fromId="u", summary="tried\nsomething"),
             _entry("some_new_thing", "w", "v", 22),
         ),
+        "rows-of-patches": _file(
+            _header(),
+            _user("a", None, "q", 1),
+            _answer("b", "a", [_call("c1", "edit", input="[src/a.py#1a2b]\nPUT 3.=3:\n+new")], 2),
+            _result("c", "b", "c1", "edit", 3, details={"path": "/p/src/a.py", "diff": "-3|old\n+3|new"}),
+        ),
         "rows-of-branches": _file(
             _header(),
             _user("a", None, "root", 1),

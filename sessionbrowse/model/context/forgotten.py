@@ -18,7 +18,7 @@ from sessionbrowse.format.entries import (
     ToolResultMessage,
     TranscriptNode,
 )
-from sessionbrowse.model.edits import path_of
+from sessionbrowse.model.edits import paths_of
 from sessionbrowse.model.session.session import Session
 
 _COMMAND_KEYS = ("command", "cmd")
@@ -57,7 +57,7 @@ def forgotten(session: Session, index: int, left_out: Iterable[int]) -> Forgotte
     files: dict[str, int] = {}
     commands: dict[str, int] = {}
     labels: dict[str, int] = {}
-    calls: dict[str | None, _Use] = {}
+    calls: dict[str | None, list[_Use]] = {}
     for at in sorted([place for place in left_out if place < index]):
         mark = session.labels.get(at)
         if mark is not None:
@@ -71,10 +71,10 @@ def forgotten(session: Session, index: int, left_out: Iterable[int]) -> Forgotte
         used = _used(message)
         if isinstance(message, ToolResultMessage) and (answered := calls.pop(message.tool_call_id, None)):
             # The call is assigned to the entry of its result, because trees show a call in the row of its result.
-            used = [answered]
+            used = answered
         for call_id, path, command in used:
             if call_id is not None:
-                calls[call_id] = (None, path, command)
+                calls.setdefault(call_id, []).append((None, path, command))
             if path:
                 _put(files, path, at)
             if len(command) >= _SHORTEST_COMMAND:
@@ -100,7 +100,7 @@ def _used(message: Message | None) -> list[_Use]:
         if isinstance(block, ToolCallBlock) and isinstance(block.arguments, dict):
             lines = (block.arguments.get(key) for key in _COMMAND_KEYS)
             command = next((value for value in lines if isinstance(value, str)), "")
-            used.append((block.id, path_of(block.arguments), _first_line(command)))
+            used += [(block.id, path, _first_line(command)) for path in paths_of(block.arguments) or [""]]
     return used
 
 

@@ -1,6 +1,7 @@
 """The text of a tool call in a tree row, such as `[read: ~/notes.md:5-14]`, as in each agent program's own tree.
 
-The rules are those of pi 1.5.2 and omp 18.2.3; atomic 0.9.15 and indusagi 0.12.15 follow older versions of pi.
+The rules are those of pi 1.6.0 and omp 18.3.4; atomic 0.9.15 and indusagi 0.12.15 follow older versions of pi. Where
+omp shows an edit without a path, because its argument is a patch, the patch's files are shown.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from sessionbrowse.format.javascript import cut, trim, units
 from sessionbrowse.format.javascript_values import MISSING, is_true, number, string, stringify_head, to_number
 from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.model.edits import paths_of
 from sessionbrowse.model.session.rules import AgentName
 from sessionbrowse.model.tree.row_words import Call, one_line
 
@@ -39,7 +41,8 @@ def tool_call_text(agent: AgentName, call: Call, home: str) -> str:
             given = arguments.get("offset", MISSING), arguments.get("limit", MISSING)
             return f"[read: {path}{_range_of_pi(*given) if agent == 'pi' else _range_of_others(*given)}]"
         case "write" | "edit":
-            return f"[{name}: {shorten(_first_true(arguments, 'path', 'file_path'), home)}]"
+            path = _first_true(arguments, "path", "file_path") or ", ".join(paths_of(arguments))
+            return f"[{name}: {shorten(path, home)}]"
         case "bash":
             command = _first_true(arguments, "command")
             more = "..." if units(command) > _COMMAND_UNITS else ""

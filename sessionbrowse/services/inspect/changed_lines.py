@@ -1,13 +1,22 @@
-"""Compute the numbers of lines that a tool call adds to and removes from a file (edit and write tools)."""
+"""Compute the numbers of lines that a tool call adds to and removes from files (edit and write tools)."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
 from sessionbrowse.format.entries import ToolCallBlock, ToolResultMessage
-from sessionbrowse.model.edits import WRITTEN_KEYS, edits_of, path_of, written_diff, written_diff_counts
+from sessionbrowse.model.edits import (
+    WRITTEN_KEYS,
+    edits_of,
+    paths_of,
+    reported_changes,
+    written_diff,
+    written_diff_counts,
+)
 
-_CHANGING_TOOLS = frozenset({"edit", "write", "multi_edit", "multiedit", "notebook_edit", "ast_edit"})
+_CHANGING_TOOLS = frozenset({"edit", "write", "multi_edit", "multiedit", "notebook_edit", "ast_edit", "apply_patch"})
+_TOOL_SCHEME = "xd://"
+"""The beginning of a path that omp writes to in order to call another tool."""
 
 
 class ChangedLines(Struct, frozen=True):
@@ -26,12 +35,24 @@ class ChangedLines(Struct, frozen=True):
 NO_LINES, NOT_KNOWN = ChangedLines(0, 0), ChangedLines(None, None)
 
 
-def changed_file(call: ToolCallBlock) -> str:
-    """Return the path of the file that a tool call changes; empty for a tool that changes no file."""
-    return path_of(call.arguments) if call.name in _CHANGING_TOOLS else ""
+def changed_files(call: ToolCallBlock, result: ToolResultMessage | None) -> list[tuple[str, ChangedLines]]:
+    """Return the files that a tool call changed, with their lines; an empty list for a tool that changes no file.
+
+    omp's result names the files and their diffs. Otherwise the paths are those in the call's arguments.
+    """
+    reported = reported_changes(result)
+    if reported:
+        return [
+            (path, NOT_KNOWN if diff is None else ChangedLines(*written_diff_counts(diff))) for path, diff in reported
+        ]
+    paths = paths_of(call.arguments) if call.name in _CHANGING_TOOLS else []
+    lines = _changed_lines(call, result)
+    if len(paths) > 1 and lines != NO_LINES:
+        lines = NOT_KNOWN
+    return [(path, lines) for path in paths if path and not path.startswith(_TOOL_SCHEME)]
 
 
-def changed_lines(call: ToolCallBlock, result: ToolResultMessage | None) -> ChangedLines:
+def _changed_lines(call: ToolCallBlock, result: ToolResultMessage | None) -> ChangedLines:
     """Return the numbers of lines that a tool call added and removed; both are 0 if its `result` is an error.
 
     The numbers come from the diff in the result, if there is one. Otherwise a write counts all lines of its content as

@@ -18,7 +18,7 @@ from sessionbrowse.format.envelope import Spending
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
 from sessionbrowse.model.usage.agent_total import totals
-from sessionbrowse.services.inspect.changed_lines import NO_LINES, ChangedLines, changed_file, changed_lines
+from sessionbrowse.services.inspect.changed_lines import NO_LINES, ChangedLines, changed_files
 from sessionbrowse.text import parse_time
 
 
@@ -130,9 +130,10 @@ def _side(session: Session, index: int, entries: list[int]) -> ComparedBranch:
             for call in _calls(session, at):
                 name = call.name or "(no name)"
                 tools[name] = tools.get(name, 0) + 1
-                if path := changed_file(call):
-                    result = by_call.get(call.id) if call.id is not None else None
-                    files[path] = files.get(path, NO_LINES) + changed_lines(call, result)
+                for path, lines in changed_files(call, by_call.get(call.id) if call.id is not None else None):
+                    # omp's results have absolute paths; the model may have written the same one relative.
+                    below = path.removeprefix(f"{(session.cwd or '').rstrip('/')}/")
+                    files[below] = files.get(below, NO_LINES) + lines
     return ComparedBranch(
         index=index,
         entries=tuple(entries),

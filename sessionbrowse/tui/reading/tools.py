@@ -10,7 +10,15 @@ import msgspec
 from pygments.lexer import Lexer
 
 from sessionbrowse.format.entries import Block, ImageBlock, TextBlock, ToolCallBlock, ToolResultMessage
-from sessionbrowse.model.edits import EDIT_KEYS, WRITTEN_KEYS, edits_of, path_of, written_diff, written_diff_counts
+from sessionbrowse.model.edits import (
+    EDIT_KEYS,
+    WRITTEN_KEYS,
+    edits_of,
+    path_of,
+    paths_of,
+    written_diff,
+    written_diff_counts,
+)
 from sessionbrowse.text import clean, json_exact
 from sessionbrowse.tui.layout.highlight import lexer_for_path, lexer_named
 from sessionbrowse.tui.layout.images import ImagePart
@@ -52,6 +60,8 @@ def call_parts(call: ToolCallBlock, detail: Detail, result: ToolResultMessage | 
             if is_short(value) and not (edits and key in _SHOWN_AS_EDIT):
                 sign = "$" if key == "command" else clean(str(key))
                 heading += [(f"  {sign} ", "dim"), (clean(value if isinstance(value, str) else json_exact(value)), "")]
+        if (paths := paths_of(arguments)) and paths[0] not in arguments.values():
+            heading += [("  path ", "dim"), (clean(", ".join(paths)), "")]
         if edits or diff:
             heading += count_spans(_counts(edits, diff))
         parts = [LinePart(heading, indent=2)]

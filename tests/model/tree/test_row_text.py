@@ -108,6 +108,7 @@ CALLS: list[tuple[str, Any, str]] = [
     ("read", {}, "[read: ]"),
     ("write", {"path": "/home/dev/new.py", "content": "x"}, "[write: ~/new.py]"),
     ("edit", {"path": "a b.py"}, "[edit: a b.py]"),
+    ("edit", {"input": "[a.py#1a2b]\nREM\n[b.py#1a2b]\nPUT 1.=1:\n+x"}, "[edit: a.py, b.py]"),
     ("bash", {"command": "make\n\ttest "}, "[bash: make  test]"),
     ("bash", {"command": "x" * 50}, "[bash: " + "x" * 50 + "]"),
     ("bash", {"command": "x" * 51}, "[bash: " + "x" * 50 + "...]"),

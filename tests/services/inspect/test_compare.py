@@ -11,7 +11,7 @@ from sessionbrowse.cli import main
 from sessionbrowse.format.entries import ToolCallBlock, ToolResultMessage
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.services.inspect.changed_lines import ChangedLines, changed_file, changed_lines
+from sessionbrowse.services.inspect.changed_lines import ChangedLines, changed_files
 from sessionbrowse.services.inspect.compare import compare, compare_document
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.reading.compare_view import NARROWEST_PAIR, compare_parts
@@ -122,10 +122,95 @@ def test_the_command_line_prints_errors_and_the_stop_reason(tmp_path: Path, caps
 )
 def test_the_lines_that_a_call_changes(arguments: dict[str, Json], lines: ChangedLines) -> None:
     asked = ToolCallBlock(id="c", name="edit", arguments={"path": "a.py", **arguments})
-    assert (changed_file(asked), changed_lines(asked, None)) == ("a.py", lines)
-    assert changed_lines(asked, ToolResultMessage(is_error=True)) == ChangedLines(0, 0)
-    assert changed_lines(asked, ToolResultMessage(details={"diff": "+1 x\n+2 y\n-1 z"})) == ChangedLines(2, 1)
-    assert changed_file(ToolCallBlock(id="c", name="read", arguments={"path": "a.py"})) == ""
+    assert changed_files(asked, None) == [("a.py", lines)]
+    assert changed_files(asked, ToolResultMessage(is_error=True)) == [("a.py", ChangedLines(0, 0))]
+    stored = ToolResultMessage(details={"diff": "+1 x\n+2 y\n-1 z"})
+    assert changed_files(asked, stored) == [("a.py", ChangedLines(2, 1))]
+    assert changed_files(ToolCallBlock(id="c", name="read", arguments={"path": "a.py"}), None) == []
+
+
+_DIFF, _NOT_KNOWN = " 2|x\n-3|old\n+3|new", ChangedLines(None, None)
+
+
+@pytest.mark.parametrize(
+    ("details", "files"),
+    [
+        ({"path": "/p/a.py", "diff": _DIFF, "op": "update"}, [("/p/a.py", ChangedLines(1, 1))]),
+        (
+            {"path": "b.py", "sourcePath": "a.py", "move": "b.py", "diff": ""},
+            [("a.py", _NOT_KNOWN), ("b.py", ChangedLines(0, 0))],
+        ),
+        (
+            {
+                "diff": f"{_DIFF}\n{_DIFF}",
+                "perFileResults": [
+                    {"path": "a.py", "diff": _DIFF},
+                    {"path": "b.py", "diff": _DIFF, "isError": False},
+                    {"path": "failed.py", "diff": "", "isError": True, "errorText": "no match"},
+                ],
+            },
+            [("a.py", ChangedLines(1, 1)), ("b.py", ChangedLines(1, 1))],
+        ),
+        ({"applied": True, "fileReplacements": [{"path": "a.py", "count": 3}]}, [("a.py", _NOT_KNOWN)]),
+        (
+            {"xdev": {"tool": "edit", "mode": "execute", "inner": {"path": "a.py", "diff": "+1|x"}}},
+            [("a.py", ChangedLines(1, 0))],
+        ),
+    ],
+)
+def test_the_files_that_a_result_of_omp_reports_are_those_that_changed(
+    details: dict[str, Json], files: list[tuple[str, ChangedLines]]
+) -> None:
+    asked = ToolCallBlock(id="c", name="edit", arguments={"input": "[other.py#1a2b]\nPUT 3.=3:\n+new"})
+    assert changed_files(asked, ToolResultMessage(details=details)) == files
+    as_write = ToolCallBlock(id="c", name="write", arguments={"path": "xd://edit", "content": "{}"})
+    assert changed_files(as_write, ToolResultMessage(details=details)) == files
+
+
+def test_a_preview_and_a_call_of_another_tool_change_no_file() -> None:
+    preview = ToolResultMessage(details={"applied": False, "fileReplacements": [{"path": "a.py", "count": 3}]})
+    assert changed_files(ToolCallBlock(id="c", name="ast_edit", arguments={"paths": ["a.py"]}), preview) == []
+    assert (
+        changed_files(ToolCallBlock(id="c", name="write", arguments={"path": "xd://todo", "content": "x"}), None) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("patch", "paths"),
+    [
+        (
+            "*** Begin Patch\n[src/a b.py#1a2B]\nPUT 3.=3:\n+[no.py#0000]\n[c.py#0000]\nREM\n*** End Patch",
+            ["src/a b.py", "c.py"],
+        ),
+        (
+            "*** Begin Patch\n*** Update File: a.py\n*** Move to: b.py\n@@\n-x\n+y\n*** Add File: c.py\n+z",
+            ["a.py", "b.py", "c.py"],
+        ),
+        ("*** Delete File: d.py\n", ["d.py"]),
+        ('*** SM:EDIT "a all" all\n*** SM:FIND\nx\n*** SM:PUT\ny\n*** SM:EDIT\n*** SM:FIND', ["a all"]),
+    ],
+)
+def test_a_patch_without_a_result_names_its_files(patch: str, paths: list[str]) -> None:
+    asked = ToolCallBlock(id="c", name="edit", arguments={"input": patch})
+    assert changed_files(asked, None) == [(path, _NOT_KNOWN) for path in paths]
+    assert changed_files(asked, ToolResultMessage(is_error=True)) == [(path, ChangedLines(0, 0)) for path in paths]
+
+
+def test_an_absolute_and_a_relative_path_of_a_file_are_one_file(tmp_path: Path) -> None:
+    written_by = [{"type": "toolCall", "id": "w", "name": "write", "arguments": {"path": "a.py", "content": "x\n"}}]
+    edited_by = [{"type": "toolCall", "id": "e", "name": "edit", "arguments": {"input": "[a.py#0000]\nPUT 1.=1:\n+y"}}]
+    details = {"path": f"{json.loads(header())['cwd']}/a.py", "diff": "-1|x\n+1|y"}
+    result = {"role": "toolResult", "toolCallId": "e", "toolName": "edit", "content": [], "details": details}
+    lines = (
+        user("u1", None),
+        answer("a1", "u1", content=written_by),
+        answer("a2", "a1", content=edited_by),
+        entry("message", "r2", "a2", message=result),
+        user("u2", "u1"),
+    )
+    session = opened(tmp_path, header(), *lines)
+    found = compare(session, session.index_by_id["r2"], session.index_by_id["u2"])
+    assert found.left.files == {"a.py": ChangedLines(2, 1)}
 
 
 def test_lines_of_calls_without_an_error_are_counted_and_shown(
