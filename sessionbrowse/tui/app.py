@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import structs
-from textual.app import SuspendNotSupported
 from textual.screen import Screen
 
 from sessionbrowse.model.listing.summary import Summary
@@ -23,10 +22,10 @@ from sessionbrowse.tui.data.jobs import Lane, Outcome
 from sessionbrowse.tui.data.library import Library
 from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
-from sessionbrowse.tui.outside.terminal import run_in_terminal
+from sessionbrowse.tui.outside.terminal import lend_terminal
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.textual_compat import terminal_driver
+from sessionbrowse.tui.paint.textual_driver import terminal_driver
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.terminal_app import TerminalApp
 from sessionbrowse.tui.shell.view_memory import ViewMemory
@@ -103,7 +102,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self._skipped: tuple[tuple[str, str], ...] = ()
         self.temporary_copies = TemporaryCopies(options.environ.get("TMPDIR"))
         self.exists: dict[str, bool | None] = {}
-        self._leaving = False
+        self._leaving = self._is_suspending = False
         self.animation_level = "none"
 
     @cached_property
@@ -345,20 +344,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
     def lend_terminal(self, command: ResumeCommand) -> None:
         """Leave the full screen, run a command that starts an agent, and show the browser when the agent has ended."""
-        failure: str | None = None
-        try:
-            with self.suspend():
-                # Textual does not restore the terminal if an exception leaves `suspend`, so exceptions are caught.
-                try:
-                    failure = run_in_terminal(command, self.options.environ)
-                except Exception as error:
-                    failure = f"{command.argv[0]} could not be started: {error}"
-        except SuspendNotSupported:
-            from sessionbrowse.services.resume.plan import if_shown
-
-            failure = (
-                f"This terminal cannot run {command.agent}.{if_shown(' Use another terminal: ', command.shell_line())}"
-            )
+        failure = lend_terminal(self, command, self.options.environ)
         self._session_cache.forget()
         if failure is not None:
             self.say(failure, "error")
@@ -429,6 +415,16 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         request = self.options.request()
         if self.options.demo is None and (first_rows := self.library.first_rows(first_order(request))) is not None:
             save_first_rows(request, first_rows)
+
+    def suspend_program(self) -> None:
+        """Return to the shell, after the running change: an agent may wait for its locks."""
+        if "changes" in self.__dict__ and self.changes.busy and not self._is_suspending:
+            self._is_suspending = True
+            self.say("Suspending after the running work; press the key again to suspend at once.")
+            self.changes.drain(self.suspend_program)
+            return
+        self._is_suspending = False
+        self.stop_for_shell()
 
     def leave(self) -> None:
         """End the program after the running change; cancel background work that only reads files.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -97,9 +98,12 @@ def do_edit(screen: CommandScreen[None]) -> None:
 
 
 def _open_copy(screen: CommandScreen[None], command: tuple[str, ...], copy: Path) -> None:
+    from sessionbrowse.services.resume.plan import ResumeCommand
+
     browser = screen.browser
+    lent = ResumeCommand(agent=command[0], argv=(*command, str(copy)), cwd=os.getcwd())
     try:
-        failure = lend_terminal(screen.app, (*command, str(copy)), browser.options.environ)
+        failure = lend_terminal(screen.app, lent, browser.options.environ)
     finally:
         browser.temporary_copies.remove(copy)
     screen.app.refresh(layout=True)

@@ -27,24 +27,31 @@ def run(
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
     """
-    source = options.source
-    if source is None and (options.roots or options.agents):
-        # Check the roots and agents of the command line now: errors must be printed before the browser opens.
-        from sessionbrowse.tui.data.sources import source_of
-
-        source = source_of(options)
-    app = BrowseApp(options, source, monitor, first_rows)
-    ENDING.before_end(app.remove_demo)
-    ENDING.before_end(app.temporary_copies.remove_all)
+    ENDING.before_end(_kill_programs)
     try:
-        app.run()
+        source = options.source
+        if source is None and (options.roots or options.agents):
+            # Check the roots and agents of the command line now: errors must be printed before the browser opens.
+            from sessionbrowse.tui.data.sources import source_of
+
+            source = source_of(options)
+        app = BrowseApp(options, source, monitor, first_rows)
+        ENDING.before_end(app.remove_demo)
+        ENDING.before_end(app.temporary_copies.remove_all)
+        try:
+            app.run()
+        finally:
+            app.remove_demo()
+            app.temporary_copies.remove_all()
         if app.return_code == 1 and app.return_value is None and options.pick is not None:
             return FAILED
         return app.return_code or 0
     finally:
-        if app.monitor is not None:
-            app.monitor.kill()
-        if "pattern_worker" in app.__dict__:
-            app.pattern_worker.close()
-        app.remove_demo()
-        app.temporary_copies.remove_all()
+        _kill_programs()
+
+
+def _kill_programs() -> None:
+    # Imported late, because the first rows on screen need no other program.
+    from sessionbrowse.services.background.channel import kill_programs
+
+    kill_programs()

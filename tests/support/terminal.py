@@ -123,8 +123,15 @@ class Terminal:
         Raises:
             TimedOut: the program takes no keys.
         """
-        moment = time.perf_counter()
-        left = "".join(keys).encode()
+        return self.send("".join(keys).encode())
+
+    def send(self, data: bytes) -> float:
+        """Send bytes, which need not be keys; return the moment at which they were sent.
+
+        Raises:
+            TimedOut: the program takes no bytes.
+        """
+        moment, left = time.perf_counter(), data
         while left:
             try:
                 left = left[os.write(self._descriptor, left) :]

@@ -120,13 +120,9 @@ def open_interface(
 
         monitor = start_monitor(request)
     gc.disable()
-    try:
-        from sessionbrowse.tui.start import run
+    from sessionbrowse.tui.start import run
 
-        return run(options, monitor, first_rows)
-    finally:
-        if monitor is not None:
-            monitor.kill()
+    return run(options, monitor, first_rows)
 
 
 def leave(status: int) -> NoReturn:

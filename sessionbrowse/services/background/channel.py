@@ -21,6 +21,8 @@ import msgspec
 
 Received = TypeVar("Received")
 
+KILL_SECONDS = 1.0
+"""Maximum time that `Channel.kill` waits for the end of a killed program."""
 _PLAIN, _WITH_SURROGATES = b"\0", b"\1"
 """First byte of a message's frame: `_WITH_SURROGATES` if one of its texts contains a lone surrogate (see `encode`)."""
 
@@ -38,7 +40,6 @@ class Channel(Generic[Received]):
         receives: Any,
         program: subprocess.Popen[bytes] | None = None,
         *,
-        process_id: int = 0,
         leads_group: bool = True,
     ) -> None:
         self._connection = Connection(descriptor)
@@ -47,7 +48,7 @@ class Channel(Generic[Received]):
         self._sending = threading.Lock()
         self._program = program
         self._leads_group = leads_group
-        self.process_id = program.pid if program is not None else process_id
+        self.process_id = program.pid if program is not None else 0
         """Process id of the program at the other end if this process started it, else 0."""
         self.is_over = False
         """True once the other end of the channel is closed and no more messages can arrive."""
@@ -91,15 +92,24 @@ class Channel(Generic[Received]):
         # Closing the socket would not wake a thread that is receiving; shutting the socket down does.
         with suppress(OSError), socket.socket(fileno=os.dup(self._connection.fileno())) as both_ways:
             both_ways.shutdown(socket.SHUT_RDWR)
-        if self.process_id:
+        _STARTED.discard(self)
+        if self._program is not None and self._program.returncode is None:
             with suppress(OSError):
                 (os.killpg if self._leads_group else os.kill)(self.process_id, signal.SIGKILL)
-        if self._program is not None:
-            self._program.wait()
-        elif self.process_id:
-            with suppress(OSError):
-                os.waitpid(self.process_id, 0)
+            # A process that waits for a dead disk does not end before the disk answers.
+            with suppress(subprocess.TimeoutExpired):
+                self._program.wait(KILL_SECONDS)
         self.process_id = 0
+
+
+_STARTED: set[Channel[Any]] = set()
+"""The channels to the programs that this process started and has not killed."""
+
+
+def kill_programs() -> None:
+    """Kill all programs that this process started; a program that is stopped or hangs would outlive this process."""
+    for channel in list(_STARTED):
+        channel.kill()
 
 
 def start_program(module: str, *arguments: str, receives: Any, leads_group: bool = True) -> Channel[Any]:
@@ -130,7 +140,12 @@ def start_program(module: str, *arguments: str, receives: Any, leads_group: bool
         except BaseException:
             ours.close()
             raise
-    return Channel(ours.detach(), receives, program, leads_group=leads_group)
+    # A thread waits for the end of the program, so that a program that ends by itself does not stay as a zombie.
+    with suppress(RuntimeError):
+        threading.Thread(target=program.wait, name="sessionbrowse-wait", daemon=True).start()
+    channel: Channel[Any] = Channel(ours.detach(), receives, program, leads_group=leads_group)
+    _STARTED.add(channel)
+    return channel
 
 
 def inherited(arguments: Sequence[str], receives: Any) -> Channel[Any]:

@@ -38,7 +38,8 @@ def start_indexing(request: IndexFiles, progress: Callable[[IndexProgress], obje
     already writing the index, the new process does nothing, because the other process reads the same files. Returns
     False if the process cannot be started.
     """
-    channel = start_job("index", request, IndexProgress)
+    # In the group of the disk monitor, so that the browser kills both at once.
+    channel = start_job("index", request, IndexProgress, leads_group=False)
     if channel is None:
         return False
 

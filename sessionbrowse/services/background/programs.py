@@ -23,13 +23,16 @@ def start_monitor(request: MonitorDisk) -> Channel[MonitorEvent] | None:
     return start_job("monitor", request, MonitorEvent)
 
 
-def start_job(job: str, request: object, receives: Any) -> Channel[Any] | None:
-    """Start the process for a job, send it `request`, and return its channel; None if it cannot be started."""
+def start_job(job: str, request: object, receives: Any, *, leads_group: bool = True) -> Channel[Any] | None:
+    """Start the process for a job, send it `request`, and return its channel; None if it cannot be started.
+
+    `start_program` explains `leads_group`.
+    """
     if os.name != "posix":
         # Windows cannot pass a socket to a child process, so there are no background programs on Windows.
         return None
     try:
-        channel = start_program(PROGRAM, job, receives=receives)
+        channel = start_program(PROGRAM, job, receives=receives, leads_group=leads_group)
     except OSError:
         return None
     channel.send(request)

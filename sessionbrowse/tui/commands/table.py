@@ -398,6 +398,7 @@ _ROWS: tuple[Command, ...] = (
             "Paint the whole screen again",
             (LIST, VIEW, FOUND, OVERLAY, WELCOME, DIALOG, WORKING),
         ),
+        row("suspend", "ctrl+z", "Suspend", "Return to the shell; its fg brings sessionbrowse back", (EVERYWHERE,)),
         row("quit", "q ctrl+q ctrl+c", "Quit", "Leave sessionbrowse", (EVERYWHERE,)),
     ),
 )
@@ -436,7 +437,7 @@ FOOTER = tuple(_FOOTER_IDS.split())
 """Ids of the commands that the footer shows, in this order, if they work in the current contexts."""
 
 _WHILE_TYPING_IDS = """
-    up down page_up page_down scope sort named path next_filter previous_filter search_all rename delete quit
+    up down page_up page_down scope sort named path next_filter previous_filter search_all rename delete suspend quit
 """
 WHILE_TYPING = tuple(_WHILE_TYPING_IDS.split())
 """Ids of the commands that also work while a filter line is focused."""

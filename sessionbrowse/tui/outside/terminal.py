@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import select
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from textual.app import App, SuspendNotSupported
@@ -28,20 +28,20 @@ def terminal_is_gone() -> bool:
     return any(event & (select.POLLHUP | select.POLLERR | select.POLLNVAL) for _, event in poll.poll(0))
 
 
-def lend_terminal(app: App[int], argv: Sequence[str], environ: Mapping[str, str]) -> str | None:
+def lend_terminal(app: App[int], command: ResumeCommand, environ: Mapping[str, str]) -> str | None:
     """Leave the full screen, run a program in the terminal, show the browser again; return the error, if any."""
-    from sessionbrowse.services.resume.plan import ResumeCommand
+    from sessionbrowse.services.resume.plan import if_shown
 
-    command = ResumeCommand(agent=argv[0], argv=tuple(argv), cwd=os.getcwd())
     try:
         with app.suspend():
             # Textual does not restore the terminal if an exception leaves `suspend`, so exceptions are caught.
             try:
                 return run_in_terminal(command, environ)
             except Exception as error:
-                return f"{argv[0]} could not be started: {error}"
+                return f"{command.argv[0]} could not be started: {error}"
     except SuspendNotSupported:
-        return f"This terminal cannot run {argv[0]}."
+        elsewhere = if_shown(" Use another terminal: ", command.shell_line())
+        return f"This terminal cannot run {command.agent}.{elsewhere}"
 
 
 def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str | None:

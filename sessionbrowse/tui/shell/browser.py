@@ -193,5 +193,8 @@ class Browser(Protocol):
     def paint_again(self) -> None:
         """Draw the whole screen again, because the terminal may show output of another program."""
 
+    def suspend_program(self) -> None:
+        """Return to the shell until its `fg`, as Ctrl+Z does in other programs; wait for the running change first."""
+
     def leave(self) -> None:
         """End the browser."""

@@ -1,4 +1,4 @@
-"""The commands of every screen: move in the focused pane, switch the theme, redraw the screen, quit."""
+"""The commands of every screen: move in the focused pane, switch the theme, redraw the screen, suspend, quit."""
 
 from __future__ import annotations
 
@@ -51,6 +51,11 @@ def do_theme(screen: CommandScreen[Any]) -> None:
 def do_paint_again(screen: CommandScreen[Any]) -> None:
     """Draw the whole screen again, after another program has written to the terminal."""
     screen.browser.paint_again()
+
+
+def do_suspend(screen: CommandScreen[Any]) -> None:
+    """Stop the browser and return to the shell."""
+    screen.browser.suspend_program()
 
 
 def do_quit(screen: CommandScreen[Any]) -> None:

@@ -55,6 +55,8 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         focused list: the letters `auth` would run commands instead of being typed in the filter line that `/` opens.
         """
         if isinstance(event, events.Key) and not event.is_forwarded:
+            if event.time < self.stopped_until:
+                return
             await self._key_queue.take(event)
             return
         await super().on_event(event)
@@ -113,6 +115,10 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         message = "\n".join([clean(line) for line in short.split("\n")]) if keep_lines else clean(short)
         self.remove_notifications(lambda notice: notice.message == message)
         self.notify(message, severity=severity, markup=False)
+
+    def tell(self, sentence: str) -> None:
+        """Show a warning as a toast."""
+        self.say(sentence, "warning")
 
     def unsay(self) -> None:
         """Remove information toasts: the undo key that an old toast names would now undo a different change."""

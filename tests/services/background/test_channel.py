@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from sessionbrowse.services.background.channel import Channel, inherited, start_program
+from sessionbrowse.services.background.channel import Channel, inherited, kill_programs, start_program
 from tests.support.channels import channel_pair
 from tests.support.live_support import wait_for_end
 
@@ -44,6 +45,8 @@ def main(arguments: list[str]) -> None:
     while (question := channel.receive()) is not None:
         if question.text == "sleep":
             time.sleep(600)
+        if question.text == "end":
+            return
         channel.send(Reply((question.text,) * question.number, amount=float(os.getpid())))
 
 
@@ -116,6 +119,24 @@ def test_a_program_ends_when_the_process_that_started_it_is_killed() -> None:
     )
     done = subprocess.run([sys.executable, "-c", starter], capture_output=True, text=True, timeout=60)
     wait_for_end(int(done.stdout))
+
+
+def test_all_programs_that_still_run_are_killed_also_one_that_was_stopped() -> None:
+    channels: list[Channel[Reply]] = [start_program(__name__, receives=Reply) for _ in range(2)]
+    processes = [channel.process_id for channel in channels]
+    os.kill(processes[0], signal.SIGSTOP)
+    kill_programs()
+    for process in processes:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+def test_a_program_that_ends_by_itself_is_no_zombie() -> None:
+    channel: Channel[Reply] = start_program(__name__, receives=Reply)
+    channel.send(Question("end"))
+    wait_for_end(channel.process_id)
+    assert (channel.receive(PATIENCE_SECONDS), channel.is_over) == (None, True)
+    channel.kill()
 
 
 def test_a_program_takes_nothing_from_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

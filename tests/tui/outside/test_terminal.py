@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, cast
@@ -11,8 +12,9 @@ from typing import Any, cast
 import pytest
 
 from sessionbrowse.demo import make_demo
-from sessionbrowse.tui.paint.textual_compat import TerminalFile
+from sessionbrowse.tui.paint.textual_driver import TerminalFile
 from tests.stories.test_hostile import hostile
+from tests.support.live_support import wait_for_end
 from tests.support.terminal import ENTER, TAB, Terminal
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -144,7 +146,7 @@ def test_frames_are_drawn_as_terminals_read_them_whatever_the_locale_says(tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGABRT])
 def test_a_program_that_is_killed_leaves_the_terminal_as_it_was_and_no_demo(
     number: signal.Signals, tmp_path: Path
 ) -> None:
@@ -184,6 +186,68 @@ def test_a_terminal_that_is_closed_while_much_is_drawn_ends_the_program(tmp_path
         browser.press(*("jjjjjjkkkkkk" * 60))
         browser.hang_up()
         assert browser.wait_status() == 129
+
+
+# Each of these errors is one that nobody expects: in a thread of ours, after a key, while keys are read.
+IN_THREAD = "from sessionbrowse.tui.app import BrowseApp as where; name = '_prepare'"
+AFTER_A_KEY = "from sessionbrowse.tui.paint.textual_compat import CompatApp as where; name = 'paint_again'"
+IN_INPUT = "from sessionbrowse.tui.paint.terminal_input import InputSplitter as where; name = 'feed'"
+FAILING = """
+from sessionbrowse.cli import main
+{where}
+def fail(*_):
+    raise ValueError("no such thing")
+setattr(where, name, fail)
+main()
+"""
+
+
+@pytest.mark.slow
+def test_an_error_in_a_thread_is_told_and_the_browser_goes_on(tmp_path: Path, own_home: Path) -> None:
+    command = [sys.executable, "-c", FAILING.format(where=IN_THREAD), "--root", str(make_demo(tmp_path / "demo"))]
+    with Terminal(command, surroundings(own_home, tmp_path), PROJECT) as browser:
+        browser.wait("ValueError('no such thing')")
+        assert leave(browser)[0] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("where", "key", "expected"),
+    [
+        (IN_INPUT, "j", b"sessionbrowse: The keyboard can no longer be read: no such thing"),
+        (AFTER_A_KEY, "\x0c", b"no such thing"),
+    ],
+)
+def test_an_error_that_the_browser_cannot_go_on_after_ends_it_and_gives_the_terminal_back(
+    where: str, key: str, expected: bytes, tmp_path: Path, own_home: Path
+) -> None:
+    command = [sys.executable, "-c", FAILING.format(where=where), "--root", str(make_demo(tmp_path / "demo"))]
+    with Terminal(command, surroundings(own_home, tmp_path), PROJECT) as browser:
+        modes = browser.modes()
+        browser.wait("32 sessions")
+        browser.until_quiet()
+        browser.press(key)
+        assert browser.wait_status() == 1
+        browser.until_quiet(0.01, 1)
+        assert expected in browser.seen[browser.seen.rfind(b"\x1b[?1049l") :]
+        assert browser.modes() == modes
+
+
+@pytest.mark.slow
+def test_a_program_of_the_browser_that_hangs_ends_with_it(tmp_path: Path, own_home: Path) -> None:
+    with browser_in_terminal(["--root", str(make_demo(tmp_path / "demo"))], own_home, tmp_path) as browser:
+        browser.wait("32 sessions")
+        listed = subprocess.run(
+            ["ps", "-A", "-o", "pid=", "-o", "ppid="], capture_output=True, text=True, check=True, timeout=20
+        )
+        pairs = [line.split() for line in listed.stdout.splitlines()]
+        programs = [int(process) for process, parent in pairs if parent == str(browser.pid)]
+        assert programs
+        for process in programs:
+            os.kill(process, signal.SIGSTOP)
+        assert leave(browser)[0] == 0
+        for process in programs:
+            wait_for_end(process)
 
 
 def test_what_is_drawn_on_a_terminal_that_is_gone_waits_for_nobody() -> None:

@@ -1,8 +1,9 @@
-"""A canary for each private name of Textual and Rich that `textual_compat` uses; no other module may use one."""
+"""A canary for each private name of Textual and Rich that two modules use; no other module may use one."""
 
 from __future__ import annotations
 
 import ast
+import asyncio
 import errno
 import importlib
 import inspect
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from textual._compositor import ChopsUpdate, Compositor
+from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.screen import Screen
@@ -22,9 +24,9 @@ from textual.scroll_view import ScrollView
 from textual.timer import Timer
 
 import sessionbrowse.tui
-from sessionbrowse.tui.paint import textual_compat
+from sessionbrowse.tui.paint import textual_compat, textual_driver
 
-COMPAT = textual_compat.__name__
+COMPAT = (textual_compat.__name__, textual_driver.__name__)
 
 CANARIES: tuple[tuple[type, str, str], ...] = (
     (Compositor, "_dirty_regions", "CompatCompositor reads and empties the list of regions that changed"),
@@ -51,13 +53,15 @@ CANARIES: tuple[tuple[type, str, str], ...] = (
     (LinuxDriver, "_sigcont_application", "terminal_driver() takes the terminal again after SIGSTOP"),
     (LinuxDriver, "_auto_restart", "terminal_driver() leaves the terminal alone while it is lent to a program"),
     (LinuxDriver, "_key_thread", "terminal_driver() asks whether keys are still read, so as not to read them twice"),
+    (LinuxDriver, "_query_in_band_window_resize", "terminal_driver() does not ask for sizes among the keys"),
+    (XTermParser, "_sequence_to_key_events", "InputParser asks it for the keys of one sequence"),
     (LinuxDriver, "_writer_thread", "terminal_driver() does not wait for a thread that could not be started"),
 )
 
 ADVICE = """
-Textual or Rich has no {owner}.{name} any more. sessionbrowse/tui/paint/textual_compat.py uses it:
+Textual or Rich has no {owner}.{name} any more. sessionbrowse/tui/paint/textual_compat.py or textual_driver.py uses it:
 {use}.
-Look in the sources of the new version for what does this now, change textual_compat.py, then this table.
+Look in the sources of the new version for what does this now, change that module, then this table.
 Until that is done, keep the older version: narrow the bound of textual or rich in pyproject.toml.
 """
 
@@ -78,17 +82,19 @@ def test_the_private_name_is_still_there(owner: type, name: str, use: str) -> No
         (ScrollView._scroll_update, ["self", "virtual_size"], "set_height() calls it"),
         (App._start_widget, ["self", "parent", "widget"], "CompatScrollView calls it"),
         (App._handle_exception, ["self", "error"], "CompatApp overrides it"),
+        (XTermParser._sequence_to_key_events, ["self", "sequence", "alt"], "InputParser calls it"),
         (App._unnotify, ["self", "notification", "refresh"], "remove_notifications() calls it"),
     ],
 )
 def test_the_function_still_takes_the_same(function: object, parameters: list[str], use: str) -> None:
     name = getattr(function, "__qualname__", "")
     now = list(inspect.signature(function).parameters)  # type: ignore[arg-type]
-    assert now == parameters, f"{name} takes {now} now. {use}: change textual_compat.py, then this table."
+    assert now == parameters, f"{name} takes {now} now. {use}: change that module, then this table."
 
 
 def test_every_private_name_that_is_used_has_its_canary() -> None:
-    used = {name for kind in own_classes(COMPAT) for name in clashes(kind)} | foreign_names(parsed(COMPAT))
+    used = {name for module in COMPAT for kind in own_classes(module) for name in clashes(kind)}
+    used |= {name for module in COMPAT for name in foreign_names(parsed(module))}
     assert used == {name for _, name, _ in CANARIES}
 
 
@@ -102,7 +108,7 @@ def test_no_other_module_uses_a_private_name() -> None:
 
 def tui_modules() -> list[str]:
     found = pkgutil.walk_packages(sessionbrowse.tui.__path__, "sessionbrowse.tui.")
-    return [module.name for module in found if module.name != COMPAT]
+    return [module.name for module in found if module.name not in COMPAT]
 
 
 def parsed(module: str) -> ast.Module:
@@ -112,8 +118,8 @@ def parsed(module: str) -> ast.Module:
 def own_classes(module: str) -> list[type]:
     """Return the classes a module makes, also those inside functions, that extend one of Textual's."""
     kinds = [kind for kind in vars(importlib.import_module(module)).values() if isinstance(kind, type)]
-    if module == COMPAT:
-        kinds.append(textual_compat.terminal_driver() or type(None))
+    if module == textual_driver.__name__:
+        kinds.append(textual_driver.terminal_driver() or type(None))
     return [kind for kind in kinds if kind.__module__ == module and any(map(is_foreign, kind.__mro__))]
 
 
@@ -185,3 +191,14 @@ async def test_a_style_sheet_that_cannot_be_opened_ends_with_the_sentence_for_to
     await app.run_async(headless=True)
     assert app.is_short
     assert "Too many files are open" in capsys.readouterr().err
+
+
+async def test_an_error_in_a_callback_ends_with_its_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    class Failing(textual_compat.CompatApp):
+        def on_mount(self) -> None:
+            asyncio.get_running_loop().call_soon(self._handle_exception, ValueError("no such thing"))
+
+    app = Failing()
+    await asyncio.wait_for(app.run_async(headless=True), 20)
+    assert app.return_code == 1
+    assert "ValueError: no such thing" in capsys.readouterr().err
