@@ -102,6 +102,13 @@ class ChangedMeanwhile(RefusedWrite):
     """A change was refused because the file has changed since it was read; trying again may help."""
 
 
+class SameFile(ChangedMeanwhile):
+    """A session that was moved to the trash was the same file as the one to keep, and was put back.
+
+    A bulk change stops at this error, because its other sessions may be such files too.
+    """
+
+
 class UnsafeEntry(RefusedWrite):
     """The agent cannot resume at this entry; `nearest` is the id of the nearest entry at which it can, or None."""
 

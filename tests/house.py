@@ -64,6 +64,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "the status of sessions by omp's rule, in the index, rows and preview": 90,
     "examples, suggestions, filters and completion on the command line": 310,
     "directories compared as stored, in normal form and without links, and those of other systems": 240,
+    "conflict copies told, the agent's own file kept, and one file by two mounts": 130,
     "the words of a list's filter in the tree, and the next of them": 55,
     "a one-line usage, a suggestion or a hint after every error of the command line": 60,
     "scope and filter of the statistics by the keys of the lists, and the demo on request": 90,

@@ -114,6 +114,13 @@ def print_pieces(pieces: Iterable[bytes]) -> None:
         sys.stdout.buffer.write(piece)
 
 
+def _shown_title(summary: Summary) -> str:
+    if summary.problem:
+        return "! " + clean(summary.problem)
+    copy = f"(conflict copy of {clean(summary.copy_of)}) " if summary.copy_of else ""
+    return copy + (clean(summary.title) or "(no messages)")
+
+
 def print_sessions(summaries: Sequence[Summary], home: str) -> None:
     """Print a table with one row for each session."""
     now = time.time() * 1000
@@ -124,7 +131,7 @@ def print_sessions(summaries: Sequence[Summary], home: str) -> None:
             str(summary.message_count),
             cost(summary.cost) if summary.cost else "",
             clean(shorten_home(summary.cwd, home)),
-            ("! " + clean(summary.problem)) if summary.problem else clean(summary.title) or "(no messages)",
+            _shown_title(summary),
             short_id(summary.id),
         )
         for summary in summaries

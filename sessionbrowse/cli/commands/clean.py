@@ -101,9 +101,13 @@ def run_doctor(arguments: argparse.Namespace) -> int:
             for damage in one.damage
         )
     count = sum(one.is_damaged for one in damaged)
-    sentence = f"damage in {count:,} of {plural(len(sessions), 'session')}" if count else "no damage found"
-    gone = plural(len(damaged) - count, "more session") if count else plural(len(damaged), "session")
-    output.note(f"{sentence}; {gone} whose directory is missing" if len(damaged) > count else sentence)
+    said = [f"damage in {count:,} of {plural(len(sessions), 'session')}" if count else "no damage found"]
+    beside = [{each.kind for each in one.damage} for one in damaged if not one.is_damaged]
+    if gone := sum("missing-directory" in kinds for kinds in beside):
+        said.append(f"{plural(gone, 'more session' if count else 'session')} whose directory is missing")
+    if copies := sum("conflict-copy" in kinds for kinds in beside):
+        said.append(plural(copies, "conflict copy", "conflict copies"))
+    output.note("; ".join(said))
     return 1 if count else 0
 
 
@@ -113,14 +117,24 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
     Kinds of sessions that may have unique content, such as `old`, are moved only if `--kind` names the kind.
     """
     context, scope = ChangeContext.real(), scope_of(arguments, archived=True)
-    pins = read_pins(context.state, places_of(scope, output.warn))
+    places = places_of(scope, output.warn)
+    pins = read_pins(context.state, places)
     with open_listing(scope, cache_dir(), skipped=output.warn, note=output.noting_once()) as listing:
         summaries = unpack(listing, listing.sessions)
         files = listing.files
-    found = find_cleanup(summaries, context, pins, progress=lambda done, total, _: _progress(done + 1, total))
+    found = find_cleanup(
+        summaries,
+        context,
+        pins,
+        places,
+        # A backup is no clutter, unless the user asks for the sessions that are in it a second time.
+        across_roots=bool({"duplicate", "copy"}.intersection(arguments.kinds or ())),
+        progress=lambda done, total, _: _progress(done + 1, total),
+    )
     _end_progress()
     rows = [row for row in found if not arguments.kinds or row.kind in arguments.kinds]
-    chosen = [row for row in rows if row.kind in (arguments.kinds or NOTHING_OWN)]
+    wanted = [row for row in rows if row.kind in (arguments.kinds or NOTHING_OWN)]
+    chosen = [row for row in wanted if not (arguments.yes and row.may_be_one)]
     if not arguments.json:
         output.print_table(
             ("kind", "size", "reason", "path"),
@@ -128,7 +142,10 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
             right=(1,),
             stretch=3,
         )
-        _note_others(rows, chosen)
+        _note_others(rows, wanted)
+    if unsure := sum(row.may_be_one for row in wanted):
+        may_be = "may be the same file as the one to keep, seen by another mount"
+        output.note(f"{plural(unsure, 'session')}: each {may_be}{'; --yes does not move it' if arguments.yes else ''}.")
     undo_id, failed, moved = None, False, set[str]()
     if chosen and not arguments.dry_run and _is_cleanup_wanted(arguments, chosen):
         if not arguments.yes:

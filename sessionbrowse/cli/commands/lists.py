@@ -179,6 +179,8 @@ def summary_document(summary: Summary) -> dict[str, Any]:
         "left_behind": summary.left_behind,
         "status": summary.status,
     }
+    if summary.copy_of is not None:
+        document["copy_of"] = summary.copy_of
     if summary.first_message_cut:
         document["first_message_cut"] = True
     return document

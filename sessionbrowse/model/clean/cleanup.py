@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -27,11 +27,27 @@ DAY_MS = 24 * 3600 * 1000.0
 OLD_MS = 365 * DAY_MS
 
 
+_BY_TWO_MOUNTS = ", or is the same file by another mount"
+
+
+class Standing(Struct, frozen=True):
+    """The position of a session file, by which the file that an agent itself would open is kept.
+
+    `root` is the directory that the user named and that contains the file, "" for the agents' own stores. The smaller
+    rank is kept. `of_store`: a file in an agent's own store, not archived. `of_file`, for files of one session: in the
+    folder of its working directory, with its id in its name, not damaged.
+    """
+
+    root: str = ""
+    of_store: tuple[bool, ...] = ()
+    of_file: tuple[bool, ...] = ()
+
+
 class CleanupRow(Struct, frozen=True, kw_only=True):
     """A session proposed for cleanup, with its kind and the reason as text.
 
     For a duplicate or copy, `kept` is the path of the session to keep, `kept_file` identifies the file at this path on
-    the disk, and `kept_bytes` is its size.
+    the disk, and `kept_bytes` is its size. `may_be_one` is True if both may be the same file, seen by two mounts.
     """
 
     summary: Summary
@@ -40,6 +56,7 @@ class CleanupRow(Struct, frozen=True, kw_only=True):
     kept: str | None = None
     kept_file: tuple[int, int] | None = None
     kept_bytes: int = 0
+    may_be_one: bool = False
 
     def document(self) -> dict[str, Json]:
         """Return the cleanup row as a JSON document."""
@@ -80,15 +97,33 @@ def contents_needed(summaries: Sequence[Summary]) -> list[Summary]:
 
 
 def cleanup_rows(
-    summaries: Sequence[Summary], contents: Mapping[str, SessionContent], now_ms: float
+    summaries: Sequence[Summary],
+    contents: Mapping[str, SessionContent],
+    now_ms: float,
+    standing: Mapping[str, Standing],
+    *,
+    across_roots: bool = False,
 ) -> list[CleanupRow]:
     """Return the sessions to clean up, sorted by kind and then by size, largest first.
 
     `contents` has, by path, the contents of the sessions that `contents_needed` returns. A session without content
     is never reported as copy, duplicate or large. Sessions changed during the last day are left out, because a
-    new fork is a copy until its first message.
+    new fork is a copy until its first message. `standing` has the position of each file; files of different roots,
+    such as a backup, are compared only with `across_roots`.
     """
-    same = _same(summaries, contents)
+
+    def may_keep(other: Summary, one: Summary) -> bool:
+        kept, gone = standing[other.path], standing[one.path]
+        is_better = kept.of_store <= gone.of_store and (other.id != one.id or kept.of_file <= gone.of_file)
+        return is_better and (across_roots or kept.root == gone.root)
+
+    def keeping_order(one: Summary) -> tuple[object, ...]:
+        """Return a sort key: the session with the most entries first, then by rank, originals, the newest."""
+        rank = standing[one.path].of_store, one.parent_session is not None, standing[one.path].of_file
+        order = *rank, not one.name, -(one.modified or 0), -one.mtime_ns, len(one.path), one.path
+        return -len(contents[one.path].entries), *order
+
+    same = _same(summaries, contents, keeping_order, may_keep)
     settled = [one for one in summaries if _last_ms(one) < now_ms - DAY_MS]
     rows = [row for one in settled if (row := _row(one, same, contents, now_ms)) is not None]
     return sorted(rows, key=lambda row: (KINDS.index(row.kind), -row.summary.bytes, row.summary.path))
@@ -105,13 +140,17 @@ def _row(
     if one.path in same:
         kind, kept = same[one.path]
         words = "the file is identical to the session" if kind == "duplicate" else "every entry is also in the session"
+        if one.copy_of is not None:
+            words = f"conflict copy: {words}"
+        may_be_one = _may_be_one_file(one, kept, contents)
         return CleanupRow(
             summary=one,
             kind=kind,
-            reason=f"{words} {_short_name(kept)}",
+            reason=f"{words} {_short_name(kept)}{_BY_TWO_MOUNTS if may_be_one else ''}",
             kept=kept.path,
             kept_file=contents[kept.path].file,
             kept_bytes=kept.bytes,
+            may_be_one=may_be_one,
         )
     content = contents.get(one.path)
     if content is not None and content.media_bytes >= LARGE_BYTES:
@@ -133,15 +172,28 @@ def _is_empty(one: Summary) -> bool:
     return is_stub(one) and one.bytes <= EMPTY_BYTES and not one.archived
 
 
-def _same(summaries: Sequence[Summary], contents: Mapping[str, SessionContent]) -> dict[str, tuple[Kind, Summary]]:
-    """Map the path of each duplicate or copy to its kind and a session to keep, which has the same or more content."""
+def _same(
+    summaries: Sequence[Summary],
+    contents: Mapping[str, SessionContent],
+    keeping_order: Callable[[Summary], tuple[object, ...]],
+    may_keep: Callable[[Summary, Summary], bool],
+) -> dict[str, tuple[Kind, Summary]]:
+    """Map the path of each duplicate or copy to its kind and a session to keep, which has the same or more content.
+
+    `may_keep` returns True if its first argument may be kept instead of the second one.
+    """
     known = [one for one in summaries if one.path in contents and contents[one.path].is_whole and not _is_empty(one)]
-    known.sort(key=lambda one: _keeping_order(one, contents[one.path]))
+    known.sort(key=keeping_order)
     found: dict[str, tuple[Kind, Summary]] = {}
-    first_of: dict[tuple[str, bytes], Summary] = {}
+    equal: dict[tuple[str, bytes], list[Summary]] = defaultdict(list)
     for one in known:
-        first = first_of.setdefault((one.agent, contents[one.path].digest), one)
-        if first is not one and not _is_one_file(one, first, contents):
+        before = equal[one.agent, contents[one.path].digest]
+        first = next(
+            (other for other in before if may_keep(other, one) and not _is_one_file(one, other, contents)), None
+        )
+        if first is None:
+            before.append(one)
+        else:
             found[one.path] = "duplicate", first
     family_of = families(known)
     kept_of: dict[tuple[int, str], list[Summary]] = defaultdict(list)
@@ -150,7 +202,7 @@ def _same(summaries: Sequence[Summary], contents: Mapping[str, SessionContent]) 
         if family is None or one.path in found:
             continue
         kept = kept_of[family, one.agent]
-        holder = next((other for other in kept if _holds(other, one, contents)), None)
+        holder = next((other for other in kept if may_keep(other, one) and _holds(other, one, contents)), None)
         if holder is None:
             kept.append(one)
         else:
@@ -173,12 +225,13 @@ def _is_one_file(one: Summary, other: Summary, contents: Mapping[str, SessionCon
     return contents[one.path].file == contents[other.path].file
 
 
-def _keeping_order(one: Summary, content: SessionContent) -> tuple[object, ...]:
-    """Return a sort key that puts the session to keep first: the session with the most entries.
+def _may_be_one_file(one: Summary, other: Summary, contents: Mapping[str, SessionContent]) -> bool:
+    """Return True if two files on different devices have the same size and time, as one file by two mounts has.
 
-    Among equals, the session to keep is not archived, not damaged, has a name, and is the oldest.
+    Times are compared in seconds, because some network mounts give no more.
     """
-    return -len(content.entries), one.archived, one.problem is not None, not one.name, one.created or 0, one.path
+    is_elsewhere = contents[one.path].file[0] != contents[other.path].file[0]
+    return is_elsewhere and one.bytes == other.bytes and one.mtime_ns // 10**9 == other.mtime_ns // 10**9
 
 
 def _short_name(one: Summary) -> str:

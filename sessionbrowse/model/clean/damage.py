@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from sessionbrowse.format.title_slot import later_slot
 from sessionbrowse.model.listing.directories import why_not_here
+from sessionbrowse.model.listing.sync_copies import original_name
 from sessionbrowse.model.session.parents import ROOT
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import left_behind
@@ -52,10 +53,13 @@ KINDS: dict[str, DamageKind] = {
     "hidden-messages": DamageKind("resumes the session without the newest messages", ("checkout",)),
     "bad-first-kept": DamageKind("keeps no entries from before the compaction", ()),
     "id-differs-from-name": DamageKind("uses the session id in the header, not the one in the file name", ()),
+    "conflict-copy": DamageKind("lists the copy as a session of its own", ()),
     "missing-directory": DamageKind("asks for another working directory, or stops", ("relocate",)),
     "not-listed": DamageKind("leaves the file out of the list of sessions"),
 }
 """All kinds of damage by name, as `doctor` prints them."""
+NO_DAMAGE = frozenset({"missing-directory", "conflict-copy"})
+"""The kinds that are told beside damage: the file itself is not damaged."""
 
 _REASONS = (
     ("unfinished last line", "torn-line"),
@@ -250,7 +254,10 @@ def _of_file(session: Session, directory_exists: bool | None) -> Iterator[Damage
     elif session.unlisted is not None and not known:
         yield _damage(session, "not-listed", None, f"{session.agent} {session.unlisted}")
     named = SESSION_FILE_NAME.fullmatch(session.path.rpartition("/")[2])
-    if named is not None and session.id is not None and named[1] != session.id and not session.is_transcript:
+    original = original_name(session.path.rpartition("/")[2], session.id)
+    if original is not None:
+        yield _damage(session, "conflict-copy", None, f"a program for synchronising made this copy of {original}")
+    elif named is not None and session.id is not None and named[1] != session.id and not session.is_transcript:
         yield _damage(session, "id-differs-from-name", None, f"the header has the id {session.id}")
     if directory_exists is False:
         yield _damage(

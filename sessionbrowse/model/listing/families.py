@@ -1,7 +1,7 @@
 """Group related sessions into families, which a list can fold: forks, copies, subagent sessions, stubs.
 
 A stub has at most one message. A folded list shows one row for each family. The row shows the family's first session
-that is no subagent session and no stub; the family's other sessions are folded under this row.
+that is no subagent session, no stub and no conflict copy; the family's other sessions are folded under this row.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ def families(summaries: Sequence[Summary]) -> dict[str, int]:
 def folded(ordered: Sequence[Summary], family_of: Mapping[str, int]) -> list[tuple[Summary, Sequence[Summary]]]:
     """Return the sessions to show in a folded list, each with the other members of its family, in the given order.
 
-    Each family is shown by its first member that is no subagent session and no stub, else by its first member.
+    Each family is shown by its first member that is no subagent session, no stub and no conflict copy of another
+    file, else by its first member.
     """
     alone: Sequence[Summary] = ()
     members: dict[int, list[Summary]] = {}
@@ -79,7 +80,7 @@ def folded(ordered: Sequence[Summary], family_of: Mapping[str, int]) -> list[tup
             if family not in members:
                 members[family] = []
             members[family].append(summary)
-            if family not in heads and not summary.hidden and not is_stub(summary):
+            if family not in heads and not summary.hidden and not is_stub(summary) and summary.copy_of is None:
                 heads[family] = summary
     rows: list[tuple[Summary, Sequence[Summary]]] = []
     for summary in ordered:

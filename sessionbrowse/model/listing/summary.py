@@ -6,6 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sessionbrowse.model.listing.sync_copies import original_name
+
 SessionStatus = Literal["complete", "interrupted", "aborted", "error", "pending"]
 """The status names of omp's session list; omp displays "complete" as "done"."""
 
@@ -49,6 +51,11 @@ class Summary(Struct, frozen=True, kw_only=True):
     def label_count(self) -> int:
         """The number of entries that have a label."""
         return len(self.labels)
+
+    @property
+    def copy_of(self) -> str | None:
+        """The name of the session file of which this file is a conflict copy; None for other files."""
+        return original_name(self.path.rpartition("/")[2], self.id)
 
     @property
     def title(self) -> str:

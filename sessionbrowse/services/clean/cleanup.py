@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 
-from sessionbrowse.errors import ChangedMeanwhile, SessionBrowseError
+from sessionbrowse.agents import AGENTS, Place, Surroundings
+from sessionbrowse.agents.companions import stem_of
+from sessionbrowse.errors import ChangedMeanwhile, SameFile, SessionBrowseError
 from sessionbrowse.format.lines import MAX_LINE_BYTES
-from sessionbrowse.model.clean.cleanup import CleanupRow, cleanup_rows, considered, contents_needed
+from sessionbrowse.model.clean.cleanup import CleanupRow, Standing, cleanup_rows, considered, contents_needed
 from sessionbrowse.model.clean.session_content import ContentReader, SessionContent
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Deleted, Into, delete
+from sessionbrowse.services.change.restore import restore
 from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.store.find.discover import ARCHIVE_FOLDER
+from sessionbrowse.store.find.roots import own_places
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.store.read.content import closing, open_content
 from sessionbrowse.store.read.line_feeder import feed_lines
 from sessionbrowse.store.write.admission import Target, shown_name
 from sessionbrowse.store.write.sessions_in_use import sessions_in_use
+from sessionbrowse.text import clean
 
 Progress = Callable[[int, int, str], object]
 """Callback with the number of files read, the number of files to read, and the path of the next file."""
@@ -26,13 +33,16 @@ def find_cleanup(
     summaries: Sequence[Summary],
     context: ChangeContext,
     pins: Pins,
+    places: Sequence[Place] = (),
     *,
+    across_roots: bool = False,
     progress: Progress = lambda done, total, path: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> list[CleanupRow]:
     """Return the sessions to clean up, by kind, largest first, without pinned sessions and sessions in use.
 
-    Only files that may be copies of another session, or are large enough to contain large images, are read.
+    Only files that may be copies of another session, or are large enough to contain large images, are read. `places`
+    are the searched directories. Sessions of different roots are compared only with `across_roots`.
     """
     rated = considered(summaries)
     needed = contents_needed(rated)
@@ -45,8 +55,29 @@ def find_cleanup(
         if content is not None:
             contents[one.path] = content
     used = sessions_in_use(summaries, context.around, context.proc)
-    rows = cleanup_rows(rated, contents, context.now_ms())
+    standing = standings(rated, places, context.around)
+    rows = cleanup_rows(rated, contents, context.now_ms(), standing, across_roots=across_roots)
     return [row for row in rows if row.summary.path not in used and not pins.holds(row.summary)]
+
+
+def standings(summaries: Iterable[Summary], places: Sequence[Place], around: Surroundings) -> dict[str, Standing]:
+    """Return the position of each session file: its root, and how near it is to the file that its agent would open."""
+    real = cache(os.path.realpath)
+    own = tuple(os.path.join(real(place.root), "") for place in own_places(around, AGENTS))
+    folder_of = cache(lambda agent, cwd: AGENTS[agent].folder_of(cwd, around) if cwd else None)
+
+    def standing(one: Summary) -> Standing:
+        folder, name = os.path.split(one.path)
+        is_own = os.path.join(real(folder), "").startswith(own)
+        roots = [place.root for place in places if one.path.startswith(os.path.join(place.root, ""))]
+        root = "" if is_own else max(roots, key=len, default="")
+        project = os.path.dirname(folder) if os.path.basename(folder) == ARCHIVE_FOLDER else folder
+        in_own_folder = os.path.basename(project) == folder_of(one.agent, one.cwd)
+        has_own_name = bool(one.id) and stem_of(name).endswith(one.id or "")
+        of_file = (not in_own_folder, not has_own_name, one.problem is not None)
+        return Standing(root, (not is_own, one.archived), of_file)
+
+    return {one.path: standing(one) for one in summaries}
 
 
 def content_of(path: str) -> SessionContent | None:
@@ -74,18 +105,37 @@ def clean_up(
     Raises:
         ChangedMeanwhile: the session changed after `find_cleanup`, or the session that is kept instead of it
             is gone or rewritten.
+        SameFile: both are one file, which was put back.
         InUse, NoTrash, RefusedWrite, WriteFailed: as for a deletion.
     """
     one = row.summary
     if _version(one.path)[1:] != (one.bytes, one.mtime_ns):
         raise ChangedMeanwhile(f"{shown_name(one.path)} changed since it was listed, so it was not removed.")
-    if row.kept is not None:
-        file, size, _ = _version(row.kept)
-        # A kept session whose file only grew still contains the content of the session to remove.
-        if file != row.kept_file or size < row.kept_bytes:
-            kept = shown_name(row.kept)
-            raise ChangedMeanwhile(f"{shown_name(one.path)} was not removed: its copy {kept} changed or is gone.")
-    return delete(target, into=into, context=context, group=group)
+    if row.kept is None:
+        return delete(target, into=into, context=context, group=group)
+    file, size, _ = _version(row.kept)
+    # A kept session whose file only grew still contains the content of the session to remove.
+    if file != row.kept_file or size < row.kept_bytes:
+        kept = shown_name(row.kept)
+        raise ChangedMeanwhile(f"{shown_name(one.path)} was not removed: its copy {kept} changed or is gone.")
+    deleted = delete(target, into=into, context=context, group=group)
+    if not _can_be_read(row.kept, row.kept_bytes):
+        # Both paths led to one file, by two mounts of its directory.
+        restore(deleted.undo_id, context=context)
+        raise SameFile(
+            f"{shown_name(one.path)} is the same file as {clean(row.kept)}, seen by another mount. It was put back, "
+            "and nothing more was moved."
+        )
+    return deleted
+
+
+def _can_be_read(path: str, size: int) -> bool:
+    """Return True if a file can still be opened and read; a status may come from the cache of a network mount."""
+    try:
+        with closing(open_content(path)) as descriptor:
+            return os.fstat(descriptor).st_size >= size and len(os.read(descriptor, 1)) == min(size, 1)
+    except (SessionBrowseError, OSError):
+        return False
 
 
 def _version(path: str) -> tuple[tuple[int, int] | None, int, int]:

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from sessionbrowse.errors import RefusedWrite, SessionBrowseError
 from sessionbrowse.format import ids
-from sessionbrowse.model.clean.damage import SESSION_FILE_NAME, Damage, damage_of
+from sessionbrowse.model.clean.damage import NO_DAMAGE, SESSION_FILE_NAME, Damage, damage_of
 from sessionbrowse.model.clean.mended import Mended, mended
 from sessionbrowse.model.clean.plan import CopyPreview, Removed
 from sessionbrowse.services.change.fork import RandomBytes, new_session_id
@@ -44,8 +44,8 @@ class Examined(Struct, frozen=True, kw_only=True):
 
     @property
     def is_damaged(self) -> bool:
-        """True if the file itself is damaged; a working directory that no longer exists does not count."""
-        return any(one.kind != "missing-directory" for one in self.damage)
+        """True if the file itself is damaged; a missing working directory and a conflict copy do not count."""
+        return any(one.kind not in NO_DAMAGE for one in self.damage)
 
     def document(self) -> dict[str, Json]:
         """Return the JSON document of this session's damage."""

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.errors import SameFile, SessionBrowseError
 from sessionbrowse.services.transaction.change import ChangeResult
 from sessionbrowse.services.transaction.change_context import ChangeContext
 
@@ -56,6 +56,8 @@ def in_bulk(
 ) -> Bulk[T, C]:
     """Change items one after another; if the change of an item fails, note the error and go on with the next item.
 
+    Only after `SameFile` the rest is left.
+
     `group` adds the changes to the group of an earlier change, so that one undo takes all of them back.
 
     `change` is called with an item, the `ChangeContext`, and the group of the bulk change (None for a single item):
@@ -74,6 +76,9 @@ def in_bulk(
             done.append(change(item, context, group))
         except SessionBrowseError as error:
             failed.append(FailedItem(item, error))
+            if isinstance(error, SameFile):
+                finished += 1
+                break
         finished += 1
         on_progress(finished, len(items))
     undo_ids = [one.undo_id for one in done if one.undo_id is not None]

@@ -18,6 +18,13 @@ from msgspec.structs import asdict, replace
 from sessionbrowse.agents import AGENTS, Marks, Place, attribute
 from sessionbrowse.agents.base import names_in
 from sessionbrowse.agents.companions import SESSION_SUFFIXES, stem_of
+from sessionbrowse.store.find.not_sessions import (
+    NO_SESSION_FILES,
+    NO_SESSION_FOLDERS,
+    Version,
+    is_apple_double,
+    is_known_version,
+)
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many, read_many, stat_many
 from sessionbrowse.store.system.files import DIRECTORY, OPENS_DIRECTORIES
 
@@ -27,9 +34,6 @@ PACKED_SUFFIX = ".jsonl.gz"
 ARCHIVE_FOLDER = "archive"
 """Name of the folder, in a project's folder, for archived sessions; agents do not list the sessions in it."""
 
-# atomic writes event logs and tool output to files and folders with these names, which are no sessions.
-NO_SESSION_FOLDERS = frozenset({"subagent-artifacts", "tool-results"})
-NO_SESSION_FILES = frozenset({"run-history.jsonl"})
 _NOT_REGULAR = "the path is not a regular file"
 
 
@@ -175,6 +179,8 @@ class _Walk:
         self._directories: set[tuple[int, int]] = set()
         self._files: set[tuple[int, int]] = set()
         self._groups: dict[tuple[int, int], list[Place]] = {}
+        # The versions of files found so far, if the places are on several devices: one directory by two mounts.
+        self._versions: set[Version] | None = None
 
     def places(self, places: list[Place]) -> Iterator[list[FoundFile]]:
         """Yield the session files of all given places (session directories), as one list for each folder."""
@@ -187,6 +193,7 @@ class _Walk:
             if identity is not None:
                 roots.setdefault(identity, place.root)
                 self._groups.setdefault(identity, []).append(place)
+        self._versions = set() if len({device for device, _ in roots}) > 1 else None
         # A directory with sessions may be a project folder in one place, and a place of its own. It counts as a project
         # folder, because places with project folders come first.
         for identity, root in roots.items():
@@ -337,7 +344,11 @@ class _Walk:
             identity = status.st_dev, status.st_ino
             if identity in seen or (hides_dots and name[0] == ".") or name in NO_SESSION_FILES:
                 continue
+            if name.startswith("._") and is_apple_double(prefix + name):
+                continue
             seen.add(identity)
+            if self._versions is not None and is_known_version(status, self._versions):
+                continue
             # The arguments are positional: for 10,000 files, keywords would take as long as reading the directories.
             file = FoundFile(
                 prefix + name,

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from msgspec import Struct
 
-from sessionbrowse.model.clean.damage import Damage
+from sessionbrowse.model.clean.damage import NO_DAMAGE, Damage
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.clean.clean import Cleaned, Where
 from sessionbrowse.services.clean.doctor import Examined, examine, repair
@@ -70,7 +70,7 @@ def examine_all(summaries: Sequence[Summary], run: ChangeRun) -> list[Finding]:
         run.report(number, len(summaries), named(summary))
         if findings := findings_of(summary, examine(summary.path, summary.agent)):
             found.append(findings)
-    found.sort(key=lambda findings: all(one.kind == "missing-directory" for one in findings))
+    found.sort(key=lambda findings: all(one.kind in NO_DAMAGE for one in findings))
     return [one for findings in found for one in findings]
 
 

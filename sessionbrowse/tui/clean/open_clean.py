@@ -25,7 +25,8 @@ def do_cleanup(screen: BrowseScreen) -> None:
             run.report(done, total, clean(path.rpartition("/")[2]))
 
         summaries, pins = browser.library.all(), browser.source.pins()
-        return find_cleanup(summaries, run.context, pins, progress=report, cancelled=run.stopped)
+        places = browser.source.places
+        return find_cleanup(summaries, run.context, pins, places, progress=report, cancelled=run.stopped)
 
     def look(take: Callable[[list[CleanupRow]], None]) -> None:
         browser.changes.run(work, take)

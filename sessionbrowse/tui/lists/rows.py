@@ -89,6 +89,8 @@ def session_title(summary: Summary) -> Line:
 def session_badges(summary: Summary) -> Line:
     """Return the symbols after a session's title: fork, branches, labels, damage, newest message on another branch."""
     badges: Line = []
+    if summary.copy_of is not None:
+        badges.append((" conflict copy", "warning"))
     if summary.parent_session is not None:
         badges.append((" ↳", "branch"))
     if summary.branch_count > 1:

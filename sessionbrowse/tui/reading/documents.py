@@ -349,6 +349,8 @@ def summary_parts(
     parts.append(ItemsPart(counts))
     if family is not None:
         parts.append(LinePart(family))
+    if summary.copy_of is not None:
+        parts.append(LinePart([("conflict copy of ", "warning"), (clean(summary.copy_of), "dim")]))
     if summary.parent_session is not None:
         found = "" if summary.parent_path else "  (not found)"
         # The parent session's file is usually in the same directory, so its name without the path is enough.
