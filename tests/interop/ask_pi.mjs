@@ -37,10 +37,19 @@ async function run(name, argv) {
   return JSON.parse(printed);
 }
 
+/** The text of a system message as pi's getSystemMessageText gives it, with a word for each removed section, and the names of tools. */
+function systemText(message) {
+  const content = typeof message.content === "string" ? message.content : (message.content ?? []).filter((block) => block.type === "text").map((block) => block.text).join("\n");
+  const sections = Object.entries(message.sections ?? {}).map(([name, text]) => text ?? `Removed system prompt section "${name}".`);
+  const named = (words, tools) => (tools?.length ? `${words}: ${tools.map((tool) => tool.name).join(", ")}.` : "");
+  return [content, ...sections, named("Tools added", message.toolsAdded), named("Tools removed", message.toolsRemoved)].filter((part) => part.length > 0).join("\n\n");
+}
+
 /** The text of a message as our command line gives it: text blocks joined by a newline. */
 function textOf(message) {
   if (typeof message?.summary === "string") return message.summary;
   if (typeof message?.command === "string") return message.command;
+  if (message?.role === "system") return systemText(message);
   if (typeof message?.content === "string") return message.content;
   if (!Array.isArray(message?.content)) return "";
   return message.content.filter((block) => block?.type === "text" && typeof block.text === "string").map((block) => block.text).join("\n");

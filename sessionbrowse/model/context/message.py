@@ -21,6 +21,7 @@ from sessionbrowse.format.entries import (
     Message,
     MessageEntry,
     PythonExecutionMessage,
+    SystemMessage,
     TextBlock,
     ToolCallBlock,
     TranscriptNode,
@@ -30,6 +31,7 @@ from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.context.left_out import SPEAKING_TYPES, unread_note, usual_reason
 from sessionbrowse.model.context.token_estimate import estimate
 from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.system_prompt import text_of
 
 LARGEST_KEPT_IMAGE = 4096
 """Maximum size of an image that a message in a context includes, in base64 characters; larger images are omitted."""
@@ -247,6 +249,8 @@ def _text(role: str, message: Message | Compaction | BranchSummary) -> str:
         case FileMentionMessage():
             paths = [file.get("path") if isinstance(file, dict) else None for file in message.files or ()]
             return "\n".join([path if isinstance(path, str) else "" for path in paths])
+        case SystemMessage():
+            return text_of(message, content_text(message.content))
         case UnknownMessage() if role in SUMMARY_ROLES and isinstance(message.extra.get("summary"), str):
             return str(message.extra["summary"])
         case _:

@@ -1,14 +1,15 @@
-"""Extract the searched text of an entry: messages and summaries, and optionally tool calls and results."""
+"""Extract the searched text of an entry: messages and summaries; optionally tool calls, results, system prompts."""
 
 from __future__ import annotations
 
 from sessionbrowse.format.json_value import Json
+from sessionbrowse.model.system_prompt import system_text
 
 SAYING_ROLES = frozenset({"user", "assistant", "developer", "custom", "hookMessage"})
 _SAYING_TYPES = {"compaction": "summary", "branch_summary": "summary", "session_summary": "summary"}
 ROLES = (
     *("user", "assistant", "toolResult", "bashExecution", "pythonExecution", "developer", "custom", "hookMessage"),
-    *("custom_message", *_SAYING_TYPES),
+    *("system", "custom_message", *_SAYING_TYPES),
 )
 """The roles of messages, and the types of other entries, whose text a search looks through."""
 SUMMARIES = tuple(_SAYING_TYPES)
@@ -45,7 +46,7 @@ def message_text(value: Json) -> str:
 
 
 def tool_text(value: Json) -> str:
-    """Return the text of tool calls, a tool result or command output in a decoded entry; else ""."""
+    """Return the text of tool calls, a tool result, command output or a system prompt in a decoded entry; else ""."""
     message = value.get("message") if isinstance(value, dict) else None
     if not isinstance(message, dict):
         return ""
@@ -55,6 +56,9 @@ def tool_text(value: Json) -> str:
             return _joined([message.get("toolName"), content_text(content)])
         case "bashExecution" | "pythonExecution":
             return _joined([message.get("output")])
+        case "system":  # Beside the tools, because the system prompts of all sessions have the same words.
+            parts = (message.get(key) for key in ("sections", "toolsAdded", "toolsRemoved"))
+            return system_text(content_text(content), *parts)
         case "assistant" if isinstance(content, list):
             calls = [block for block in content if isinstance(block, dict) and block.get("type") == "toolCall"]
             return _joined([text for call in calls for text in (call.get("name"), strings_in(call.get("arguments")))])

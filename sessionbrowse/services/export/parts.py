@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from sessionbrowse.model.search.entry_text import content_text
+from sessionbrowse.model.system_prompt import system_text
 from sessionbrowse.text import clean, clean_lines
 
 Json = Any
@@ -65,6 +67,10 @@ def _of_message(message: dict[str, Json]) -> Iterator[PrintedPart]:
     for key in ("command", "code"):
         if isinstance(message.get(key), str):
             yield PrintedPart("call", key, _shown(message[key]))
+    if role == "system":
+        parts = (message.get(key) for key in ("sections", "toolsAdded", "toolsRemoved"))
+        yield PrintedPart("text", "", _shown(system_text(content_text(message.get("content")), *parts)))
+        return
     yield from _of_content(message.get("content"), "output" if role == "toolResult" else "text")
     if isinstance(message.get("output"), str):
         yield PrintedPart("output", "output", _shown(message["output"]))

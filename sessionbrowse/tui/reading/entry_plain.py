@@ -16,6 +16,7 @@ from sessionbrowse.format.entries import (
     MessageEntry,
     PythonExecutionMessage,
     SessionSummary,
+    SystemMessage,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
@@ -24,6 +25,7 @@ from sessionbrowse.format.entries import (
 from sessionbrowse.format.entries import Content as MessageContent
 from sessionbrowse.model.context import build
 from sessionbrowse.model.session.session import Session
+from sessionbrowse.model.system_prompt import text_of
 from sessionbrowse.text import json_exact
 from sessionbrowse.tui.reading.texts import pretty_json
 
@@ -75,7 +77,7 @@ def _message(message: Message) -> str:
         case PythonExecutionMessage():
             return f"{message.code or ''}\n{message.output or ''}"
     content: MessageContent = getattr(message, "content", None)
-    return _content(content)
+    return text_of(message, _content(content)) if isinstance(message, SystemMessage) else _content(content)
 
 
 def _content(content: MessageContent) -> str:

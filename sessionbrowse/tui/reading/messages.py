@@ -32,6 +32,7 @@ from sessionbrowse.format.entries import (
     UserMessage,
 )
 from sessionbrowse.format.entry_types import type_name
+from sessionbrowse.model.system_prompt import system_text
 from sessionbrowse.text import clean
 from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.highlight import lexer_for_path, lexer_named
@@ -57,7 +58,8 @@ def message_parts(message: Message, detail: Detail) -> list[Part]:
             for name, section in (message.sections or {}).items():
                 parts.append(LinePart([(clean(name), "title")]))
                 parts += value_parts(section, detail)
-            return parts
+            removed = message.extra.get("toolsRemoved")
+            return parts + text_parts(system_text("", None, message.tools_added, removed), roles="dim")
         case ToolResultMessage():
             return result_parts(message, detail)
         case BashExecutionMessage():

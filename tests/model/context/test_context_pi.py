@@ -167,6 +167,23 @@ def test_system_messages_before_a_compaction_are_replaced_by_the_one_it_stored()
     assert reasons(made) == {"e0": "a system message before the compaction"}
 
 
+def test_the_text_of_a_system_message_is_in_its_sections():
+    prompt: Line = {"role": "system", "content": "", "sections": {"preamble": "Be kind.", "cwd": "/p", "odd": 5}}
+    prompt["toolsAdded"] = [{"name": "read", "description": "d"}, {"name": "bash"}, "odd", {"name": 5}]
+    change = {
+        "role": "system",
+        "content": "First",
+        "sections": {"cwd": None, "b": "B"},
+        "toolsRemoved": [{"name": "bash"}],
+    }
+    made = pi({"type": "message", "message": prompt}, user("q"), {"type": "message", "message": change})
+    assert [message.text for message in made.messages] == [
+        "Be kind.\n\n/p\n\nTools added: read, bash.",
+        "q",
+        'First\n\nRemoved system prompt section "cwd".\n\nB\n\nTools removed: bash.',
+    ]
+
+
 def test_a_compaction_on_another_branch_changes_nothing():
     made = pi(user("q"), compaction("sum", None), answer("a") | {"parentId": "e0"})
     assert said(made) == ["user: q", "assistant: a"]

@@ -54,11 +54,20 @@ def random_store(root: Path, dice: random.Random) -> None:
             made = f"e{step}"
             parent = (dice.choice(ids) if dice.random() < 0.2 else ids[-1]) if ids else None
             text = random_text(dice)
-            kind = dice.choice(["user", "user", "answer", "answer", "result", "compaction", "custom_message", "string"])
+            kinds = ["user", "user", "answer", "answer", "result", "compaction", "custom_message", "string", "system"]
+            kind = dice.choice(kinds)
             if kind == "user":
                 lines.append(user(made, parent, text))
             elif kind == "string":
                 lines.append(entry("message", made, parent, message={"role": "user", "content": text}))
+            elif kind == "system":
+                prompt = {
+                    "role": "system",
+                    "content": "",
+                    "sections": {"preamble": text},
+                    "toolsAdded": [{"name": "x"}],
+                }
+                lines.append(entry("message", made, parent, message=prompt))
             elif kind == "answer":
                 lines.append(answer(made, parent, text, command=random_text(dice)))
             elif kind == "result":
@@ -92,7 +101,9 @@ def random_query(dice: random.Random) -> str:
             terms.append('"' + dice.choice([" ", ""]).join(piece() for _ in range(dice.randint(1, 3))) + '"')
         else:
             terms.append(
-                dice.choice(["role:user", "role:tool", "tool:bash", "project:shop", "model:claude", "agent:pi"])
+                dice.choice(
+                    ["role:user", "role:tool", "role:system", "tool:bash", "project:shop", "model:claude", "agent:pi"]
+                )
             )
     if dice.random() < 0.05:
         terms.append("re:" + dice.choice(["log(in|out)", "^foo", "a.b", "日+"]))
