@@ -241,6 +241,11 @@ def cost(dollars: float) -> str:
     return "<$0.01" if 0 < dollars < 0.005 else f"${dollars:,.2f}"
 
 
+def model_name(provider: object, model: object) -> str | None:
+    """Return `provider/model`, or only the part that is there; None if both are missing."""
+    return "/".join([str(part) for part in (provider, model) if part]) or None
+
+
 # A session file can contain any number, but a column has room for a few characters only.
 _MOST_TOKENS = 999.5e9
 _MOST_DOLLARS = 1e9

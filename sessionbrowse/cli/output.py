@@ -17,6 +17,7 @@ from sessionbrowse.text import (
     duration,
     escape_json,
     json_exact,
+    model_name,
     shorten_home,
     tokens,
     truncate,
@@ -36,6 +37,7 @@ _TEXT_COLUMNS = 24
 """One column of a table gets the width that the others leave; it is at least this wide, or as wide as its texts."""
 _GAP_COLUMNS = 2
 _SAID_CHARACTERS = 200
+_NO_ID = "(no id)"
 """Maximum number of characters that the comparison of two branches prints of a user prompt or a model's answer."""
 MOST_INDENTATION = 120
 """Maximum width of the lines that draw the tree in front of a row, in columns."""
@@ -227,7 +229,7 @@ def print_tree(session: Session, filter_name: str, home: str, ids: bool = False)
         leaf = "  ← leaf" if row.leaf else ""
         active = "• " if row.active else ""
         text = clean(tree.row_text(session, row.index, home))
-        entry_id = f"{clean(session.ids[row.index] or '(no id)'):8}  " if ids else ""
+        entry_id = f"{clean(session.ids[row.index] or _NO_ID):8}  " if ids else ""
         _print(f"{entry_id}{_narrowed(tree.prefix(row))}{active}{label}{text}{leaf}")
 
 
@@ -239,23 +241,23 @@ def _narrowed(prefix: str) -> str:
 def print_context(document: dict[str, Any]) -> None:
     """Print the messages of a context, then the entries that the context omits, with the reasons."""
     model = document["model"]
-    named = f"{model['provider']}/{model['model_id']}" if model else "no model"
-    _print(clean(f"{named} · thinking {document['thinking_level']} · about {tokens(document['tokens'])} tokens"))
+    named = (model and model_name(model["provider"], model["model_id"])) or "no model"
+    thinking = document["thinking_level"] or "not set"
+    _print(clean(f"{named} · thinking {thinking} · about {tokens(document['tokens'])} tokens"))
     for message in document["messages"]:
         kind = f" ({message['custom_type']})" if message["custom_type"] else ""
         images = f" · {message['images']} images" if message["images"] else ""
         unsent = "" if message["sent"] else " · not sent"
         _print("")
-        _print(
-            clean(f"── {message['role']}{kind} · {message['entry_id']} · {tokens(message['tokens'])}{images}{unsent}")
-        )
+        entry_id, size = message["entry_id"] or _NO_ID, tokens(message["tokens"])
+        _print(clean(f"── {message['role']}{kind} · {entry_id} · {size}{images}{unsent}"))
         for line in clean_lines("\n".join([*filter(None, [message["text"]]), *message["calls"]])):
             _print(line)
     if document["left_out"]:
         _print("")
         _print("── left out")
         for left in document["left_out"]:
-            _print(clean(f"{left['entry_id']}  {left['reason']}"))
+            _print(clean(f"{left['entry_id'] or _NO_ID}  {left['reason']}"))
 
 
 def print_comparison(document: dict[str, Any]) -> None:
@@ -264,14 +266,14 @@ def print_comparison(document: dict[str, Any]) -> None:
 
     ancestor = document["ancestor"]
     if document["shared_entries"]:
-        _print(clean(f"{document['shared_entries']:,} entries shared by the branches, up to {ancestor or '(no id)'}"))
+        _print(clean(f"{document['shared_entries']:,} entries shared by the branches, up to {ancestor or _NO_ID}"))
     else:
         _print("no entry shared by the branches")
     for sign, side in (("<", document["left"]), (">", document["right"])):
         label = f" [{side['label']}]" if side["label"] is not None else ""
         spent = f"{tokens(side['tokens'])} tokens" + (f" · {cost(side['cost'])}" if side["cost"] else "")
         _print("")
-        _print(clean(f"{sign} {side['entry_id']}{label} · {side['messages']} messages · {spent}"))
+        _print(clean(f"{sign} {side['entry_id'] or _NO_ID}{label} · {side['messages']} messages · {spent}"))
         for key in ("prompt", "answer"):
             if side[key]:
                 _print(clean(f"  {key}: {' '.join(side[key].split())[:_SAID_CHARACTERS]}"))
@@ -286,7 +288,7 @@ def print_comparison(document: dict[str, Any]) -> None:
         if side["files"]:
             _print(clean("  files: " + ", ".join([changed_words(**changed) for changed in side["changed"]])))
         for entry in side["entries"]:
-            _print(clean(f"  {entry['id'] or '(no id)'}  {entry['text'] or entry['type'] or '(no type)'}"))
+            _print(clean(f"  {entry['id'] or _NO_ID}  {entry['text'] or entry['type'] or '(no type)'}"))
 
 
 def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:

@@ -182,7 +182,7 @@ def _of_calls(session: Session) -> Iterator[Damage]:
                     session,
                     "result-apart",
                     index,
-                    f"{session.ids[between]} is between the tool call {call} and its result",
+                    f"{session.ids[between] or 'an entry without id'} is between the tool call {call} and its result",
                 )
         elif kind.role == "assistant" and kind.stop_reason == "toolUse" and session.envelopes[index].tool_calls:
             yield from _unanswered(session, index)
@@ -246,7 +246,8 @@ def _of_title(session: Session) -> Iterator[Damage]:
 def _of_file(session: Session, directory_exists: bool | None) -> Iterator[Damage]:
     newest = left_behind(session)
     if newest is not None and session.refusal is None:
-        reason = f"the newest message {session.ids[newest]} is not on the path to the leaf {session.leaf_id}"
+        message, leaf = session.ids[newest] or "(no id)", session.leaf_id or "(no id)"
+        reason = f"the newest message {message} is not on the path to the leaf {leaf}"
         yield _damage(session, "hidden-messages", newest, reason)
     known = {"the file is empty", "no session header"} & {problem.reason for problem in session.problems}
     if session.refusal is not None and not known:

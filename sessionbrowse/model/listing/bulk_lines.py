@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from sessionbrowse.format.envelope import TASK_TOOL, whole
 from sessionbrowse.format.ordinary_line import OrdinaryUsage, beyond_ascii, decode_each
-from sessionbrowse.text import is_time, parse_time
+from sessionbrowse.text import is_time, model_name, parse_time
 
 OTHER, USER, ANSWER, RESULT = range(4)
 """Kinds of lines: not a message, a user message, an assistant message (answer), a tool result."""
@@ -150,11 +150,11 @@ def answers_by_model(block: DecodedLines) -> dict[str, list[int]]:
     names = [answer.model for answer in answers]
     makers = [answer.provider for answer in answers]
     if names and names[0] and names.count(names[0]) == makers.count(makers[0]) == len(names):
-        return {f"{makers[0]}/{names[0]}": numbers}
+        return {model_name(makers[0], names[0]) or "": numbers}
     models: dict[str, list[int]] = {}
     for number, provider, model in zip(numbers, makers, names, strict=True):
-        if model:
-            models.setdefault(f"{provider}/{model}", []).append(number)
+        if model and (name := model_name(provider, model)):
+            models.setdefault(name, []).append(number)
     return models
 
 

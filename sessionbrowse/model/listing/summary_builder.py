@@ -33,7 +33,7 @@ from sessionbrowse.model.session.records import Reader, Record, is_workflow_stag
 from sessionbrowse.model.session.session import next_name
 from sessionbrowse.model.session.stranded_messages import is_move
 from sessionbrowse.model.usage.agent_total import counted
-from sessionbrowse.text import is_time, parse_time
+from sessionbrowse.text import is_time, model_name, parse_time
 
 KEPT_FIRST_CHARACTERS = 500
 """Maximum number of characters of a first message that the index stores; the session file has the rest."""
@@ -325,7 +325,8 @@ class SummaryBuilder:
         if about.type == "model_change":
             return self._choice(about.provider, about.model, about.role)
         is_answer = about.role == "assistant" and about.type == "message" and about.model
-        return (f"{about.provider}/{about.model}", False) if is_answer else None
+        name = model_name(about.provider, about.model) if is_answer else None
+        return (name, False) if name is not None else None
 
     def _note_mark(self, index: int, envelope: Envelope) -> None:
         if envelope.type == "label" and envelope.target_id is not None:
@@ -339,7 +340,8 @@ class SummaryBuilder:
     def _choice(self, provider: str | None, model: str | None, role: str | None) -> tuple[str, bool] | None:
         if self._rules.agent == "omp":
             return (model, True) if model and role in (None, "", "default") else None
-        return (f"{provider}/{model}", False) if model or provider else None
+        name = model_name(provider, model)
+        return (name, False) if name is not None else None
 
 
 def milliseconds_of(nanoseconds: int, *, cut: bool) -> int:

@@ -8,7 +8,7 @@ from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.model.search.entry_text import message_text, tool_text
 from sessionbrowse.model.search.query import SearchQuery
 from sessionbrowse.sequences import without_sequences
-from sessionbrowse.text import parse_time
+from sessionbrowse.text import model_name, parse_time
 
 
 class EntryFacts(Struct, frozen=True):
@@ -41,7 +41,7 @@ def facts_of(raw: bytes, *, tools: bool) -> EntryFacts | None:
         text = f"{text}\n{more}" if text and more else text or more
     found = value.get("message")
     message: dict[str, Json] = found if isinstance(found, dict) else {}
-    model = f"{message.get('provider')}/{message.get('model')}".lower() if message.get("model") else ""
+    model = (model_name(message.get("provider"), message["model"]) or "").lower() if message.get("model") else ""
     return EntryFacts(without_sequences(text), _role(value), _time(value, message), model, tuple(_tool_names(message)))
 
 

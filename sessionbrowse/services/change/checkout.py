@@ -148,8 +148,9 @@ def refuse_unsafe(session: Session, index: int, place: CheckoutPoint) -> None:
     nearest = nearest_safe(session, place.index)
     nearest_id = session.ids[nearest] if nearest is not None else None
     offer = f" The nearest entry that can be checked out is {nearest_id}." if nearest_id else ""
+    here = session.ids[index] or "(no id)"
     raise UnsafeEntry(
-        f"Entry {session.ids[index]} is between a tool call and its result, where no model can continue.{offer}",
+        f"Entry {here} is between a tool call and its result, where no model can continue.{offer}",
         nearest_id,
     )
 

@@ -102,7 +102,7 @@ def _of_content(content: Json, kind: PartKind) -> Iterator[PrintedPart]:
             case "image":
                 yield PrintedPart("image", clean(str(block.get("mimeType") or "")), str(block.get("data") or ""))
             case other:
-                yield PrintedPart("note", clean(str(other)), "")
+                yield PrintedPart("note", clean(str(other or "(no type)")), "")
 
 
 def _shown(text: str) -> str:

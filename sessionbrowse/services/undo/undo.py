@@ -346,7 +346,8 @@ UNDOERS: dict[str, Undoer] = {
         lambda change: f"{change.before['entry_id']}: {_from(change, 'label')} → {_quoted(change.after.get('label'))}",
     ),
     "checkout": Undoer(
-        _undo_checkout, lambda change: f"{change.before.get('leaf_id')} → {change.after.get('at') or 'the start'}"
+        _undo_checkout,
+        lambda change: f"{change.before.get('leaf_id') or 'the start'} → {change.after.get('at') or 'the start'}",
     ),
     **{verb: Undoer(take_back, summary) for verb, (take_back, summary) in FILE_UNDOERS.items()},
 }

@@ -21,6 +21,7 @@ from sessionbrowse.services.usage.usage_files import usage_files
 from sessionbrowse.services.usage.usage_listing import VERSIONS, GroupKey, UsageListing, UsageRow, stored_answer
 from sessionbrowse.store.index.schema import IndexUnavailable, locked
 from sessionbrowse.store.index.settled import write_settled
+from sessionbrowse.text import model_name
 
 _NAME_CHARACTERS = 200
 _DECISIONS = "decisions"
@@ -180,8 +181,7 @@ def _limited(
 
 
 def _model_of(place: Place) -> str | None:
-    provider, model = place[1], place[2]
-    return f"{provider}/{model}" if provider and model else provider or model or None
+    return model_name(place[1], place[2])
 
 
 @cache

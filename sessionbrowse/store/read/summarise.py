@@ -25,6 +25,7 @@ from sessionbrowse.store.read.content import closing, content_status, file_block
 from sessionbrowse.store.read.line_feeder import feed_lines
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, one_worker
 from sessionbrowse.store.system.files import pread
+from sessionbrowse.text import model_name
 
 PREVIEW_CHARACTERS = 72
 
@@ -168,7 +169,7 @@ def summarise_transcript(
         cost=round(sum(envelope.spent.cost for envelope in session.envelopes if envelope.spent is not None), 10),
         model=next(
             (
-                f"{session.kind(index).provider}/{session.kind(index).model}"
+                model_name(session.kind(index).provider, session.kind(index).model)
                 for index in reversed(branch)
                 if session.kind(index).model
             ),

@@ -124,7 +124,7 @@ def _call_words(call: ToolCallBlock) -> str:
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     command = arguments.get("command")
     given = path_of(arguments) or (command if isinstance(command, str) else "")
-    return f"{call.name} {given[:100]}".strip()
+    return f"{call.name or 'tool'} {given[:100]}".strip()
 
 
 def _source(used: UsedTokens) -> str:
