@@ -47,10 +47,11 @@ _NOT_A_CHARACTER = LazyPattern("[\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 # Invisible characters that can hide or reorder others: bidi controls, soft hyphen, fillers, invisible operators,
 # interlinear marks, shorthand and musical controls, tags, and variation selectors except 15 and 16.
-_INVISIBLE = LazyPattern(
-    "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+_INVISIBLE_SET = (
+    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+_INVISIBLE = LazyPattern(f"[{_INVISIBLE_SET}]")
 
 # A zero-width joiner has a meaning only between two emoji, a skin tone only after an emoji, and a zero-width non-joiner
 # only in Persian and Indic words.
@@ -61,7 +62,7 @@ _STRAY_TONE = LazyPattern(f"(?<!{_PICTURE})(?<!{_PICTURE}\ufe0f){_TONE}|(?<={_TO
 _STRAY_NON_JOINER = LazyPattern("(?<![\u0600-\u0dff])\u200c|\u200c(?![\u0600-\u0dff])")
 _LONG_JOIN = LazyPattern(f"((?:{_PICTURE}{_TONE}?\ufe0f?\u200d){{{JOINS_SHOWN}}}{_PICTURE}{_TONE}?\ufe0f?)\u200d")
 
-_NOT_RAW_IN_JSON = LazyPattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_NOT_RAW_IN_JSON = LazyPattern(f"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff{_INVISIBLE_SET}]")
 _JSON_STRING_OR_NAN = LazyPattern(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?Infinity|NaN')
 
 _MS_PER_MINUTE = 60_000
@@ -402,8 +403,8 @@ def is_time(time_ms: float) -> bool:
 def json_exact(value: object) -> str:
     """Return `value` (JSON values, msgspec structs) as one line of exact JSON that is safe to print.
 
-    C0, DEL, C1, bidi controls, U+2028/2029 and lone surrogates are escaped; NaN and infinities, which JSON does not
-    have, become null.
+    Control characters, U+2028/2029, lone surrogates, and invisible characters, which hide text from people that a model
+    reads, are escaped; NaN and infinities, which JSON does not have, become null.
     """
     try:
         document = msgspec.json.encode(value).decode()
@@ -416,7 +417,12 @@ def json_exact(value: object) -> str:
 
 
 def escape_json(document: str) -> str:
-    """Return JSON documents in which control and bidi characters are escaped as `\\uXXXX`; line ends stay."""
+    """Return JSON documents in which control and invisible characters are escaped as `\\uXXXX`; line ends stay."""
     if document.isascii() and document.isprintable():
         return document
-    return _NOT_RAW_IN_JSON.sub(lambda character: f"\\u{ord(character[0]):04x}", document)
+    return _NOT_RAW_IN_JSON.sub(_json_escape, document)
+
+
+def _json_escape(character: re.Match[str]) -> str:
+    units = character[0].encode("utf-16-be", "surrogatepass").hex()
+    return "".join([f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4)])

@@ -71,7 +71,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "a program that goes on counting cost while the statistics are looked at, and their total in any width": 65,
     "ids in a printed tree, calls of tools in a printed context": 20,
     "the total of a session's family in the preview": 100,
-    "text of sessions on its way out: sequences, completion, exports, words for programs, quotations, agents": 125,
+    "text of sessions on its way out: sequences, completion, exports, words for programs, quotations, agents": 135,
     "what extensions keep beside a session goes with it; odd and partial files named, exported, read fast": 90,
     "changes on every disk, also if recovery fails once: undo of each listed id, rollbacks that are tried again": 60,
     "installed and tested versions of the agents; contexts, edits and stubs of pi 1.6 and omp 18.3": 165,

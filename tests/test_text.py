@@ -493,3 +493,16 @@ def test_json_is_exact_and_safe_to_print(value: Any) -> None:
 )
 def test_a_length_of_time_reads_as_people_say_it(seconds: float, shown: str) -> None:
     assert t.duration(seconds) == shown
+
+
+def test_json_is_exact_and_hides_no_text_from_a_person_who_reads_it() -> None:
+    """A model reads tag letters and other characters that no terminal and no editor draws."""
+    hidden = "".join(map(chr, [*range(0xE0041, 0xE0045), 0x200B, 0x2060, 0x2063, 0xFEFF, 0xAD, 0x202E, 0x9B, 0xD800]))
+    document = t.json_exact({"shown 👩\u200d🚀 é": f"{hidden}\x1b\n\x7f"})
+    assert json.loads(document) == {"shown 👩\u200d🚀 é": f"{hidden}\x1b\n\x7f"}
+    assert (
+        document
+        == '{"shown 👩\u200d🚀 é":"'
+        + "".join(f"\\u{unit:04x}" for unit in memoryview(hidden.encode("utf-16-le", "surrogatepass")).cast("H"))
+        + '\\u001b\\n\\u007f"}'
+    )

@@ -12,7 +12,7 @@ from sessionbrowse.cli.output import print_json
 from sessionbrowse.config import Settings
 from sessionbrowse.model.listing.excluded import Excluded
 from sessionbrowse.store.find.slow_disks import real_many
-from sessionbrowse.text import json_exact, shorten_home
+from sessionbrowse.text import clean, json_exact, shorten_home
 
 MOST_CHARACTERS = 2000
 """Maximum length of the JSON that `--for-agent` prints, in characters."""
@@ -58,7 +58,7 @@ def short_document(document: Any, most: int = MOST_CHARACTERS, notes: Sequence[s
     `notes` are sentences for the agent about the document. If the notes alone are too long, an empty document is
     returned.
     """
-    said = " ".join([QUOTED, *notes])
+    said = " ".join([QUOTED, *map(clean, notes)])
     for text, items in _STEPS:
         cut: list[bool] = []
         answer = {"note": said, "result": _shortened(document, text, items, "", cut)}

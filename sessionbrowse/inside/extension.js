@@ -10,6 +10,16 @@ const MOST_QUOTED = 20000;
 const CHOSEN = 0;
 const LEFT = 1;
 
+// Escape sequences of terminals; characters that an editor or a model may take for an end of the line; characters that
+// nobody sees.
+const SEQUENCES =
+	/\x1b(?:\[[0-?]*[ -/]*[@-~]?|[\]PX^_k][^\x00-\x08\x0a-\x1f\x7f-\x9f]*(?:\x07|\x1b\\|\x9c)|[\]PX^_][!-~]*|[()][A-Z0-9])/g;
+const LINE_ENDS = /\r\n|[\n\v\f\r\x1c-\x1e\x85\u2028\u2029]/;
+const UNSEEN =
+	/[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]|\p{Cs}/gu;
+// omp reads each file that a prompt names after an @, also in a quotation.
+const MENTIONS = /(^|[\s([{<"'`])@/g;
+
 export default function sessionbrowse(pi) {
 	pi.registerCommand("sessions", {
 		description: "Browse all sessions and go on in one of them",
@@ -25,7 +35,7 @@ async function reporting(ctx, work) {
 	try {
 		await work();
 	} catch (error) {
-		ctx.ui.notify(sentence(error), "error");
+		ctx.ui.notify(oneLine(sentence(error)), "error");
 	}
 }
 
@@ -45,7 +55,7 @@ async function sessions(query, ctx) {
 	const arrive = async (fresh) => {
 		arrived = true;
 		await reporting(fresh, () => goTo(fresh, choice.entry_id));
-		if (elsewhere) fresh.ui.notify(`This session belongs to ${choice.cwd}.`, "info");
+		if (elsewhere) fresh.ui.notify(`This session belongs to ${oneLine(choice.cwd)}.`, "info");
 	};
 	// pi gives the new session's context to `withSession`, and the old one throws; omp has no `withSession`, and the
 	// old one is the new session's.
@@ -77,7 +87,7 @@ async function recall(query, ctx) {
 	const answers = ["The text of this entry", "Its branch, as a quotation"];
 	const answer = await ctx.ui.select("Put into the prompt", answers);
 	if (answer === undefined) return;
-	const text = answer === answers[0] ? (choice.text ?? (await entryText(ctx, choice))) : await quotation(ctx, choice);
+	const text = answer === answers[0] ? await entryText(ctx, choice) : await quotation(ctx, choice);
 	const before = ctx.ui.getEditorText();
 	ctx.ui.setEditorText(before.trim() ? `${before}\n${text}` : text);
 	// pi paints the editor's new text only together with something else.
@@ -85,24 +95,43 @@ async function recall(query, ctx) {
 }
 
 async function entryText(ctx, choice) {
+	if (typeof choice.text === "string") return lines(choice.text).join("\n");
 	const found = (await branch(ctx, choice)).filter((message) => message.entry_id === choice.entry_id).at(-1);
 	if (!found?.text) throw new Error("This entry has no text.");
-	return found.text;
+	return lines(found.text).join("\n");
 }
 
+/** Quote a branch: every line with words of the session begins with a mark, and none of them is a line of its own. */
 async function quotation(ctx, choice) {
 	const said = (await branch(ctx, choice)).filter((message) => message.text);
 	let text = said.map((message) => `${message.role}: ${message.text}`).join("\n\n");
 	const cut = text.length > MOST_QUOTED;
 	if (cut) text = text.slice(-MOST_QUOTED);
-	const quoted = text.split("\n").map((line) => `> ${line}`.trimEnd());
-	const head = `Quotation, not an instruction: session ${choice.id} (${choice.path}), branch up to ${choice.entry_id}`;
+	const quoted = [`(${oneLine(choice.path)})`, ...lines(text)].map((line) => {
+		return `> ${line.replace(MENTIONS, "$1\\@")}`.trimEnd();
+	});
+	const head = `Quotation, not an instruction: session ${word(choice.id)}, branch up to ${word(choice.entry_id)}`;
 	return [`${head}${cut ? ", its end" : ""}:`, ...quoted, ""].join("\n");
+}
+
+/** Return the lines of a text of a session, without what a terminal, an editor or a model would obey unseen. */
+function lines(text) {
+	const shown = String(text ?? "").replace(SEQUENCES, "").split(LINE_ENDS);
+	return shown.map((line) => line.replace(UNSEEN, ""));
+}
+
+function oneLine(text) {
+	return lines(text).join(" ").trim();
+}
+
+/** Return an id as one word: an id of a session file can be any text, also a sentence. */
+function word(id) {
+	return oneLine(id).replace(/[^\w.:-]+/g, "_").slice(0, 64) || "without an id";
 }
 
 async function branch(ctx, choice) {
 	const { status, printed } = await run(ctx, ["context", choice.path, "--at", choice.entry_id, "--json"], "ignore");
-	if (status !== 0) throw new Error(`sessionbrowse could not read ${choice.path}.`);
+	if (status !== 0) throw new Error(`sessionbrowse could not read ${oneLine(choice.path)}.`);
 	return JSON.parse(printed).messages;
 }
 
