@@ -26,7 +26,6 @@ from sessionbrowse.cli.times import add_span, span_ms
 from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.errors import NotFound
 from sessionbrowse.services.list.gather import newest, open_listing, select, unpack
-from sessionbrowse.store.find.directories import given, same_spelling
 from sessionbrowse.store.find.slow_disks import exists_many
 from sessionbrowse.text import is_time, iso_ms, parse_time
 
@@ -72,6 +71,8 @@ def run_list(arguments: argparse.Namespace) -> int:
             summaries = unpack(listing, chosen, whole=arguments.json)
     cwd = arguments.cwd
     if cwd is not None and not summaries and not os.path.isdir(cwd):
+        from sessionbrowse.store.find.directories import given
+
         raise NotFound(f"The directory {given(cwd, os.curdir)} does not exist, and no session belongs to it.")
     if arguments.null:
         output.print_paths(each.path for each in summaries)
@@ -88,6 +89,8 @@ def run_list(arguments: argparse.Namespace) -> int:
 
 def run_projects(arguments: argparse.Namespace) -> int:
     """Run `projects`: print working directories and whether each exists (unknown if the disk does not answer)."""
+    from sessionbrowse.store.find.directories import same_spelling
+
     scope = scope_of(arguments)
     is_asked = _text_filter(arguments)
     is_then = _time_filter(arguments)
