@@ -237,6 +237,8 @@ def tokens(count: float) -> str:
 
 def cost(dollars: float) -> str:
     """Return US dollars in short form: `$1.20`; below half a cent `<$0.01`, from a billion dollars on `$999M+`."""
+    if dollars < 0:
+        return f"-{cost(-dollars)}"
     if not dollars < _MOST_DOLLARS:
         return "$999M+"
     return "<$0.01" if 0 < dollars < 0.005 else f"${dollars:,.2f}"

@@ -305,6 +305,8 @@ def test_token_counts(count: int, shown: str) -> None:
         (0.02, "$0.02"),
         (1.2, "$1.20"),
         (1234.5, "$1,234.50"),
+        (-58034.98, "-$58,034.98"),
+        (-1e-9, "-<$0.01"),
     ],
 )
 def test_costs(dollars: float, shown: str) -> None:

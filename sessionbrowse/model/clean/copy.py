@@ -27,6 +27,7 @@ from sessionbrowse.model.context.token_estimate import estimate
 from sessionbrowse.model.session.parents import ROOT
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import CHECKOUT_TYPE
+from sessionbrowse.model.usage.request import price_of
 
 ReadBytes = Callable[[int, int], bytes]
 """A callback that returns `size` bytes of the original file, beginning at `offset`."""
@@ -193,7 +194,7 @@ class _Writing:
         self._images += line.count(b'"type":"image"')
         if isinstance(envelope, Envelope) and envelope.spent is not None:
             self._requests += 1
-            self._cost += envelope.spent.cost
+            self._cost += price_of(envelope.spent.cost)
 
     def _may_change(self, index: int, shape: CopyShape) -> bool:
         return self._plan.shrinks or self._plan.masker is not None or index in shape.parents or index in shape.links

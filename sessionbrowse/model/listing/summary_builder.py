@@ -33,6 +33,7 @@ from sessionbrowse.model.session.records import Reader, Record, is_workflow_stag
 from sessionbrowse.model.session.session import next_name
 from sessionbrowse.model.session.stranded_messages import is_move
 from sessionbrowse.model.usage.agent_total import counted
+from sessionbrowse.model.usage.request import price_of
 from sessionbrowse.text import is_time, model_name, parse_time
 
 KEPT_FIRST_CHARACTERS = 500
@@ -127,7 +128,7 @@ class SummaryBuilder:
         spent = counted(self._rules, envelope)
         if spent is not None:
             self._tokens += spent.tokens
-            self._cost += spent.cost
+            self._cost += price_of(spent.cost)
         self._note_model(index, envelope)
         self._note_mark(index, envelope)
         if self._rules.list_splits_at_separators and any(mark in record.raw for mark in SEPARATORS):
@@ -183,7 +184,7 @@ class SummaryBuilder:
         used = [answer.usage for answer in of_kind(block.messages, kinds, ANSWER) if answer.usage is not None]
         self._tokens += tokens_of(used)
         # An assistant message without a price adds nothing to the cost of the session.
-        self._cost = add_costs(self._cost, [usage.cost.total for usage in used if usage.cost is not None])
+        self._cost = add_costs(self._cost, [price_of(usage.cost.total) for usage in used if usage.cost is not None])
         self._reader.skip_ordinary(len(kinds))
         self._reader.bytes_read, self._reader.torn = offset + sum(map(len, block.lines)), False
 

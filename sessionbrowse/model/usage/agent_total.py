@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from sessionbrowse.format.envelope import Envelope, Spending
 from sessionbrowse.model.session.rules import Rules
@@ -33,8 +33,11 @@ def counted(rules: Rules, envelope: Envelope) -> Spending | None:
     return envelope.spent if envelope.role == "assistant" else None
 
 
-def totals(rules: Rules, envelopes: Iterable[Envelope]) -> Spending:
-    """Return the total tokens and cost of the given entries, as their agent program counts them."""
+def totals(rules: Rules, envelopes: Iterable[Envelope], price: Callable[[float], float] = float) -> Spending:
+    """Return the total tokens and cost of the given entries, as their agent program counts them.
+
+    `price` converts the cost of each entry: `price_of` leaves out costs that cannot be right, which the program adds.
+    """
     amounts = [0.0] * 5
     for envelope in envelopes:
         spent = counted(rules, envelope)
@@ -43,5 +46,5 @@ def totals(rules: Rules, envelopes: Iterable[Envelope]) -> Spending:
             amounts[1] += spent.output
             amounts[2] += spent.cache_read
             amounts[3] += spent.cache_write
-            amounts[4] += spent.cost
+            amounts[4] += price(spent.cost)
     return Spending(*amounts)

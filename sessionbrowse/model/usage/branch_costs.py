@@ -10,7 +10,7 @@ from msgspec import Struct
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree.display_order import display_order
 from sessionbrowse.model.usage.agent_total import counted
-from sessionbrowse.model.usage.identity import MAX_DOLLARS
+from sessionbrowse.model.usage.request import price_of
 
 
 class BranchCosts(Struct, frozen=True, eq=False):
@@ -37,7 +37,7 @@ def branch_costs(session: Session, before: BranchCosts | None = None) -> BranchC
     own = array("d", before.own if before is not None else ())
     for index in range(len(own), count):
         spent = counted(session.rules, session.envelopes[index])
-        own.append(spent.cost if spent is not None and 0 < spent.cost <= MAX_DOLLARS else 0)
+        own.append(price_of(spent.cost) if spent is not None else 0)
     parents, order = session.parents, display_order(session, None)
     branch = array("d", own)
     for index in reversed(order):

@@ -8,10 +8,8 @@ from __future__ import annotations
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from hashlib import blake2b
 
-from sessionbrowse.model.usage.request import NOT_PRICED, Request
+from sessionbrowse.model.usage.request import NOT_PRICED, Request, price_of
 
-MAX_DOLLARS = 1e6
-"""The highest credible price of one request to a model in US dollars; a higher price is a mistake and is ignored."""
 MAX_TOKENS = 2**53
 
 _CONTEXT = Context(prec=60, Emax=10**6, Emin=-(10**6))
@@ -20,13 +18,13 @@ _CONTEXT = Context(prec=60, Emax=10**6, Emin=-(10**6))
 def amount_of(dollars: float | None, tokens: int) -> int:
     """Convert a price in US dollars to an integer of 10^-12 dollars, rounded half to even.
 
-    For a price that is missing, 0, negative, NaN or too high, return `NOT_PRICED` if tokens were used, else 0.
+    For a price that is 0 or not credible (see `price_of`), return `NOT_PRICED` if tokens were used, else 0.
     """
-    # `not 0 < dollars` is True for NaN, unlike `dollars <= 0`; so NaN counts as no price.
-    if dollars is None or not 0 < dollars <= MAX_DOLLARS:
+    price = price_of(dollars)
+    if not price:
         return NOT_PRICED if tokens else 0
     # Python's `repr` of a float gives the same decimal digits that JSON.stringify wrote into the file.
-    exact = Decimal(repr(dollars)).scaleb(12, _CONTEXT)
+    exact = Decimal(repr(price)).scaleb(12, _CONTEXT)
     return int(exact.to_integral_value(ROUND_HALF_EVEN)) or (NOT_PRICED if tokens else 0)
 
 

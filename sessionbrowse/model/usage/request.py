@@ -33,6 +33,17 @@ They are model calls on the active branch, those on other branches, those for su
 NOT_PRICED = -1
 """The value of `Request.amount` if the agent program recorded no price, for example because of a subscription."""
 PER_DOLLAR = 10**12
+MAX_DOLLARS = 1e6
+"""The highest credible price of one request to a model in US dollars; a higher price is a mistake and is ignored."""
+
+
+def price_of(dollars: float | None) -> float:
+    """Return the price of one request in US dollars; 0 for a price that is missing, negative, NaN or too high.
+
+    All sums and screens use this check, so that a mistake in one request spoils no total: the request is "not priced".
+    """
+    # This is False for NaN, too.
+    return dollars if dollars is not None and 0 < dollars <= MAX_DOLLARS else 0.0
 
 
 class Request(Struct, frozen=True, array_like=True, gc=False):

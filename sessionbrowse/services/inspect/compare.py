@@ -18,6 +18,7 @@ from sessionbrowse.format.envelope import Spending
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
 from sessionbrowse.model.usage.agent_total import totals
+from sessionbrowse.model.usage.request import price_of
 from sessionbrowse.services.inspect.changed_lines import NO_LINES, ChangedLines, changed_files
 from sessionbrowse.text import parse_time
 
@@ -140,7 +141,7 @@ def _side(session: Session, index: int, entries: list[int]) -> ComparedBranch:
         messages=sum([session.kind(at).role in ("user", "assistant") for at in entries]),
         tools=dict(sorted(tools.items(), key=lambda counted: (-counted[1], counted[0]))),
         files=files,
-        spent=totals(session.rules, [envelopes[at] for at in entries]),
+        spent=totals(session.rules, [envelopes[at] for at in entries], price_of),
         failed=sum([result.is_error is True for result in results]),
         prompt=next((at for at in entries if session.kind(at).role == "user"), None),
         answer=next((at for at in reversed(entries) if session.kind(at).role == "assistant"), None),

@@ -19,6 +19,7 @@ from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import left_behind
+from sessionbrowse.model.usage.request import price_of
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.parent_links import placed
 from sessionbrowse.store.read.content import closing, content_status, file_blocks, head_of, open_content, read_at
@@ -166,7 +167,9 @@ def summarise_transcript(
         entry_count=len(session.ids),
         branch_count=max(1, sum(1 for index in range(len(session.ids)) if not session.children(index))),
         tokens=sum(envelope.spent.tokens for envelope in session.envelopes if envelope.spent is not None),
-        cost=round(sum(envelope.spent.cost for envelope in session.envelopes if envelope.spent is not None), 10),
+        cost=round(
+            sum(price_of(envelope.spent.cost) for envelope in session.envelopes if envelope.spent is not None), 10
+        ),
         model=next(
             (
                 model_name(session.kind(index).provider, session.kind(index).model)

@@ -33,6 +33,7 @@ from sessionbrowse.model.listing.directories import missing_word
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree.tool_callers import caller_of
+from sessionbrowse.model.usage.request import price_of
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.json_style import style_json
@@ -109,12 +110,11 @@ def _answer_facts(message: AssistantMessage) -> Line:
     The reason why the model stopped is added unless it finished normally or called a tool.
     """
     usage = message.usage
-    total = usage.cost.total if usage is not None and usage.cost is not None else None
     facts = [
         clean(message.model or ""),
         f"thinking {clean(message.thinking_level)}" if message.thinking_level else "",
         f"{text.tokens(usage.output)} out" if usage is not None and usage.output else "",
-        text.cost(total) if total else "",
+        _cost_of(usage),
     ]
     line: Line = [(f" · {fact}", "dim") for fact in facts if fact]
     if message.stop_reason not in (None, "stop", "toolUse"):
@@ -138,8 +138,15 @@ def usage_line(usage: Usage) -> Line:
         ("cache write", usage.cache_write),
     )
     counts = " · ".join([f"{text.tokens(count)} {word}" for word, count in kinds if count])
-    total = usage.cost.total if usage.cost is not None else None
-    return [(counts or "none", ""), (f"   {text.cost(total)}" if total else "", "good")]
+    cost = _cost_of(usage)
+    return [(counts or "none", ""), (f"   {cost}" if cost else "", "good")]
+
+
+def _cost_of(usage: Usage | None) -> str:
+    """Return the cost of an entry; "" if the program recorded none, "not priced" if it cannot be right."""
+    total = usage.cost.total if usage is not None and usage.cost is not None else None
+    price = price_of(total)
+    return text.cost(price) if price else "not priced" if total else ""
 
 
 def entry_body(session: Session, index: int, entry: Entry) -> list[Part]:
