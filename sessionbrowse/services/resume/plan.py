@@ -22,6 +22,7 @@ from sessionbrowse.errors import AgentMissing, CannotResume, DirectoryMissing, N
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.listing.directories import why_not_here
 from sessionbrowse.model.session.records import Reader
+from sessionbrowse.store.find.directories import given
 from sessionbrowse.store.find.roots import ROOT_SOURCE
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
@@ -135,13 +136,13 @@ def plan(
     cwd, notes = _check_file(file, AGENTS[agent])
     if not cwd and directory is None:
         notes.append(f"The session has no working directory: {agent} runs in the current directory.")
-    start = absolute(directory or around.cwd, around.cwd) if directory or not cwd else cwd
+    start = given(directory, around.cwd) if directory else cwd or around.cwd
     command = resume_command(agent, file, start, place, settings_command)
     blobs, blob_notes = _blobs_of_copy(file, agent, place, around)
     command = msgspec.structs.replace(command, env={**command.env, **blobs}, notes=(*notes, *blob_notes))
     if must_start:
-        _check_program(command, around, custom=bool(settings_command))
         check_directory(command, timeout_s)
+        _check_program(command, around, custom=bool(settings_command))
     return command
 
 

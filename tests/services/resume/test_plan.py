@@ -244,6 +244,17 @@ def test_a_missing_directory_is_said_with_what_can_be_done(tmp_path: Path, aroun
     assert plan(path, "pi", around).cwd == str(tmp_path / "moved")
 
 
+def test_no_sentence_offers_a_line_that_changes_to_a_directory_that_is_not_here(tmp_path: Path, project: Path):
+    nowhere = Surroundings(home=str(tmp_path), environ={"PATH": str(project)}, cwd=str(tmp_path))
+    for cwd in (str(tmp_path / "gone"), "C:\\Users\\u", "proj"):
+        path = session(tmp_path, header(cwd))
+        with pytest.raises(DirectoryMissing) as raised:
+            plan(path, "pi", nowhere)
+        assert "cd " not in str(raised.value), "although the program is not installed either"
+    with pytest.raises(DirectoryMissing, match="is of another system"):
+        plan(session(tmp_path, header(str(project))), "pi", nowhere, directory="D:\\work")
+
+
 # ---- omp's images in a copied store ------------------------------------------------------------------------
 
 BLOB = "0123456789abcdef" * 4
