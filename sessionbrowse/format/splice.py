@@ -95,6 +95,12 @@ def value_of(line: bytes, key: str) -> bytes | None:
     return None if member is None else line[member.start : member.end]
 
 
+def value_at(line: bytes, path: Path) -> bytes:
+    """Return the bytes of the value at a path that leads to one."""
+    start, end, _ = max(_changes(line, {path: b""}))
+    return line[start:end]
+
+
 def edited(line: bytes, edits: Edits) -> bytes:
     """Return the JSON line with values replaced or removed; a path that leads to no value is ignored.
 

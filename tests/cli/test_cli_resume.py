@@ -14,7 +14,7 @@ import pytest
 from sessionbrowse.cli import main
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.in_use import FileUsage
-from tests.support.change_helpers import CONVERSATION, Store, entry, header
+from tests.support.change_helpers import CONVERSATION, Store, assistant, entry, header
 
 STALE = entry("label", "0000000a", "00000003", targetId="00000003", label="here")
 
@@ -183,6 +183,43 @@ def test_a_session_that_may_be_in_use_is_not_resumed_unasked(
 def test_on_a_terminal_it_is_asked(store: Store, monkeypatch: pytest.MonkeyPatch, answer: str, status: int) -> None:
     path = session(store)
     in_use(monkeypatch)
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("sys.stdin.readline", lambda: answer, raising=False)
+    assert main(["resume", str(path)]) == status
+    assert (store.folder / "ran").exists() == (status == 0)
+
+
+def without_usage(store: Store) -> Path:
+    """Write the session of a converter: an answer without `usage`, on which pi stops."""
+    told = assistant("00000009", "00000008", "converted")
+    del told["message"]["usage"]
+    return session(store, told)
+
+
+def test_a_session_on_which_the_agent_stops_is_not_resumed_unasked(
+    store: Store, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = without_usage(store)
+    assert main(["resume", str(path)]) == 1
+    told = capfd.readouterr().err
+    assert "pi stops with an error when it draws this message: message.usage is missing in line 10." in told
+    assert "repair the session with doctor --in-place, or add --force" in told
+    assert not (store.folder / "ran").exists()
+    assert main(["resume", str(path), "--print"]) == 0
+    assert "message.usage is missing" in capfd.readouterr().err
+    assert main(["doctor", str(path), "--in-place"]) == 0
+    capfd.readouterr()
+    assert main(["resume", str(path)]) == 0
+    assert capfd.readouterr().err == ""
+    assert (store.folder / "ran").exists()
+
+
+@pytest.mark.parametrize(("answer", "status"), [("y\n", 0), ("n\n", 1)])
+def test_on_a_terminal_it_is_asked_if_the_agent_stops_on_the_session(
+    store: Store, monkeypatch: pytest.MonkeyPatch, answer: str, status: int
+) -> None:
+    path = without_usage(store)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setattr("sys.stdin.readline", lambda: answer, raising=False)

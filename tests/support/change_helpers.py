@@ -60,6 +60,7 @@ def assistant(entry_id: str, parent_id: str | None, text: str, calls: Sequence[s
         "content": blocks,
         "provider": "anthropic",
         "model": "claude-sonnet-4-5",
+        "usage": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": {"total": 0}},
         "stopReason": "toolUse" if calls else "stop",
         "timestamp": 1786608002000,
         **extra,

@@ -1,6 +1,6 @@
 """The command `resume`: run the agent on a session; with `--at`, first check out the entry at which to resume.
 
-If another program may be writing the session, the user is asked for confirmation.
+If another program may be writing the session, or the agent stops on it, the user is asked for confirmation.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ def run_resume(arguments: argparse.Namespace) -> int:
         found = before.left_behind
         offer = f" --at {clean(found.entry_id)} goes there." if found.entry_id else ""
         output.note(f"{found.sentence}{offer}")
+    if before.stops is not None and (arguments.json or arguments.only_print):
+        output.note(f"{before.stops} sessionbrowse doctor --in-place may repair it.")
     if arguments.json:
         output.print_json(_document(command, located.path, arguments.at))
         return 0
@@ -51,6 +53,10 @@ def run_resume(arguments: argparse.Namespace) -> int:
         return 0
     if before.warning is not None and not arguments.force and not _goes_on(before.warning):
         raise InUse(f"{before.warning} The agent was not started; add --force to start it anyway.")
+    if before.stops is not None and not arguments.force and not _goes_on(before.stops):
+        raise CannotResume(
+            f"{before.stops} The agent was not started; repair the session with doctor --in-place, or add --force."
+        )
     if arguments.at is not None:
         _check_out(arguments, located)
     try:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from sessionbrowse.format.json_value import Json
 from sessionbrowse.format.title_slot import later_slot
+from sessionbrowse.model.clean.odd_fields import Effect, OddField, odd_fields
 from sessionbrowse.model.listing.directories import why_not_here
 from sessionbrowse.model.listing.sync_copies import original_name
 from sessionbrowse.model.session.parents import ROOT
@@ -45,7 +48,7 @@ KINDS: dict[str, DamageKind] = {
     "future-parent": DamageKind("links the entry to its parent as usual", ()),
     "parent-loop": DamageKind("hangs, or cuts the path at the loop of parents"),
     "repeated-id": DamageKind("uses only the later entry with the id"),
-    "odd-entry": DamageKind("ignores the invalid field, or fails on it"),
+    "odd-entry": DamageKind("stops with an error, hangs, leaves the session out of its list, or ignores the field"),
     "unknown-label-target": DamageKind("ignores the label", ()),
     "call-without-result": DamageKind("makes up a tool result, or drops the tool call", ()),
     "result-without-call": DamageKind("sends the tool result, which a provider may refuse", ()),
@@ -112,8 +115,10 @@ def damage_of(session: Session, *, directory_exists: bool | None) -> list[Damage
     by_line = dict(zip(session.lines, range(len(session.ids)), strict=True))
     found: list[Damage] = []
     for problem in session.problems:
-        index = by_line.get(problem.line)
-        found.append(_damage(session, _kind_of(problem.reason), index, problem.reason, problem.line, problem.offset))
+        kind, index = _kind_of(problem.reason), by_line.get(problem.line)
+        if kind != "odd-entry" or session.is_transcript:
+            found.append(_damage(session, kind, index, problem.reason, problem.line, problem.offset))
+    found += _of_fields(session)
     found += _of_links(session)
     found += _of_calls(session)
     found += _of_title(session)
@@ -144,6 +149,48 @@ def _damage(
         agent_does=f"{session.agent} {KINDS[kind].agent_does}",
         can_do=KINDS[kind].can_do,
     )
+
+
+def _of_fields(session: Session) -> Iterator[Damage]:
+    """Yield the header and the entries with fields that the session's agent cannot read, with the worst it does."""
+    for index, value, odd in odd_entries(session):
+        worst = min((one.need.effect for one in odd), key=_WORST_FIRST.index)
+        reason = "; ".join(list(dict.fromkeys(one.sentence for one in odd))[:_MOST_NAMED])
+        found = _damage(session, "odd-entry", index, reason)
+        thing = "session" if index is None else "message" if value.get("type") == "message" else "entry"
+        does = f"{session.agent} {_DOES[worst].format(thing=thing)}"
+        yield structs.replace(found, agent_does=does, can_do=() if worst == "ignored" else found.can_do)
+
+
+def stopping_damage(session: Session) -> Damage | None:
+    """Return the first entry on which the session's agent stops or hangs when it resumes the session; None if none."""
+    return next((one for one in _of_fields(session) if one.agent_does.split(" ", 1)[1] in _STOPPING), None)
+
+
+def odd_entries(session: Session) -> Iterator[tuple[int | None, dict[str, Json], list[OddField]]]:
+    """Yield each entry with fields that its agent cannot read, by index and as JSON; the header's index is None."""
+    if session.is_transcript:
+        return
+    directories = session.header.additional_directories if session.header is not None else None
+    header = (None, {"type": "session", "additionalDirectories": directories})
+    for index, value in chain([header], session.fields_of_many(range(len(session.ids)))):
+        odd = list(odd_fields(value, session.agent))
+        if odd:
+            yield index, value, odd
+
+
+_MOST_NAMED = 5
+_THINGS = ("session", "message", "entry")
+_WORST_FIRST: tuple[Effect, ...] = ("stops", "hangs", "unlisted", "ignored")
+_DOES: dict[Effect, str] = {
+    "stops": "stops with an error when it draws this {thing}",
+    "hangs": "hangs when it draws the tree with this {thing}",
+    "unlisted": "leaves the session out of its list because of this {thing}",
+    "ignored": "ignores the field",
+}
+
+
+_STOPPING = {_DOES[effect].format(thing=thing) for effect in ("stops", "hangs") for thing in _THINGS}
 
 
 def _of_links(session: Session) -> Iterator[Damage]:

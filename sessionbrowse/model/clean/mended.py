@@ -10,7 +10,8 @@ An undamaged line keeps its bytes; in a damaged line, only the damaged JSON valu
 - A loop of parents is cut at its first entry, which gets the previous entry of the file as its parent.
 - A message between a tool call and its result is moved behind the result.
 - omp's title slot (256 bytes at the start of the file) is updated if it is older than the last `title_change` entry.
-- The first header is kept; without one, a header is made. Message content that is null becomes empty.
+- The first header is kept; without one, a header is made.
+- A field on which the agent fails gets a value that it can read (`odd_fields`).
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from msgspec import Struct
 
 from sessionbrowse.format.encode import json_bytes
 from sessionbrowse.format.json_value import BadJson, Json, json_object, loads
-from sessionbrowse.format.splice import edited, with_member
+from sessionbrowse.format.splice import with_member
 from sessionbrowse.format.title_slot import is_slot, later_slot, parse_slot
+from sessionbrowse.model.clean.odd_fields import mended_fields
 from sessionbrowse.model.session.parents import ROOT, loops
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _START = re.compile(r'\{"(?:type|customType|id|parentId)":')
 _LOST = re.compile(rb'"id":"([^"\\]*)","parentId":"([^"\\]*)"')
 _ENTRY_KEYS = frozenset({"type", "id", "parentId"})
-_SPEAKERS = frozenset({"user", "assistant"})
 _BETWEEN = frozenset({"user", "developer", "bashExecution"})
 
 
@@ -71,8 +72,9 @@ def mended(
         header = json_bytes(make_header(first_time))
     elif not isinstance((json_object(header) or {}).get("id") or None, str):
         header = with_member(header, "id", json_bytes(make_header(first_time)["id"]))
+    header = mended_fields(header, json_object(header) or {}, agent)
     slot = _current_slot(slot, entries)
-    lines = [*([slot] if slot is not None else []), header, *(_line(one, entries) for one in entries)]
+    lines = [*([slot] if slot is not None else []), header, *(_line(one, entries, agent) for one in entries)]
     return Mended(b"\n".join(lines) + b"\n", len(entries), left_out, tuple(new_ids))
 
 
@@ -295,28 +297,15 @@ def _role(one: _Entry) -> str | None:
     return role if isinstance(role, str) else None
 
 
-def _line(one: _Entry, entries: list[_Entry]) -> bytes:
-    """Return an entry's line with its new id and parent, and without values on which agents fail, such as null."""
+def _line(one: _Entry, entries: list[_Entry], agent: str) -> bytes:
+    """Return an entry's line with its new id and parent, and without fields on which its agent fails."""
     raw = one.raw
     if one.value.get("id") != one.id:
         raw = with_member(raw, "id", json_bytes(one.id))
     parent = None if one.parent == ROOT else entries[one.parent].id
     if "parentId" not in one.value or one.value["parentId"] != parent:
         raw = with_member(raw, "parentId", json_bytes(parent))
-    message, kind = one.value.get("message"), one.value.get("type")
-    if isinstance(message, dict) and _role(one) in _SPEAKERS:
-        content = message.get("content")
-        if isinstance(content, list) and None in content:
-            gone = [("message", "content", at) for at, block in enumerate(content) if block is None]
-            raw = edited(raw, dict.fromkeys(gone))
-        elif not isinstance(content, list | str):
-            inner = with_member(json_bytes(message), "content", b"[]") if "content" not in message else b"[]"
-            raw = edited(raw, {("message",) if "content" not in message else ("message", "content"): inner})
-    if kind == "session_info" and not isinstance(one.value.get("name"), str | None):
-        raw = with_member(raw, "name", json_bytes(str(one.value["name"])))
-    if kind == "custom_message" and "content" not in one.value:
-        raw = with_member(raw, "content", b'""')
-    return raw
+    return mended_fields(raw, one.value, agent)
 
 
 def _current_slot(slot: bytes | None, entries: list[_Entry]) -> bytes | None:

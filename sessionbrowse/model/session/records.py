@@ -17,6 +17,7 @@ from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.javascript_values import to_number
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock
+from sessionbrowse.format.title_slot import is_slot
 from sessionbrowse.model.session.omp_list_header import LISTED_BYTES, listed_header, text_field
 from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES, VERBATIM_STRATEGY, Rules
 
@@ -352,7 +353,8 @@ class Reader:
         return envelope.type != "head"
 
     def _take_slot(self, line: bytes, offset: int) -> bool:
-        slot = from_json(loads(line))
+        value = loads(line)
+        slot = from_json(value)
         if self.slot is not None or not isinstance(slot, TitleSlot):
             return False
         self.slot, self.slot_line = slot, line
@@ -363,7 +365,7 @@ class Reader:
             self.unlisted = "does not list this file: its first line is omp's title slot"
         elif self._lines != 1:
             self._refuse_slot(offset, "its title slot is not the first line")
-        elif not _is_valid(slot):
+        elif not is_slot(value):
             self._refuse_slot(offset, "its title slot is not valid")
         return True
 
@@ -404,12 +406,6 @@ def is_workflow_stage(header: Header) -> bool:
         return False
     names = [header.workflow.get(key) for key in ("runId", "stageId", "stageName")]
     return all(isinstance(name, str) and trim(name) for name in names)
-
-
-def _is_valid(slot: TitleSlot) -> bool:
-    """Return True if omp accepts the title slot when it opens the file; omp's session list accepts any title line."""
-    has_texts = None not in (slot.title, slot.updated_at, slot.pad)
-    return slot.v == 1 and has_texts and slot.source in (None, "auto", "user") and "source" not in slot.extra
 
 
 def generation_of(version: Json) -> int:

@@ -1,9 +1,11 @@
-"""Warnings before resuming: another program may have the session open, or the newest messages are on another branch."""
+"""Warnings before resuming: a program may have the session open, the newest messages are on another branch, or the
+agent stops with an error when it draws the session."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
+from sessionbrowse.model.clean.damage import stopping_damage
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import left_behind, messages_left_behind
 from sessionbrowse.model.tree.row_text import row_text
@@ -35,10 +37,14 @@ class LeftBehind(Struct, frozen=True):
 
 
 class BeforeResume(Struct, frozen=True):
-    """Reasons to ask the user before resuming: a program may be writing the file, or the agent would miss messages."""
+    """Reasons to ask the user before resuming: a program may be writing the file, or the agent would miss messages.
+
+    `stops` is a sentence if the agent would refuse the file, stop with an error or hang; a repair may prevent it.
+    """
 
     used: FileUsage
     left_behind: LeftBehind | None
+    stops: str | None = None
 
     @property
     def warning(self) -> str | None:
@@ -52,13 +58,28 @@ class BeforeResume(Struct, frozen=True):
 def before_resume(path: str, agent: str, context: ChangeContext | None = None) -> BeforeResume:
     """Return the reasons to ask the user before a session is resumed; reads the whole file.
 
+    The fields of all entries are checked in files of up to `CHECKED_BYTES`.
+
     Raises:
         NotASession: the file cannot be read, or is not a session.
     """
     context = context or ChangeContext.real()
     session = open_session(path, agent)
     used = usage_at(path, agent, session.cwd, context)
-    return BeforeResume(used, left_behind_of(session, context.around.home))
+    return BeforeResume(used, left_behind_of(session, context.around.home), _stops(session))
+
+
+CHECKED_BYTES = 100_000_000
+"""Checking the fields of a larger file would take more than a second."""
+
+
+def _stops(session: Session) -> str | None:
+    if session.refusal is not None:
+        return f"{session.agent} {clean(session.refusal)}."
+    damage = stopping_damage(session) if session.size <= CHECKED_BYTES else None
+    if damage is None:
+        return None
+    return f"{damage.agent_does}: {clean(damage.reason)} in line {damage.line:,}."
 
 
 def left_behind_of(session: Session, home: str = "") -> LeftBehind | None:

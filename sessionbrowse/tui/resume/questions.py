@@ -1,4 +1,4 @@
-"""The dialog before an agent resumes a session that is in use, or whose newest message is on another branch."""
+"""The dialog before an agent resumes a session that is in use, stops the agent, or hides its newest message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.checkout import CheckedOut, checkout
-from sessionbrowse.services.resume.before_resume import BeforeResume, LeftBehind, before_resume
+from sessionbrowse.services.clean.clean import Cleaned, Where
+from sessionbrowse.services.clean.doctor import repair
+from sessionbrowse.services.resume.before_resume import CHECKED_BYTES, BeforeResume, LeftBehind, before_resume
 from sessionbrowse.store.write.in_use import file_usage
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.session_titles import named, quoted
@@ -22,7 +24,8 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[[], None]) -> None:
     """Call `go`, which starts the agent that resumes a session; if there is a risk, show a dialog first.
 
-    The risks: the session is in use, or its newest message is not on the active branch.
+    The risks: the session is in use, its newest message is not on the active branch, or the agent would stop with an
+    error when it draws the session.
     """
     browser = screen.browser
 
@@ -34,14 +37,14 @@ def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[
 
     def check(run: ChangeRun) -> BeforeResume:
         context = run.context
-        if summary.left_behind:
+        if summary.left_behind or summary.bytes <= CHECKED_BYTES:
             return before_resume(summary.path, summary.agent, context)
         agent = AGENTS[summary.agent]
         used = file_usage(summary.path, agent, summary.cwd, context.around, now_ms=context.now_ms(), proc=context.proc)
         return BeforeResume(used, None)
 
     def show(before: BeforeResume) -> None:
-        if before.warning is None and before.left_behind is None:
+        if before.warning is None and before.left_behind is None and before.stops is None:
             start()
         else:
             _ask(screen, summary, before, start)
@@ -61,20 +64,42 @@ def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go
     left = before.left_behind
     if left is not None:
         parts += [LinePart([(clean(left.sentence), "warning")]), LinePart([])]
+    if before.stops is not None:
+        parts += [LinePart([(before.stops, "warning")]), LinePart([])]
+        choices.append(Choice("repair", "Repair the session, then resume"))
     if before.warning is not None:
         parts += [LinePart([(before.warning, "warning")]), LinePart([])]
         choices.append(Choice("no", "Do not resume"))
     if left is not None and left.entry_id is not None:
         choices.append(Choice("checkout", "Check out the newest message, then resume"))
-    choices.append(Choice("go", "Resume anyway" if before.warning is not None else "Resume without it"))
+    is_risky = before.warning is not None or before.stops is not None
+    choices.append(Choice("go", "Resume anyway" if is_risky else "Resume without it"))
 
     def answered(key: str | None) -> None:
         if key == "go":
             go()
+        elif key == "repair":
+            _repair(screen, summary, go)
         elif key == "checkout" and left is not None:
             _check_out(screen, summary, left, go, force=before.warning is not None)
 
     screen.browser.push_screen(AskScreen(f"Resume in {summary.agent}", parts, choices), answered)
+
+
+def _repair(screen: CommandScreen[None], summary: Summary, go: Callable[[], None]) -> None:
+    changes = screen.browser.changes
+    target = changes.target(summary)
+
+    def make(run: ChangeRun) -> Cleaned:
+        return repair(target, Where(), force=run.force, context=run.context)
+
+    plan = ChangePlan(
+        title="Repairing",
+        items=[ChangeItem(named(summary), make)],
+        describe=lambda done: f"Repaired. {summary.agent} resumes it.",
+        on_success=lambda done: go(),
+    )
+    changes.carry_out(plan)
 
 
 def _check_out(

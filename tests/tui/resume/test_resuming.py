@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.config import CustomCommand, ResumeSettings, Settings
+from sessionbrowse.services.clean.doctor import examine
 from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.app import BrowseApp
@@ -65,6 +67,22 @@ async def test_r_gives_the_agent_the_terminal(store: dict[str, Any], lent: list[
         key = browser.row_list("#sessions").key
     assert [command.argv for command in lent] == [("pi", "--session", key)]
     assert lent[0].cwd.endswith("webshop")
+
+
+async def test_r_offers_to_repair_a_session_on_which_the_agent_stops(
+    store: dict[str, Any], lent: list[ResumeCommand]
+) -> None:
+    async with browsing(**store) as browser:
+        await browser.press("down")
+        path = Path(str(browser.row_list("#sessions").key))
+        path.write_bytes(re.sub(rb'"usage":\{[^{}]*\{[^{}]*\}[^{}]*\},', b"", path.read_bytes(), count=1))
+        await browser.press("r")
+        assert "stops with an error when it draws this message" in " ".join(browser.screen_text().split())
+        assert lent == []
+        await choose(browser, "Repair the session")
+        await browser.until(lambda: lent)
+    assert [command.argv for command in lent] == [("pi", "--session", str(path))]
+    assert all(one.kind != "odd-entry" for one in examine(str(path), "pi").damage)
 
 
 @needs_tmux

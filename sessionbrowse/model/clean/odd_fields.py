@@ -1,0 +1,322 @@
+"""The fields that an agent program needs in an entry: which values stop the program, and which value mends each.
+
+Asked of pi 1.6.0 and 0.87.1 and omp 18.2.3 with every field of every entry type absent, null, empty or of another type
+(`tests/interop/odd_fields.tsv`). atomic and indusagi come from pi's code; they are taken to need what pi needs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+from msgspec import Struct
+
+from sessionbrowse.format.encode import json_bytes
+from sessionbrowse.format.javascript_values import is_true
+from sessionbrowse.format.json_value import Json, json_object
+from sessionbrowse.format.splice import Path, edited, value_at, with_member
+
+Effect = Literal["stops", "unlisted", "hangs", "ignored"]
+"""The result of an odd field: the program stops with an error when it draws the entry, leaves the session out of its
+list, hangs when it draws the tree, or ignores the field."""
+
+
+class Need(Struct, frozen=True):
+    """The kinds of value that a program can read in one field of the entries or messages `where`.
+
+    `where` is an entry type, "message ROLE", "message assistant STOP_REASON" or "message toolResult TOOL". In `path`,
+    `*` is each element of a list, and `<text>` each block of type `text`. A field with `?` need not be there; with `??`
+    it may also be no object.
+    """
+
+    where: str
+    path: tuple[str, ...]
+    kinds: frozenset[str]
+    effect: Effect = "stops"
+
+
+class OddField(Struct, frozen=True):
+    """A value that a program cannot read: the path to it, its kind, and the need that it does not meet."""
+
+    path: Path
+    kind: str
+    need: Need
+
+    @property
+    def sentence(self) -> str:
+        """A sentence for the user that names the field and what is wrong with it."""
+        name = ".".join(map(str, self.path))
+        return f"{name} is missing" if self.kind == "absent" else f"{name} is {_KIND_WORDS[self.kind]}"
+
+
+_KIND_WORDS = {"null": "null", "boolean": "a boolean", "number": "a number", "text": "a text", "list": "a list"} | {
+    "empty text": "empty",
+    "object": "an object",
+}
+_ABSENT: Any = object()
+_USED = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
+_COST = {**_USED, "total": 0}
+_MISSING: dict[str, Json] = {
+    "usage": {**_USED, "totalTokens": 0, "cost": _COST},
+    "cost": _COST,
+    "cwd": "",
+    "total": 0,
+    "tokensBefore": 0,
+    "tokensAfter": 0,
+    "arguments": {},
+    "replacement": None,
+}
+"""The values that are put where a program needs one and nothing usable is there; for all other fields an empty text."""
+
+
+def odd_fields(value: dict[str, Json], agent: str) -> Iterator[OddField]:
+    """Yield the fields of an entry that its program cannot read, outer ones first."""
+    kind, message = value.get("type"), value.get("message")
+    if kind == "message" and isinstance(message, dict):
+        role = message.get("role")
+        more = message.get("stopReason" if role == "assistant" else "toolName")
+        needs = _needs_of(agent, kind, role if isinstance(role, str) else "", more if isinstance(more, str) else "")
+    else:
+        needs = _needs_of(agent, kind if isinstance(kind, str) else "")
+    for need in needs:
+        yield from _unmet(need, value, 0, ())
+
+
+@lru_cache(1024)
+def _needs_of(agent: str, kind: str, role: str = "", more: str = "") -> tuple[Need, ...]:
+    keys = dict.fromkeys(("", kind, f"message {role}", f"message {role} {more}"))
+    return tuple(need for where in keys for need in _NEEDS[agent].get(where, ()))
+
+
+def mended_fields(raw: bytes, value: dict[str, Json], agent: str) -> bytes:
+    """Return an entry's line without values that stop its program; all other bytes stay as they are."""
+    for _ in range(_MOST_MENDED):
+        odd = next((one for one in odd_fields(value, agent) if one.need.effect in _MENDED), None)
+        if odd is None:
+            break
+        raw = _with_value(raw, value, odd.path, _mend(_at(value, odd.path), odd))
+        value = json_object(raw) or {}
+    return raw
+
+
+_MOST_MENDED = 1_000
+_MENDED = ("stops", "unlisted")
+
+
+def _unmet(need: Need, value: Json, at: int, above: Path) -> Sequence[OddField]:
+    """Return the values that do not meet a need, in the value that the first `at` parts of its path lead to.
+
+    Where a value should have a field but is no object, the program reads the field as absent, and the value is odd.
+    `above` is the path to the value. No generator, for this runs for every field of every entry.
+    """
+    parts = need.path
+    while at < len(parts):
+        part = parts[at]
+        if part[0] in "*<":
+            if not isinstance(value, list):
+                return ()
+            found: list[OddField] = []
+            kinds = part[1:-1].split()
+            for index, item in enumerate(value):
+                if not kinds or (isinstance(item, dict) and _is_block(item, *kinds)):
+                    found += _unmet(need, item, at + 1, (*above, index))
+            return found
+        name = part.rstrip("?")
+        inner = value.get(name, _ABSENT) if isinstance(value, dict) else _ABSENT
+        if name != part and (inner is _ABSENT or not is_true(inner) or (part[-2] == "?" and not _has_fields(inner))):
+            return ()
+        if inner is _ABSENT:
+            if "absent" in need.kinds or any(step[0] in "*<" for step in parts[at + 1 :]):
+                return ()
+            is_here = isinstance(value, dict)
+            return (OddField((*above, name), "absent", need) if is_here else OddField(above, _kind_of(value), need),)
+        value, above, at = inner, (*above, name), at + 1
+    kind = _kind_of(value)
+    return () if kind in need.kinds else (OddField(above, kind, need),)
+
+
+def _has_fields(value: Json) -> bool:
+    return isinstance(value, dict | list)
+
+
+def _is_block(block: dict[str, Json], kind: str, *tools: str) -> bool:
+    return block.get("type") == kind and (not tools or block.get("name") in tools)
+
+
+def _kind_of(value: Json) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int() | float():
+            return "number"
+        case str():
+            return "text" if value else "empty text"
+        case list():
+            return "list"
+        case dict():
+            return "object"
+        case _:
+            return "absent"
+
+
+def _at(value: Json, path: Path) -> Json:
+    for step in path:
+        value = value[step] if not isinstance(value, dict) or step in value else _ABSENT
+    return value
+
+
+def _mend(value: Json, odd: OddField) -> Json:
+    """Return the value to put in place of an odd one: its text or list where it has any, else an empty value.
+
+    `_ABSENT` means that an element is removed from its list.
+    """
+    if isinstance(odd.path[-1], int):
+        return _ABSENT
+    field, kinds = odd.path[-1], odd.need.kinds
+    if field in _MISSING or value is _ABSENT or value is None:
+        return _MISSING.get(field, [] if "text" not in kinds else "")
+    if isinstance(value, dict) and "list" in kinds:
+        return [value] if value else []
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if "text" in kinds:
+        return text
+    return [{"type": "text", "text": text}] if field == "content" else [] if "list" in kinds else _ABSENT
+
+
+def _with_value(raw: bytes, value: Json, path: Path, new: Json) -> bytes:
+    if new is _ABSENT:
+        return edited(raw, {path: None})
+    made = json_bytes(new)
+    if _at(value, path) is not _ABSENT:
+        return edited(raw, {path: made})
+    above, key = path[:-1], str(path[-1])
+    return edited(raw, {above: with_member(value_at(raw, above), key, made)}) if above else with_member(raw, key, made)
+
+
+# ---- the needs -----------------------------------------------------------------------------------------------
+
+_PI = """
+message: message: object list
+message user: message.content: absent null text list
+message user, message assistant: message.content: unlisted absent text list
+message user, message assistant, message toolResult, message custom: message.content.*: set
+message assistant: message.content: absent null list
+message assistant: message.content.<text>.text: text
+message assistant: message.content.<thinking>.thinking: text
+message assistant: message.content.<toolCall>.arguments: null set
+message assistant: message.content.<toolCall read bash edit write grep find ls>.arguments: absent set
+message assistant error: message.errorMessage: absent null text
+message assistant: message.usage.cost: set
+message assistant: message.usage.cost.total: absent null boolean number
+message toolResult: message.usage?.cost: set
+message toolResult: message.usage?.cost.total: absent null boolean number
+message toolResult: message.content: absent null list
+message toolResult: message.content.<text>.text: absent null text
+message bashExecution: message.command: absent null text
+message bashExecution: message.output: absent null text
+message custom: message.content: text list
+message system: message.toolsAdded: absent null text list
+message system: message.toolsAdded.*: set
+message system: message.toolsRemoved: absent null text list
+message system: message.toolsRemoved.*: set
+compaction: tokensBefore: set
+compaction: systemMessage: absent null object list
+compaction, branch_summary: usage?.cost: set
+compaction, branch_summary: usage?.cost.total: absent null boolean number
+branch_summary: summary: text
+custom_message: content: text list
+custom_message: content.*: set
+session_info: name: absent null text
+usage: usage.cost: set
+usage: usage.cost.total: absent null boolean number
+context_edit: replacement: null set
+: id: hangs absent set
+: type: ignored filled
+: parentId: ignored absent null text number
+message: message.role: ignored filled
+compaction: firstKeptEntryId: ignored text
+label: targetId: ignored filled
+thinking_level_change: thinkingLevel: ignored null text
+"""
+_OMP = """
+session: cwd: absent null text
+session: additionalDirectories.*: text
+: type: text
+message user, message custom, message hookMessage: message.content: text list
+message user, message custom, message hookMessage: message.content.*: set
+message assistant, message toolResult: message.content: list
+message assistant, message toolResult: message.content.*: set
+message assistant: message.content.<text>.text: text
+message assistant: message.content.<thinking>.thinking: text
+message assistant: message.content.<toolCall>.name: text
+message assistant: message.content.<toolCall>.arguments: null set
+message assistant: message.content.<toolCall read bash edit write grep glob>.arguments: absent set
+message: message: set
+message assistant: message.usage.cost: set
+message assistant: message.usage.cost.total: absent null boolean number
+message toolResult task: message.details?.usage??.cost: set
+message toolResult task: message.details?.usage??.cost.total: absent null boolean number
+message toolResult todo: message.details?.phases?.*.tasks: list
+message toolResult todo: message.details?.phases?.*.tasks.*: set
+message assistant: message.upstreamModel: absent null text
+message assistant error: message.errorMessage: absent null text
+message toolResult: message.toolName: absent text
+message bashExecution: message.command: absent null text
+message bashExecution, message pythonExecution: message.output: absent null text
+message pythonExecution: message.code: text
+message fileMention: message.files: text list
+message fileMention: message.files.*: set
+branch_summary: summary: text
+compaction: tokensAfter: absent set
+title_change: title: text
+custom_message: content.*: set
+model_change: model: absent null text
+model_usage: purpose: text
+model_usage: provider: text
+model_usage: model: text
+model_usage: role: absent null text
+model_usage: usage?.cost: set
+model_usage: usage?.cost.total: absent null boolean number
+ttsr_injection: injectedRules: text list
+: type: ignored filled
+: parentId: ignored absent null text number
+message: message.role: ignored filled
+compaction: firstKeptEntryId: ignored text
+label: targetId: ignored filled
+thinking_level_change: thinkingLevel: ignored null text
+compaction: summary: ignored text
+custom_message: content: ignored text list
+model_change: role: ignored absent null filled
+mode_change: mode: ignored filled
+"""
+
+
+def _table(text: str) -> dict[str, tuple[Need, ...]]:
+    """Return needs by entry type or role from lines of `where: path: kinds`.
+
+    "set" stands for all kinds but absent and null, "text" also for an empty text, "filled" for a text that is not.
+    """
+    needs: dict[str, list[Need]] = {}
+    for line in text.strip().splitlines():
+        where, path, words = (part.strip() for part in line.split(":"))
+        kinds = frozenset(kind for word in words.split() for kind in _WORDS.get(word, (word,)))
+        for one in where.split(","):
+            steps = tuple(_STEP.findall(path))
+            effect = next((effect for effect in _EFFECTS if effect in kinds), _EFFECTS[0])
+            needs.setdefault(one.strip(), []).append(Need(one.strip(), steps, kinds, effect))
+    return {where: tuple(found) for where, found in needs.items()}
+
+
+_EFFECTS: tuple[Effect, ...] = get_args(Effect)
+_STEP = re.compile(r"<[^>]*>|[^.]+")
+_WORDS = {
+    "set": ("text", "empty text", "boolean", "number", "list", "object"),
+    "text": ("text", "empty text"),
+    "filled": ("text",),
+}
+_NEEDS = dict.fromkeys(("pi", "atomic", "indusagi"), _table(_PI)) | {"omp": _table(_OMP)}
