@@ -38,11 +38,16 @@ class Disk:
 
 @contextmanager
 def failing_disk(
-    at: int | None = None, action: Action | None = None, before: Callable[[int, str], None] | None = None
+    at: int | None = None,
+    action: Action | None = None,
+    before: Callable[[int, str], None] | None = None,
+    *,
+    lasting: bool = False,
 ) -> Iterator[Disk]:
     """Count every call that changes the disk; at the `at`-th (from 1) do `action` in its place.
 
-    `before` gets the number and the name of each such call just before it is made.
+    If the fault is `lasting`, all later calls meet it too. `before` gets the number and the name of each such call just
+    before it is made.
     """
     disk = Disk()
 
@@ -59,7 +64,7 @@ def failing_disk(
             number = len(disk.calls)
             if before is not None:
                 before(number, name)
-            if number == at and action is not None:
+            if at is not None and action is not None and (number == at or (lasting and number > at)):
                 return action(name, real, arguments, named)
             return real(*arguments, **named)
 

@@ -25,6 +25,8 @@ FAULTS: dict[str, Action | None] = {
 }
 """Every fault at a call that changes the disk; the last two happen to the session's file just before it."""
 
+AGAIN = "again"
+"""The runs in which the recovery after a first fault meets another one."""
 REAL_DISK = ("full disk", "read-only disk", "no permission")
 BROKEN = ("lost", "displaced", "unlisted", "other")
 """What a run beside a writer may break: lines, lines, sessions, and all else (modes, times, undo, leftovers)."""
@@ -54,7 +56,7 @@ def fault_table(reports: Iterable[pytest.TestReport]) -> list[str]:
                 counts.setdefault(verb, Counter())[fault] += count
     if not counts:
         return []
-    columns = [*FAULTS, *REAL_DISK]
+    columns = [*FAULTS, AGAIN, *REAL_DISK]
     totals = sum(counts.values(), Counter())
     width = max(map(len, (*counts, "all verbs")))
     rows = [(verb, counts[verb]) for verb in sorted(counts)] + [("all verbs", totals)]

@@ -114,6 +114,10 @@ class World:
         """Return every file of the store, trash aside: content, and its time where that is an old one."""
         return looks_of(self.store.home)
 
+    def folders(self) -> set[str]:
+        """Return the folders of the store."""
+        return {here for here, _, _ in os.walk(self.store.home)}
+
     def trashed(self) -> Looks:
         """Return every file in a trash."""
         return looks_of(self.data_home) | looks_of(Path(own_trash(self.store.context)))

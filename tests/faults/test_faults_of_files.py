@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,8 +19,16 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.services.transaction.change import changing
 from sessionbrowse.services.undo.undo import undo
 from sessionbrowse.store.write import atomic_rename
-from tests.faults.fault_injection import Action, after, failing_disk, in_child, replaced
-from tests.faults.fault_table import FAULTS, some_calls, survived
+from tests.faults.fault_injection import (
+    Action,
+    after,
+    failing_disk,
+    fails_with,
+    in_child,
+    killed_before,
+    replaced,
+)
+from tests.faults.fault_table import AGAIN, FAULTS, some_calls, survived
 from tests.faults.fault_worlds import FILE_VERBS, THEIRS, Looks, World, kept
 from tests.support.file_helpers import own_system_trash
 
@@ -39,6 +50,8 @@ KILLED_IN_EVERY_RUN = frozenset(
     }
 )
 LEFTOVER = re.compile(r"/\.[^/]+\.(?:tmp|lock)$")
+MOST_CALLS_OF_A_RECOVERY = 40
+"""The second fault is at one of the first calls of the recovery that change the disk; some recoveries have fewer."""
 APPENDS = frozenset({"manager appends pi", "manager appends omp", "manager names omp"})
 
 
@@ -49,7 +62,7 @@ class Case:
         self.folder, self.name, self.fault, self.data_home = folder, verb, fault, data_home
         self.verb = FILE_VERBS[verb]
         world = self.world()
-        self.before, self.trash_before = world.looks(), world.trashed()
+        self.before, self.trash_before, self.folders_before = world.looks(), world.trashed(), world.folders()
         self.changes_before = len(world.store.context.journal.changes())
         with failing_disk() as disk:
             world.act()
@@ -107,6 +120,55 @@ def test_a_verb_on_files_is_done_or_not_whatever_call_fails(
     survived(record_property, verb, fault, len(broken))
 
 
+SECOND_FAULTS: dict[str, tuple[Action, bool]] = {
+    "I/O error": (fails_with(errno.EIO), False),
+    "I/O error from there on": (fails_with(errno.EIO), True),
+    "no space from there on": (fails_with(errno.ENOSPC), True),
+    "killed before": (killed_before, False),
+}
+"""The faults that the recovery meets after a first fault, and whether all its later calls fail too."""
+FIRST_FAULTS = {name: fault for name, fault in SECOND_FAULTS.items() if name != "I/O error"}
+
+
+@pytest.mark.parametrize("count", [3, pytest.param(120, marks=pytest.mark.stress)])
+@pytest.mark.parametrize("verb", [verb for verb in FILE_VERBS if FILE_VERBS[verb].is_noted])
+def test_a_verb_on_files_is_done_or_not_if_its_recovery_fails_too(
+    tmp_path: Path, own_home: Path, verb: str, count: int, record_property: object
+) -> None:
+    own_system_trash()
+    case = Case(tmp_path, verb, "no space", own_home / ".local" / "share")
+    chooser = Random(f"{verb} {count}")
+    for _ in range(count):
+        world = case.world()
+        first, at = chooser.choice(list(FIRST_FAULTS)), chooser.randint(1, len(case.calls))
+        meets(world.act, at, *FIRST_FAULTS[first])
+        seconds = []
+        for _ in range(chooser.randint(1, 2)):
+            second, later = chooser.choice(list(SECOND_FAULTS)), chooser.randint(1, MOST_CALLS_OF_A_RECOVERY)
+            seconds.append((second, later))
+            meets(partial(recover, world), later, *SECOND_FAULTS[second])
+        with failing_disk():
+            recover(world)
+            check_all_or_nothing(case, world, (verb, first, at, case.calls[at - 1], *seconds))
+    survived(record_property, verb, AGAIN, count)
+
+
+def meets(act: Callable[[], object], at: int, action: Action, lasting: bool) -> None:
+    """Do something in which a call meets a fault; in a child, which a fault may kill."""
+
+    def run() -> None:
+        with failing_disk(at, action, lasting=lasting), suppress(SessionBrowseError):
+            act()
+
+    assert in_child(run) in (0, signal.SIGKILL)
+
+
+def recover(world: World) -> None:
+    """Let the next change recover what was cut off."""
+    with changing(world.store.context):
+        pass
+
+
 def check_all_or_nothing(case: Case, world: World, where: tuple[Any, ...]) -> None:
     now = world.looks()
     if not case.verb.is_noted:
@@ -133,11 +195,14 @@ def check_all_or_nothing(case: Case, world: World, where: tuple[Any, ...]) -> No
         assert is_done == any(change.state == "done" for change in own), (where, own)
     if not is_done:
         assert world.trashed() == case.trash_before, (where, difference(world.trashed(), case.trash_before))
+        if case.verb.is_noted:
+            assert world.folders() == case.folders_before, where
         # Each fork has another id, and what a kill left of a session manager stays beside.
         retry(world, case.after if case.verb.is_noted and "fork" not in case.name else None, where)
     elif case.verb.can_be_undone:
         undo(context=world.store.context)
         assert world.looks() == case.before, where
+        assert world.folders() == case.folders_before, where
 
 
 def retry(world: World, expected: Looks | None, where: tuple[Any, ...]) -> None:

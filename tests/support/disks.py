@@ -54,3 +54,21 @@ def fill(folder: Path, left: int) -> Path:
         file.truncate(max(0, file.tell() - -(-left // 4096) * 4096))
     os.sync()
     return filler
+
+
+@contextmanager
+def served_by_fuse(folder: Path, below: Path) -> Iterator[Path]:
+    """Show a folder again at another path, by a program; skip where there is no `bindfs`, or nobody may mount."""
+    for made in (folder, below):
+        made.mkdir()
+    try:
+        command = ["bindfs", str(below), str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    except OSError:
+        pytest.skip("bindfs is not installed (apt install bindfs)")
+    if done.returncode or not os.path.ismount(folder):
+        pytest.skip("no disk can be mounted here by bindfs: there is no /dev/fuse, or only root may")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True, timeout=60)

@@ -19,6 +19,7 @@ from sessionbrowse.services.transaction.move_together import Move, move_all
 from sessionbrowse.store.find.discover import ARCHIVE_FOLDER, is_packed
 from sessionbrowse.store.read import archive as places
 from sessionbrowse.store.write.admission import Target, admitted
+from sessionbrowse.store.write.copies import missing_folders
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.text import clean
@@ -124,7 +125,12 @@ def _carry_out(
         group=group,
         undoes=undoes,
         before={"path": was},
-        plan={"kind": "moves", "moves": [list(move) for move in moves], "inode": os.lstat(was).st_ino},
+        plan={
+            "kind": "moves",
+            "moves": [list(move) for move in moves],
+            "inode": os.lstat(was).st_ino,
+            "new_folders": missing_folders(to for _, to in moves),
+        },
     )
     made = Moves(change.id)
     with recovering(context, change, made):

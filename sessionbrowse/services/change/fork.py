@@ -95,7 +95,7 @@ def fork(
                 "source": session.path,
                 "temporary": temporary,
                 "folder": artifacts_of(path),
-                "made": None if os.path.isdir(folder) else folder,
+                "new_folders": copies.missing_folders([path]),
                 "after": {"source": session.path},
             },
         )

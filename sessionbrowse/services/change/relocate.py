@@ -45,6 +45,7 @@ from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.summarise import agent_of_file
 from sessionbrowse.store.write import replace_many
 from sessionbrowse.store.write.admission import Target, admitted, is_path, refuse_outside
+from sessionbrowse.store.write.copies import missing_folders
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.replace_many import Replacement, through
@@ -388,6 +389,7 @@ def carry_out(
         "kind": "relocate",
         "folders": [list(move) for move in folders],
         "files": [one.document() for one in replacements],
+        "new_folders": missing_folders([*(one.target for one in replacements), *(to for _, to in folders)]),
         "after": {"old": old, "new": new},
     }
     change = context.journal.begin(verb, agent, new, undoes=undoes, before={"path": old}, plan=plan)

@@ -10,6 +10,7 @@ from sessionbrowse.services.transaction.change import ChangeResult, changing, no
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.trash_directories import items_of
 from sessionbrowse.store.write import trash
+from sessionbrowse.store.write.copies import missing_folders
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.trash import Trashed
@@ -69,7 +70,12 @@ def take_back(change: Change, context: ChangeContext) -> Restored:
 
 def _restored(change: Change, back: list[Trashed], notes: list[str], context: ChangeContext) -> Restored:
     new = context.journal.begin(
-        "restore", change.agent, change.path, session_id=change.session_id, undoes=change.id, plan={"kind": "restore"}
+        "restore",
+        change.agent,
+        change.path,
+        session_id=change.session_id,
+        undoes=change.id,
+        plan={"kind": "restore", "new_folders": missing_folders([change.path])},
     )
     moves = Moves(new.id)
     with recovering(context, new, moves):

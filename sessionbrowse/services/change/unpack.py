@@ -22,7 +22,7 @@ from sessionbrowse.store.read import archive as places
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import shown_name
-from sessionbrowse.store.write.copies import make_folder
+from sessionbrowse.store.write.copies import make_folder, missing_folders
 from sessionbrowse.store.write.journal import Change, Fingerprint
 from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.trash import Trashed
@@ -59,6 +59,7 @@ def unpack(path: str, wanted: str, agent: str, context: ChangeContext, group: st
             "moves": [list(move) for move in folder],
             "packed": trash.identity(path),
             "temporary": temporary,
+            "new_folders": missing_folders([wanted]),
         },
     )
     moves = Moves(change.id)
@@ -111,6 +112,7 @@ def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
             "moves": [list(move) for move in moves],
             "packed": msgspec.to_builtins(packed),
             "unpacked": trash.identity(change.path),
+            "new_folders": missing_folders([original]),
         },
     )
     made = Moves(new.id)

@@ -11,6 +11,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -129,7 +130,8 @@ def take_back(change: Change, context: ChangeContext, force: bool) -> ChangeResu
         with recovering(context, new):
             left = _exchange(file, pieces, temporary, digest, context, lambda _: None)
     if left is not None:
-        trash_copies.drop_copy(change.path, kept.item, kept.info or "")
+        with suppress(OSError):  # The copy then stays in the trash.
+            trash_copies.drop_copy(change.path, kept.item, kept.info or "")
     notes = noted(context, new, {"path": change.path}, left)
     return ChangeResult(done="undo", path=change.path, undo_id=new.id, notes=notes)
 

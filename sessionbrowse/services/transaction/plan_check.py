@@ -16,6 +16,7 @@ from sessionbrowse.agents.companions import SESSION_SUFFIXES, stem_of
 from sessionbrowse.services.transaction.trash_directories import items_of
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.trash import Trashed
+from sessionbrowse.store.write.whereabouts import moves_in
 
 Json = Any
 
@@ -35,7 +36,7 @@ def is_damaged(change: Change, deleted: Change | None = None) -> bool:
     check = _CHECKS.get(str(change.plan.get("kind")))
     try:
         paths = [*_trashed(change), *(_trashed(deleted) if deleted is not None else ())]
-        return not (all(paths) and (check is None or check(change)))
+        return not (all(paths) and _may_make_folders(change) and (check is None or check(change)))
     except SHAPE_ERRORS:
         return True
 
@@ -60,6 +61,13 @@ def _is_companion(path: str, session: str) -> bool:
     folder, name = os.path.split(path)
     is_named = name.lstrip(".").startswith(os.path.basename(stem_of(session)))
     return _is_path(path) and is_named and folder == os.path.dirname(session)
+
+
+def _may_make_folders(change: Change) -> bool:
+    """Return True if each folder that a change may have made is above one of the change's files."""
+    files = [change.path, *(path for pair in moves_in(change) for path in pair)]
+    folders = change.plan.get("new_folders", ())
+    return all(_is_path(folder) and any(path.startswith(f"{folder}/") for path in files) for folder in folders)
 
 
 def _may_append(change: Change) -> bool:
@@ -91,7 +99,6 @@ def _may_create(change: Change) -> bool:
         and _NEW_SESSION.fullmatch(os.path.basename(change.path)) is not None
         and (not plan.get("temporary") or _is_hidden_beside(plan["temporary"], change.path))
         and (not plan.get("folder") or plan["folder"] == stem_of(change.path))
-        and (not plan.get("made") or plan["made"] == os.path.dirname(change.path))
     )
 
 

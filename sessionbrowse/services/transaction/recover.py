@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 from msgspec import UNSET
@@ -20,6 +21,7 @@ from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write import let_go, trash_copies, writer
 from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.copies import remove_empty
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.let_go import OldVersion, is_hidden_name
 from sessionbrowse.store.write.moves import Moves
@@ -47,6 +49,7 @@ def recover_all(context: ChangeContext) -> None:
         heir = now_at(context.journal, old.heir)
         if is_hidden_name(old.hidden) and let_go.let_go(msgspec.structs.replace(old, heir=heir), 0.0):
             context.journal.let_go(old)
+            _remove_folder_of(old, context)
     changes = context.journal.changes()
     odd = [change for change in pending if changes[change.id].reason == DAMAGED_RECORD]
     if odd:
@@ -55,6 +58,15 @@ def recover_all(context: ChangeContext) -> None:
             f"({clean(odd[0].path)}). The record is ignored from now on; nothing was changed. Check the session, "
             "then try again."
         )
+
+
+def _remove_folder_of(old: OldVersion, context: ChangeContext) -> None:
+    """Remove the folder of an old version that is gone, if a change made the folder, was rolled back, and left it."""
+    for change in context.journal.changes().values():
+        if change.state == "failed" and not is_damaged(change):
+            with suppress(OSError):
+                made = change.plan.get("new_folders", ())
+                remove_empty([folder for folder in made if old.hidden.startswith(f"{folder}/")])
 
 
 def let_old_go(context: ChangeContext, moves: Moves | None) -> bool:
@@ -78,7 +90,8 @@ def recover_change(
     look = LOOKS.get(str(change.plan.get("kind")))
     if look is None:
         return
-    if is_damaged(change, context.journal.changes().get(change.undoes or "")):
+    undone = context.journal.changes().get(change.undoes or "")
+    if is_damaged(change, undone):
         context.journal.failed(change, DAMAGED_RECORD)
         return
     moves = Moves(change.id)
@@ -93,6 +106,12 @@ def recover_change(
         context.journal.failed(change, DAMAGED_RECORD)
         return
     if not let_old_go(context, moves):
+        return
+    rolled_back = undone if reached else change
+    try:
+        if rolled_back is not None and not is_damaged(rolled_back):
+            remove_empty(rolled_back.plan.get("new_folders", ()))
+    except OSError:
         return
     if reached:
         context.journal.done(change, change.plan.get("after"))

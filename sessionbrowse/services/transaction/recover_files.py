@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import TypeVar
 
 import msgspec
 
@@ -22,28 +23,24 @@ from sessionbrowse.services.transaction.trash_directories import (
 from sessionbrowse.store.read.archive import unpacked
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.system.files import pread
-from sessionbrowse.store.write import replace_many, trash
-from sessionbrowse.store.write.copies import make_folder
+from sessionbrowse.store.write import copies, replace_many, trash
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.let_go import OldVersion
 from sessionbrowse.store.write.moves import Moves, is_copy, is_same_file, rename
 from sessionbrowse.store.write.trash import Trashed
 
+T = TypeVar("T")
 _COMPARED_BYTES = 4096
 
 
 def create_reached(_: ChangeContext, change: Change, __: Moves) -> bool:
-    """Return True if a new file has its final name, and so is complete; else remove the folders made for it."""
+    """Return True if a new file has its final name, and so is complete; else remove the folder made beside it."""
     reached = os.path.lexists(change.path)
     if change.plan.get("temporary"):
-        with suppress(OSError):
-            os.unlink(change.plan["temporary"])
+        copies.remove(change.plan["temporary"])
     if not reached and change.plan.get("folder"):
         # The artifacts folder has the new session's id in its name, so only this change can have made it.
-        shutil.rmtree(change.plan["folder"], ignore_errors=True)
-    if not reached and change.plan.get("made"):
-        with suppress(OSError):
-            os.rmdir(change.plan["made"])
+        copies.remove(change.plan["folder"])
     return reached
 
 
@@ -58,12 +55,37 @@ def trash_reached(context: ChangeContext, change: Change, moves: Moves) -> bool:
     if gone and gone[-1].original == change.path:
         change.plan["after"] = {"into": "trash", "items": [msgspec.to_builtins(item) for item in gone]}
         return True
-    for one in gone:
-        try:
-            trash.take_back(one, moves)
-        except (RefusedWrite, WriteFailed):
-            continue  # A file that cannot be moved back stays in the trash, where the user can find it by its name.
+    _all_tried(gone, lambda one: _taken_back(one, moves))
     return False
+
+
+def _taken_back(one: Trashed, moves: Moves) -> None:
+    trash.take_back(one, moves, keep_info=True)
+    _forget(one)
+
+
+def _forget(one: Trashed) -> None:
+    """Remove the `.trashinfo` file of an item that is no longer in the trash; raise `OSError` if it stays."""
+    if one.info is not None:
+        copies.remove(one.info)
+
+
+def _all_tried(items: Iterable[T], step: Callable[[T], object]) -> None:
+    """Move files back by calling a function for each; a file whose path is taken stays where the user can find it.
+
+    Raises:
+        OSError: an I/O error occurred at an item; the others were moved back, and the next change tries again.
+    """
+    failed: OSError | None = None
+    for item in items:
+        try:
+            step(item)
+        except (OSError, RefusedWrite, WriteFailed) as error:
+            cause = error.__cause__ if isinstance(error, WriteFailed) else error
+            if isinstance(cause, OSError) and not isinstance(cause, FileExistsError):
+                failed = cause
+    if failed is not None:
+        raise failed
 
 
 def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Moves) -> Trashed | None:
@@ -84,7 +106,7 @@ def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Mov
             # If the deleted item is a folder, some of its files may be gone; they are taken back from the trash's copy.
             if os.path.lexists(found.item) and not trash.drop_second_name(original, found.item):
                 moves.old_versions.append(OldVersion(found.item, original))
-            trash.forget(found)
+            _forget(found)
         trash.forget_stray(original, homes(context))
         return None
     if found is not None and found.item is not None and not trash.drop_second_name(found.item, second):
@@ -97,9 +119,11 @@ def _trashed(wanted: Trashed, context: ChangeContext, change: Change, moves: Mov
             os.unlink(second)  # Another hard link to the deleted file is in a trash under an unknown name.
         else:
             # No trash has the file, and another file is at its old path, so sessionbrowse's own trash takes it.
-            with suppress(trash.NoTrash):
+            try:
                 taken = trash.put_in_own(second, own[0], moves, name=name, deleted_at=deleted_at(context))
-                found = msgspec.structs.replace(taken, original=original)
+            except trash.NoTrash as error:
+                raise error.__cause__ or error from error
+            found = msgspec.structs.replace(taken, original=original)
     trash.forget_stray(original, homes(context))
     return found or wanted
 
@@ -122,11 +146,10 @@ def restore_reached(context: ChangeContext, change: Change, moves: Moves) -> boo
             if _is_moved(item.item or "", item.original, moves, item.inode):
                 moves.finish(item.item or "", item.original)
             if not os.path.lexists(item.item or ""):
-                trash.forget(item)
+                _forget(item)
         change.plan["after"] = {"paths": [change.path]}
         return True
-    for item in items:
-        _move_back(item, moves)
+    _all_tried(items, lambda item: _move_back(item, moves))
     return False
 
 
@@ -146,12 +169,11 @@ def _is_moved(source: str, target: str, moves: Moves, inode: int | None) -> bool
 
 def _move_back(item: Trashed, moves: Moves) -> None:
     assert item.item is not None
-    with suppress(OSError, RefusedWrite):
-        moves.drop_unfinished(item.item, item.original)
-        if _is_moved(item.item, item.original, moves, item.inode) or not os.path.lexists(item.original):
-            moves.move_back(item.item, item.original)
-        else:
-            moves.note_hidden(item.item, item.original, item.item)
+    moves.drop_unfinished(item.item, item.original)
+    if _is_moved(item.item, item.original, moves, item.inode) or not os.path.lexists(item.original):
+        moves.move_back(item.item, item.original)
+    else:
+        moves.note_hidden(item.item, item.original, item.item)
 
 
 def _bring_back(pairs: list[Move], moves: Moves) -> None:
@@ -160,17 +182,13 @@ def _bring_back(pairs: list[Move], moves: Moves) -> None:
     Raises:
         OSError: a file could not be moved back; the next change tries again.
     """
-    refused: OSError | None = None
-    for source, target in reversed(pairs):
-        try:
-            make_folder(os.path.dirname(source), os.path.dirname(target))
-            moves.move_back(source, target)
-        except (FileExistsError, RefusedWrite):
-            continue
-        except OSError as error:
-            refused = error
-    if refused is not None:
-        raise refused
+
+    def move_back(pair: Move) -> None:
+        source, target = pair
+        copies.make_folder(os.path.dirname(source), os.path.dirname(target))
+        moves.move_back(source, target)
+
+    _all_tried(reversed(pairs), move_back)
 
 
 def moves_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
@@ -232,12 +250,12 @@ def pack_again_reached(context: ChangeContext, change: Change, moves: Moves) -> 
             moves.finish(source, target)
         if packed is not None:
             moves.finish(packed.item or "", packed.original)
-            trash.forget(packed)
+            _forget(packed)
         change.plan["after"] = {"path": change.path, "unpacked": msgspec.to_builtins(unpacked)}
         return True
     _bring_back(_pairs(change), moves)
     if packed is not None and packed.item is not None:
-        _move_back(packed, moves)
+        _all_tried([packed], lambda item: _move_back(item, moves))
     return False
 
 
@@ -249,7 +267,10 @@ def relocate_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
     if replace_many.is_complete(replacements, folders):
         replace_many.finish(replacements, folders, moves)
         return True
-    replace_many.put_back(replacements, folders, moves)
+    left = [error for _, error in replace_many.put_back(replacements, folders, moves)]
+    for error in left:
+        if isinstance(error, OSError) and not isinstance(error, FileExistsError):
+            raise error
     return False
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import NoReturn
 
@@ -33,6 +34,7 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.plan_check import SHAPE_ERRORS, is_damaged
 from sessionbrowse.services.undo.undo_files import FILE_UNDOERS, TakeBack
 from sessionbrowse.store.write.admission import Target
+from sessionbrowse.store.write.copies import remove_empty
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.writer import opened
 from sessionbrowse.text import clean
@@ -252,9 +254,12 @@ def _take_back(change: Change, context: ChangeContext, force: bool) -> ChangeRes
             if is_damaged(change):
                 raise LostForGood(*_damaged(change))
             try:
-                return UNDOERS[change.verb].take_back(change, context, force)
+                taken = UNDOERS[change.verb].take_back(change, context, force)
             except SHAPE_ERRORS as error:
                 raise LostForGood(*_damaged(change)) from error
+            with suppress(OSError):
+                remove_empty(change.plan.get("new_folders", ()))
+            return taken
         except LostForGood as error:
             # The journal records the change as lost. Otherwise each undo without an id would try this change again.
             context.journal.lost(change, error.sentence)

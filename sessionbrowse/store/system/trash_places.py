@@ -76,10 +76,14 @@ def new_items(path: str, before: dict[str, set[str]]) -> Iterator[tuple[str | No
 
 
 def clear_stray_infos(path: str, before: dict[str, set[str]]) -> None:
-    """Remove new `.trashinfo` files whose item is missing, because moving it from `path` to the trash failed."""
+    """Remove new `.trashinfo` files whose item is missing, because moving it from `path` to the trash failed.
+
+    Raises:
+        OSError: one of the files could not be removed.
+    """
     for info, item in new_items(path, before):
         if info is not None and not os.path.lexists(item):
-            with suppress(OSError):
+            with suppress(FileNotFoundError):
                 os.unlink(info)
     stem = os.path.splitext(os.path.basename(path))[0]
     for directory, old in before.items():
@@ -90,7 +94,7 @@ def clear_stray_infos(path: str, before: dict[str, set[str]]) -> None:
             info = os.path.join(directory, "info", name)
             item = os.path.join(directory, "files", name.removesuffix(INFO_SUFFIX))
             if name.startswith(stem) and not os.path.lexists(item):
-                with suppress(OSError):
+                with suppress(FileNotFoundError):
                     if os.lstat(info).st_size == 0:
                         os.unlink(info)
 

@@ -10,7 +10,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from sessionbrowse.errors import RefusedWrite
@@ -19,6 +19,7 @@ from sessionbrowse.store.system.files import CLOEXEC, DIRECTORY, NOFOLLOW, flush
 from sessionbrowse.text import clean
 
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOEXEC | NOFOLLOW
+_NOT_EMPTY = frozenset({errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR})
 _ACCESS_LISTS = ("system.posix_acl_access", "system.posix_acl_default")
 
 
@@ -165,13 +166,49 @@ def copy(source: str, target: str, leave_out: Callable[[str], bool] = lambda nam
     return 0
 
 
+def missing_folders(paths: Iterable[str]) -> list[str]:
+    """Return the folders above the given paths that do not exist, outermost first, for `remove_empty`."""
+    found: dict[str, None] = {}
+    for path in paths:
+        folder, missing = os.path.dirname(path), []
+        while not os.path.isdir(folder) and folder not in found:
+            missing.append(folder)
+            folder = os.path.dirname(folder)
+        found.update(dict.fromkeys(reversed(missing)))
+    return list(found)
+
+
+def remove_empty(folders: Sequence[str]) -> None:
+    """Remove those of the folders that are empty, the last one first; `folders` come from `missing_folders`.
+
+    Raises:
+        OSError: an empty folder could not be removed.
+    """
+    for folder in reversed(folders):
+        try:
+            os.rmdir(folder)
+        except OSError as error:
+            if error.errno not in _NOT_EMPTY:
+                raise
+
+
 def remove(path: str) -> None:
-    """Remove a file or folder, such as an unfinished copy; I/O errors are ignored."""
-    with suppress(OSError):
+    """Remove a file or folder, such as an unfinished copy; a missing one is no error.
+
+    Raises:
+        OSError: something of it could not be removed.
+    """
+    with suppress(FileNotFoundError):
         if stat.S_ISDIR(os.lstat(path).st_mode):
-            shutil.rmtree(path, ignore_errors=True)
+            shutil.rmtree(path)
         else:
             os.unlink(path)
+
+
+def discard(path: str) -> None:
+    """Remove a file or folder after an error; further I/O errors are ignored."""
+    with suppress(OSError):
+        remove(path)
 
 
 def files_below(path: str, *, links: bool = False) -> Iterator[str]:

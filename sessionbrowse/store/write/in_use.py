@@ -125,7 +125,7 @@ def _last_lines(file: BinaryIO) -> Iterator[bytes]:
     at = file.seek(0, os.SEEK_END)
     rest = b""
     while at:
-        start = max(0, at - _LAST_BYTES)
+        start = max(0, at - max(_LAST_BYTES, len(rest)))
         file.seek(start)
         rest, *lines = (file.read(at - start) + rest).split(b"\n")
         yield from filter(None, reversed(lines))
@@ -166,9 +166,10 @@ def is_program(process: Process, agent: Agent) -> bool:
     return any(f"/{package}/" in script for package in agent.packages)
 
 
-def holders(path: str, pids: Iterable[int], proc: str = PROC) -> Iterator[int]:
+def holders(path: str, pids: Iterable[int], proc: str = PROC, former_names: Collection[str] = ()) -> Iterator[int]:
     """Yield the ids of the processes in `pids` that have a file open for writing.
 
+    `former_names` are names by which processes may have opened the file, as `/proc` shows them.
     Without `/proc`, as on macOS, `lsof` is used, which checks all processes.
     """
     if not os.path.isdir(proc):
@@ -178,7 +179,7 @@ def holders(path: str, pids: Iterable[int], proc: str = PROC) -> Iterator[int]:
         wanted = os.stat(path)
     except OSError:
         return
-    name = os.path.basename(path)
+    names = {os.path.basename(path), *former_names}
     for pid in pids:
         folder = os.path.join(proc, str(pid), "fd")
         try:
@@ -188,7 +189,7 @@ def holders(path: str, pids: Iterable[int], proc: str = PROC) -> Iterator[int]:
         for number in numbers:
             link = os.path.join(folder, number)
             # Only links in /proc/PID/fd that end in this file's name are followed: others may lead to a hanging disk.
-            if os.path.basename(_link(link)) != name or not _writes(proc, pid, number):
+            if os.path.basename(_link(link)) not in names or not _writes(proc, pid, number):
                 continue
             with suppress(OSError):
                 status = os.stat(link)

@@ -2,11 +2,13 @@
 
 An old version has a hidden name, by which no program opens it; a program that opened it before may still write lines to
 it. These late lines are first copied to the file that replaced it, its heir. On Linux a write lease proves that no
-program has a file open. Elsewhere an old version is kept until it has not changed for ten minutes.
+program has a file open, except on disks that a program or another computer serves, such as FUSE. There and on other
+systems an old version is kept until it has not changed for ten minutes.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import shutil
@@ -29,7 +31,10 @@ WAIT_S = 2.0
 """Maximum number of seconds that a change waits for programs to close the old version of a file."""
 _POLL_S = 0.002
 _LONGEST_NAME = 255
-_HIDDEN_NAME = re.compile(r"\..*\.(?:[0-9a-f]{8}|[0-9a-f]{16})\.(?:old|new|tmp|(?:\d\.)?gone)", re.DOTALL)
+_STATFS_BYTES = 512
+_SERVED_DISKS = frozenset({0x65735546, 0x01021997, 0xFF534D42, 0xFE534D42, 0x517B, 0x786F4256, 0x00C36400})
+"""Kinds of disks (`f_type` of statfs) that other programs or computers serve: FUSE, 9p, SMB, VirtualBox, Ceph."""
+_HIDDEN_NAME = re.compile(r"\.(.*)\.(?:[0-9a-f]{8}|[0-9a-f]{16})\.(?:old|new|tmp|(?:\d\.)?gone)", re.DOTALL)
 
 
 class OldVersion(Struct, frozen=True):
@@ -116,7 +121,23 @@ def _take_lease(descriptor: int) -> bool | None:
     return True
 
 
-def _has_rested(hidden: str, descriptor: int) -> bool:
+def proves_by_lease(descriptor: int) -> bool:
+    """Return True if a write lease on an open file proves that no program has the file open.
+
+    On FUSE each name of a file can be a file of its own for the kernel, with a lease and a size of its own, and other
+    computers may write to what FUSE and network disks show.
+    """
+    try:
+        status = ctypes.create_string_buffer(_STATFS_BYTES)
+        if ctypes.CDLL(None, use_errno=True).fstatfs(descriptor, status) != 0:
+            return False
+    except (OSError, AttributeError):
+        return False
+    # The kind of the disk is the first field, a `long` on most processors; these numbers have 32 bits.
+    return ctypes.c_long.from_buffer(status).value & 0xFFFFFFFF not in _SERVED_DISKS
+
+
+def _has_rested(old: OldVersion, descriptor: int) -> bool:
     """Return True if the old version of a replaced file may be removed on a disk without write leases.
 
     A write lease would prove that no program has the file open. Instead, the file must not have changed for ten
@@ -124,14 +145,22 @@ def _has_rested(hidden: str, descriptor: int) -> bool:
     """
     status = os.fstat(descriptor)
     newest_ns = max(status.st_mtime_ns, status.st_ctime_ns)
-    if time.time_ns() - newest_ns < RECENT_MS * 1_000_000 or _take_lease(descriptor) is not None:
+    if time.time_ns() - newest_ns < RECENT_MS * 1_000_000:
         return False
-    return not any(holders(hidden, (process.pid for process in running() if process.pid != os.getpid())))
+    leased = _take_lease(descriptor)
+    if leased is False or (leased and proves_by_lease(descriptor)):
+        return False
+    # A program that opened the file by its first name has it open by that name, if the hidden name was a second link.
+    found = _HIDDEN_NAME.fullmatch(os.path.basename(old.hidden))
+    names = [os.path.basename(old.heir), *([found[1]] if found is not None else [])]
+    pids = (process.pid for process in running() if process.pid != os.getpid())
+    return not any(holders(old.hidden, pids, former_names=[*names, *(f"{name} (deleted)" for name in names)]))
 
 
 def _let_file_go(old: OldVersion, descriptor: int, wait_s: float) -> bool:
     _carry_over(old, descriptor, is_last=False)
-    if not nobody_has_open(descriptor, wait_s) and not _has_rested(old.hidden, descriptor):
+    is_closed = nobody_has_open(descriptor, wait_s) and proves_by_lease(descriptor)
+    if not is_closed and not _has_rested(old, descriptor):
         return False
     _carry_over(old, descriptor, is_last=True)
     os.unlink(old.hidden)

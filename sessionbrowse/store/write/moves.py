@@ -19,7 +19,7 @@ from sessionbrowse.store.own.state_directory import sync_directory
 from sessionbrowse.store.read.content import closing
 from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW
 from sessionbrowse.store.write import atomic_rename, let_go
-from sessionbrowse.store.write.copies import NEW_FILE, copy, remove
+from sessionbrowse.store.write.copies import NEW_FILE, copy, discard, remove
 from sessionbrowse.store.write.let_go import OldVersion, hidden_beside
 from sessionbrowse.text import clean
 
@@ -66,7 +66,7 @@ class Moves:
         if not os.path.samestat(os.lstat(self.aside(source)), was):
             rename(self.aside(source), source)
             if os.lstat(target).st_size == size:
-                remove(target)  # The copy is outdated, because another program has replaced the original.
+                discard(target)  # The copy is outdated, because another program has replaced the original.
             raise OSError(errno.ESTALE, "another program replaced the file meanwhile", source)
         self.old_versions.append(OldVersion(self.aside(source), target, size, size))
 
@@ -134,7 +134,7 @@ class Moves:
             self._note(hidden, source)
 
     def drop_unfinished(self, source: str, target: str) -> None:
-        """Remove an unfinished copy, and the hard links that an interrupted rename left."""
+        """Remove an unfinished copy, and hard links that an interrupted rename left; raise `OSError` if one stays."""
         remove(self._unfinished(target))
         for name, second in ((source, self.aside(source)), (target, self._withdrawn(target))):
             if is_same_file(name, second):
@@ -177,7 +177,7 @@ class Moves:
         try:
             size = copy(source, unfinished, lambda name: name.endswith(f".{self.change_id}.new"))
         except (OSError, RefusedWrite):
-            remove(unfinished)
+            discard(unfinished)
             raise
         try:
             rename(unfinished, target)
@@ -329,13 +329,19 @@ def _give_up_reserved(target: str, heir: str) -> None:
 
     If a program wrote lines to this file, they are appended to the file at `heir`.
     """
-    with suppress(OSError):
+    with suppress(FileNotFoundError):
         status = os.lstat(target)
-        if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) == _RESERVED_MODE:
-            os.chmod(target, 0o600)
+        if not stat.S_ISREG(status.st_mode) or stat.S_IMODE(status.st_mode) != _RESERVED_MODE:
+            return
+        os.chmod(target, 0o600)
+        try:
             with closing(os.open(target, os.O_RDWR | CLOEXEC | NOFOLLOW)) as reserved:
                 os.unlink(target)
                 let_go.follow(reserved, heir)
+        except OSError:
+            with suppress(OSError):
+                os.chmod(target, _RESERVED_MODE)  # By this mode, the next attempt recognises the file.
+            raise
 
 
 def in_the_way(path: str) -> RefusedWrite:

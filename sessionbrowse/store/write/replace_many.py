@@ -87,14 +87,14 @@ def carry_out(replacements: list[Replacement], folders: list[Move], moves: Moves
     except BaseException as error:
         left = put_back(replacements, folders, moves)
         if left:
-            raise WriteFailed(f"Some files could not be put back: {' '.join(left)}") from error
+            told = " ".join(f"{clean(path)} ({_reason(why)})" for path, why in left)
+            raise WriteFailed(f"Some files could not be put back: {told} The next change tries again.") from error
         if isinstance(error, FileExistsError):
             raise RefusedWrite("Another file has a session's new path; nothing was changed. Move it away.") from error
         if isinstance(error, OSError):
             raise WriteFailed(f"The move failed ({error.strerror or error}); no session was changed.") from error
         raise
     _note_old_versions(replacements, folders, moves, {one: (was.st_size, size) for one, (was, size) in made.items()})
-    _remove_folders(replacements)
 
 
 def is_complete(replacements: list[Replacement], folders: list[Move]) -> bool:
@@ -104,15 +104,20 @@ def is_complete(replacements: list[Replacement], folders: list[Move]) -> bool:
     return all(_holds(through(one.target, folders), one.offset, one.new_line) for one in replacements)
 
 
-def put_back(replacements: list[Replacement], folders: list[Move], moves: Moves) -> list[str]:
-    """Undo an incomplete replacement of many files; return a sentence for each file that could not be put back."""
-    sentences: list[str] = []
+def put_back(replacements: list[Replacement], folders: list[Move], moves: Moves) -> list[tuple[str, Exception]]:
+    """Undo an incomplete replacement of many files; return path and error of each file that could not be put back."""
+    left: list[tuple[str, Exception]] = []
     for source, target in reversed(folders):
-        _tried(lambda source=source, target=target: moves.move_back(source, target), target, sentences)
+        try:
+            moves.move_back(source, target)
+        except (OSError, RefusedWrite) as error:
+            left.append((target, error))
     for one in replacements:
-        _tried(lambda one=one: _take_back(one, moves), one.source, sentences)
-    _remove_folders(replacements)
-    return sentences
+        try:
+            _take_back(one, moves)
+        except (OSError, RefusedWrite) as error:
+            left.append((one.source, error))
+    return left
 
 
 def finish(replacements: list[Replacement], folders: list[Move], moves: Moves) -> None:
@@ -129,7 +134,6 @@ def finish(replacements: list[Replacement], folders: list[Move], moves: Moves) -
         if one.source != one.target and _holds(one.source, one.offset, one.line):
             hide(one.source, moves.aside(one.source))
     _note_old_versions(replacements, folders, moves, {})
-    _remove_folders(replacements)
 
 
 def adopt(replacements: list[Replacement], moves: Moves) -> None:
@@ -236,7 +240,7 @@ def _note_old_versions(
 
 def _is_second_name(hidden: str, path: str) -> bool:
     """Remove a hidden path that is a hard link to the file at `path`; return False if it is another file."""
-    with suppress(OSError):
+    with suppress(FileNotFoundError):
         if os.path.samestat(os.lstat(hidden), os.lstat(path)):
             remove(hidden)
             return True
@@ -257,18 +261,12 @@ def through(path: str, folders: Iterable[Move]) -> str:
     return path
 
 
-def _remove_folders(replacements: list[Replacement]) -> None:
-    for folder in {os.path.dirname(one.target) for one in replacements}:
-        with suppress(OSError):
-            os.rmdir(folder)  # Only an empty folder, which was made for this change, is removed.
-
-
 def _holds(path: str, offset: int, line: bytes) -> bool:
     try:
         with open(path, "rb") as file:
             file.seek(offset)
             return file.read(len(line)) == line
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
 
 
@@ -276,9 +274,5 @@ def _changed(one: Replacement) -> ChangedMeanwhile:
     return ChangedMeanwhile(f"{clean(one.source)} was changed by another program; nothing was moved. Try again.")
 
 
-def _tried(step: Any, path: str, sentences: list[str]) -> None:
-    try:
-        step()
-    except (OSError, RefusedWrite) as error:
-        reason = error.sentence if isinstance(error, RefusedWrite) else f"{error.strerror or error}."
-        sentences.append(f"{clean(path)} ({reason})")
+def _reason(error: Exception) -> str:
+    return error.sentence if isinstance(error, RefusedWrite) else f"{getattr(error, 'strerror', None) or error}."

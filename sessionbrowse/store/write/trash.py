@@ -230,7 +230,11 @@ def forget_second(trashed: Trashed) -> None:
 
 
 def forget_stray(original: str, homes: tuple[str, ...]) -> None:
-    """Remove unfinished copies and their `.trashinfo` files, which a crash during a move to the trash leaves behind."""
+    """Remove unfinished copies and their `.trashinfo` files, which a crash during a move to the trash leaves behind.
+
+    Raises:
+        OSError: one of them could not be removed.
+    """
     everything: dict[str, set[str]] = {directory: set() for directory in (*homes, *trashes_of_disk(original))}
     for info, item in new_items(original, everything):
         # An item without a `.trashinfo` may be a file of the same session that was deleted earlier, so the item stays.
@@ -369,13 +373,12 @@ def remove_for_good(path: str) -> None:
 def drop_second_name(path: str, second: str) -> bool:
     """Remove the file at `second` if it is a hard link to the file at `path`, as an interrupted move leaves it.
 
-    Return True if the hard link was removed.
+    Return True if the hard link was removed; raise `OSError` if it could not be removed.
     """
     if not is_same_file(path, second):
         return False
-    with suppress(OSError):
-        os.unlink(second)
-    return not os.path.lexists(second)
+    os.unlink(second)
+    return True
 
 
 # ---- where things went -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.system.trash_places import INFO_SUFFIX
-from sessionbrowse.store.write.copies import remove, write_new
+from sessionbrowse.store.write.copies import discard, remove, write_new
 from sessionbrowse.store.write.trash import NoTrash, Trashed, identified, is_beginning, reason_of
 from sessionbrowse.text import clean
 
@@ -34,8 +34,8 @@ def put_copy(path: str, descriptor: int, item: str, info: str, deleted_at: str) 
         write_new(info, [content], 0o600)
         write_new(item, file_blocks(descriptor, 0, status.st_size), mtime_ns=status.st_mtime_ns, like=descriptor)
     except (OSError, RefusedWrite) as error:
-        remove(item)
-        remove(info)
+        discard(item)
+        discard(info)
         place = clean(os.path.dirname(os.path.dirname(item)))
         raise NoTrash(f"{clean(path)} was not copied to {place} ({reason_of(error)}); nothing was changed.") from error
     return found_copy(path, item, info)
@@ -47,7 +47,11 @@ def found_copy(path: str, item: str, info: str) -> Trashed:
 
 
 def drop_copy(path: str, item: str, info: str) -> None:
-    """Remove the copy of a session file from the trash, unless the file at `path` has other content than the copy."""
+    """Remove the copy of a session file from the trash, unless the file at `path` has other content than the copy.
+
+    Raises:
+        OSError: the copy could not be removed.
+    """
     if not os.path.lexists(item) or is_beginning(item, path):
         remove(item)
         remove(info)

@@ -15,7 +15,7 @@ from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, SessionBrowseEr
 from sessionbrowse.store.own.state_directory import sync_directory
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.write import atomic_rename, let_go
-from sessionbrowse.store.write.copies import copy, remove, write_new
+from sessionbrowse.store.write.copies import copy, discard, write_new
 from sessionbrowse.store.write.in_use import RECENT_MS
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.let_go import OldVersion
@@ -65,11 +65,11 @@ def rewrite_file(
             old = OldVersion(hidden, file.path, source.st_size, size)
         sync_directory(os.path.dirname(file.path))
     except RefusedWrite:
-        remove(temporary)
+        discard(temporary)
         raise
     except OSError as error:
         if old is None:
-            remove(temporary)
+            discard(temporary)
             raise WriteFailed(f"{file.name} could not be replaced ({error.strerror}); it was not changed.") from error
         keep(old)
         raise WriteFailed(f"{file.name} has the change, but the disk did not confirm it ({error.strerror}).") from error
@@ -117,7 +117,7 @@ def put_in_place(new: str, path: str, second: str, expected: os.stat_result) -> 
             raise replaced
         os.rename(new, path)
     except (OSError, RefusedWrite):
-        remove(second)
+        discard(second)
         raise
     return second
 
@@ -147,15 +147,15 @@ def create_file(
         made = os.lstat(temporary)
         rename(temporary, path)
     except RefusedWrite:
-        remove(temporary)
+        discard(temporary)
         raise
     except FileExistsError:
-        remove(temporary)
+        discard(temporary)
         raise RefusedWrite(f"{clean(path)} already exists; nothing was changed.") from None
     except OSError as error:
         if made is not None and _has_grown(path, temporary, made):
             return Fingerprint.of(os.stat(path))
-        remove(temporary)
+        discard(temporary)
         raise WriteFailed(f"{clean(path)} could not be made ({error.strerror}); there is no new file.") from error
     return Fingerprint.of(os.stat(path))
 

@@ -15,7 +15,7 @@ from sessionbrowse.services.undo.undo import undo, undoable
 from tests.support.change_helpers import Store, target
 
 PLANS: dict[str, dict[str, Any]] = {
-    "a folder of the user": {"kind": "create", "folder": "{precious}", "made": "{precious}"},
+    "a folder of the user": {"kind": "create", "folder": "{precious}", "new_folders": ["{precious}"]},
     "a file of the user": {"kind": "create", "temporary": "{precious}/letter.txt"},
     "a temporary elsewhere": {"kind": "insert", "temporary": "{precious}/.x.jsonl.0.tmp", "new": "", "size": 1},
     "a move over a folder": {"kind": "moves", "moves": [["{home}/gone", "{precious}"]]},
