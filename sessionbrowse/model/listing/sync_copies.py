@@ -19,14 +19,21 @@ _CONFLICT = re.compile(
 # Others add only a word, a number or the machine's name: `NAME 2`, `NAME (1)`, `NAME-LAPTOP`, `Copy of NAME`. That is
 # told from a name that a user chose by the session's id, with which the agents' own names end.
 _BEFORE_ID = re.compile(r"(.*[^0-9A-Za-z])?(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_)", re.DOTALL)
+_OWN_CHARACTERS = len("2026-08-13T08-00-00-000Z_.jsonl")
 
 
-@lru_cache(maxsize=4096)
 def original_name(name: str, session_id: str | None) -> str | None:
     """Return the name of the session file of which a file is a copy by a program for synchronising; None for others.
 
     `session_id` is the id in the header of the file; if it is not in the name, only names count that no user chooses.
     """
+    if session_id and len(name) == _OWN_CHARACTERS + len(session_id) and name.endswith(f"Z_{session_id}.jsonl"):
+        return None  # Nearly all names are the agent's own, and lists ask for thousands.
+    return _original_name(name, session_id)
+
+
+@lru_cache(maxsize=1024)
+def _original_name(name: str, session_id: str | None) -> str | None:
     suffix = _SUFFIX.search(name)
     stem = name[: suffix.start()] if suffix is not None else ""
     if suffix is None or not stem:

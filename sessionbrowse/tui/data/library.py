@@ -228,7 +228,7 @@ class Library:
         return {summary.cwd for summary in self._summaries.values()}
 
     def _projects_by_directory(self) -> dict[str, str]:
-        return {cwd: self.project_of(cwd) for cwd in self._stored_directories()}
+        return {cwd: self.project_of(cwd) for cwd in self.spellings.known()}
 
     def family(self, path: str) -> frozenset[str]:
         """Return the paths of a session and of all sessions related to it, such as forks and subagent runs."""
