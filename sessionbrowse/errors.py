@@ -86,6 +86,10 @@ class RefusedWrite(SessionBrowseError):
     """A change was refused because it could lose data; the file is unchanged."""
 
 
+class NeedsRepair(NotASession, CannotResume, RefusedWrite):
+    """The session is damaged so that its agent refuses it, or that this cannot be done; a repair makes it possible."""
+
+
 class EmptyText(RefusedWrite):
     """A new name or label is empty after cleaning; an empty text does not remove the old name or label."""
 

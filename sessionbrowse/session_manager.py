@@ -46,7 +46,7 @@ from sessionbrowse.model.fork import ReadLine, path_lines
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.change import fork as forking
 from sessionbrowse.store.find.agent_of_path import agent_of_path
-from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.write.admission import shown_name
 from sessionbrowse.text import iso_ms
 
@@ -416,7 +416,7 @@ def _loaded(path: str, agent: str | None) -> MemorySession:
     if session.is_transcript:
         raise NotASession(f"{shown_name(path)} is a transcript of the newer indusagi; it has no session header.")
     if session.refusal is not None:
-        raise NotASession(f"{shown_name(path)}: {session.agent} {session.refusal}.")
+        refuse_damaged(session, NotASession)
     return memory_session_of(session)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from sessionbrowse.errors import EmptyText, NoSuchEntry, NoSuchSession, SessionBrowseError
+from sessionbrowse.errors import EmptyText, NeedsRepair, NoSuchEntry, NoSuchSession, SessionBrowseError
 
 _HINTS: dict[type[SessionBrowseError], str] = {
     NoSuchSession: "`sessionbrowse list` shows the sessions.",
     NoSuchEntry: "`sessionbrowse tree --ids` shows a session's entries, `sessionbrowse labels` all labels.",
     EmptyText: "--clear takes it away.",
+    NeedsRepair: "`sessionbrowse doctor REF --repair-to FILE` writes a repaired copy, `--in-place` repairs it.",
 }
 
 

@@ -19,7 +19,7 @@ from sessionbrowse.services.change import relocate
 from sessionbrowse.services.change.delete import is_lock
 from sessionbrowse.services.transaction.change import changing
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
-from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.write import whole_files
 from sessionbrowse.store.write.replace_many import Replacement
 from sessionbrowse.text import iso_ms
@@ -130,7 +130,7 @@ class SessionMover(SessionAppender):
         """Make this manager load another session file and continue with that session."""
         session = open_session(path, self.agent)
         if session.refusal is not None:
-            raise NotASession(f"{path}: {session.agent} {session.refusal}.")
+            refuse_damaged(session, NotASession)
         self._memory = memory_session_of(session)
         self._file = SessionFile(path, self.agent, self._environment, exists=True, force=True)
         self._file.read()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.errors import NeedsRepair
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.encode import json_bytes, json_line
 from sessionbrowse.format.entries import BranchSummary, Compaction, CustomMessage, MessageEntry
@@ -212,7 +212,7 @@ class _Writing:
     def _masked(self, index: int, line: bytes, masker: Masker) -> bytes:
         done = masker.line(line)
         if not done.line.strip(_MARGIN):
-            raise RefusedWrite(
+            raise NeedsRepair(
                 "A line of the session contains incomplete entries. Repair the session first. Nothing was written."
             )
         value = loads(line.strip(_MARGIN))

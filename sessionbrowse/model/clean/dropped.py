@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from sessionbrowse.errors import NothingStays, RefusedWrite
+from sessionbrowse.errors import NeedsRepair, NothingStays
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.session.parents import ROOT
 from sessionbrowse.model.session.session import LabelMark, Session, next_name
@@ -124,7 +124,7 @@ def _refuse_ambiguous(session: Session) -> None:
         for parent, parent_id in zip(session.parents, session.columns.parent_ids, strict=True)
     )
     if not is_sound:
-        raise RefusedWrite(
+        raise NeedsRepair(
             "Some entries have no id, or the same id, or their parents form a loop. Repair the session first; nothing "
             "was changed."
         )

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.agents.change_plans import checkout_entry
-from sessionbrowse.errors import RefusedWrite, UnsafeEntry
+from sessionbrowse.errors import NeedsRepair, UnsafeEntry
 from sessionbrowse.format.entries import Content, CustomMessage, MessageEntry, TextBlock, UserMessage
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.session.stranded_messages import CHECKOUT_TYPE
@@ -100,7 +100,7 @@ def write_checkout(
     session = file.session
     at = session.ids[place.index] if place.index != ROOT else None
     if place.index != ROOT and not at:
-        raise RefusedWrite("This entry has no id, so no entry can be added below it.")
+        raise NeedsRepair("This entry has no id, so no entry can be added below it. Repair the session first.")
     result = CheckedOut(
         done=origin.verb, path=file.path, entry_id=wanted_id, at=at, leaf_id=session.leaf_id, text=place.text
     )

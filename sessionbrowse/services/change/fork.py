@@ -22,7 +22,7 @@ from sessionbrowse.services.transaction.change import ChangeResult, changing, no
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.directories import given_here
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
-from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.write import copies
 from sessionbrowse.store.write.admission import is_path, refuse_outside, shown_name
 from sessionbrowse.store.write.journal import Fingerprint
@@ -129,7 +129,7 @@ def opened_source(path: str, agent: str | None) -> Session:
     if session.is_transcript:
         raise RefusedWrite(f"{name} is a transcript of the newer indusagi, which sessionbrowse only reads.")
     if session.refusal is not None:
-        raise NotASession(f"{name}: {session.agent} {session.refusal}. There is nothing to fork.")
+        refuse_damaged(session, NotASession)
     return session
 
 

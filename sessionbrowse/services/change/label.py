@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sessionbrowse.agents.change_plans import label_entry, label_text
-from sessionbrowse.errors import EmptyText, RefusedWrite
+from sessionbrowse.errors import EmptyText, NeedsRepair
 from sessionbrowse.services.change.rename import refuse_too_long
 from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.services.transaction.change import (
@@ -53,7 +53,7 @@ def label(
             index = find_entry(file.session, entry)
             entry_id = file.session.ids[index]
             if not entry_id:
-                raise RefusedWrite("This entry has no id, so it cannot be labelled.")
+                raise NeedsRepair("This entry has no id, so it cannot be labelled. Repair the session first.")
             return write_label(file, entry_id, wanted, context, Origin(verb="label", group=group), force=force)
 
     return retried(attempt)

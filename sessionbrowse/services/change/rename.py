@@ -11,7 +11,7 @@ from msgspec import structs
 from sessionbrowse.agents import AGENTS, Surroundings
 from sessionbrowse.agents.change_plans import AppendLine, InsertSlot, OverwriteSlot
 from sessionbrowse.agents.file_marks import HEAD_BYTES, marks_of_head
-from sessionbrowse.errors import EmptyText, RefusedWrite
+from sessionbrowse.errors import EmptyText, NeedsRepair, RefusedWrite
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line
 from sessionbrowse.model.session.records import BYTE_ORDER_MARK
 from sessionbrowse.services.transaction.change import (
@@ -163,8 +163,9 @@ def refuse_slot(file: OpenedFile, around: Surroundings) -> None:
         raise RefusedWrite(f"The title slot of {file.name} has another size than omp's; it was not changed.")
     first = pread(file.descriptor, HEAD_BYTES, 0)
     if first.startswith(BYTE_ORDER_MARK):
-        raise RefusedWrite(
-            f"{file.name} begins with a byte order mark. With a title slot before it, omp could not read the file."
+        raise NeedsRepair(
+            f"{file.name} begins with a byte order mark. With a title slot before it, omp could not read the file. "
+            "Repair the session first."
         )
     holders = holders_of(file.path, around)
     marks = file.session.marks | marks_of_head(first).agents

@@ -17,7 +17,7 @@ from sessionbrowse.services.export.page import PageEntry, page
 from sessionbrowse.services.export.parts import HIDDEN_TYPES, PrintedPart, heading, parts
 from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.store.read.content import closing, open_regular
-from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write.whole_files import create_file
 from sessionbrowse.text import clean, json_exact
@@ -42,12 +42,15 @@ def export(
     HTML and JSON contain every branch, Markdown and JSONL only the active branch. With `at` (id or label of an entry),
     every format contains only the path up to this entry. `shown_path` replaces the session's path in JSON.
 
+    A damaged file that its agent would refuse is exported as far as it can be read; a JSONL export needs its header.
+
     Raises:
-        NotASession: the file cannot be read, or its agent would refuse it. NoSuchEntry: no entry matches `at`.
+        NotASession: the file cannot be read or has no entry. NeedsRepair: a JSONL export would have no header.
+        NoSuchEntry: no entry matches `at`.
     """
     session = open_session(path, agent)
-    if session.refusal is not None:
-        raise NotASession(f"{clean(os.path.basename(session.path))}: {session.agent} {session.refusal}.")
+    if session.refusal is not None and (not session.ids or (form == "jsonl" and session.id is None)):
+        refuse_damaged(session, NotASession)
     index = None if at is None else find_entry(session, at)
     branch = session.active_branch() if index is None else session.branch(index)
     match form:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Agent, Place, Surroundings
 from sessionbrowse.agents.base import absolute
-from sessionbrowse.errors import AgentMissing, CannotResume, DirectoryMissing, NotASession
+from sessionbrowse.errors import AgentMissing, CannotResume, DirectoryMissing, NeedsRepair, NotASession
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.listing.directories import why_not_here
 from sessionbrowse.model.session.records import Reader
@@ -174,7 +174,8 @@ def _check_file(path: str, agent: Agent) -> tuple[str, list[str]]:
         if refusal is None and agent.rules.null_line_refused and _has_null_line(descriptor):
             refusal = "fails on this file: it has a line that is only null"
     if refusal is not None or reader.header is None:
-        raise CannotResume(f"{shown}: {agent.name} {refusal or 'finds no session header in this file'}.")
+        sentence = f"{shown}: {agent.name} {refusal or 'finds no session header in this file'}."
+        raise NeedsRepair(f"{sentence} Repair the session first.") if reader.bytes_read else CannotResume(sentence)
     notes = []
     if reader.generation < 3 and agent.name != "omp":
         notes.append(f"{agent.name} rewrites this file when it opens it, from format version {reader.generation} to 3.")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from typing import NoReturn
 
 from sessionbrowse.agents.base import Marks
 from sessionbrowse.agents.file_marks import marks_of_head
-from sessionbrowse.errors import UnsupportedFormat
+from sessionbrowse.errors import NeedsRepair, SessionBrowseError, UnsupportedFormat
 from sessionbrowse.format.lines import MAX_LINE_BYTES
 from sessionbrowse.format.other_files import recognise
 from sessionbrowse.model.session.build_session import session_read
@@ -21,6 +22,7 @@ from sessionbrowse.store.read.archive import Unpacked
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_content, read_at, unreadable
 from sessionbrowse.store.read.line_feeder import feed_lines
 from sessionbrowse.store.system.files import pread
+from sessionbrowse.text import clean
 
 
 def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Session:
@@ -50,6 +52,14 @@ def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Sess
             return session if named == session.agent else _read(descriptor, place, named)
         except OSError as error:
             raise unreadable(place, error) from error
+
+
+def refuse_damaged(session: Session, empty: type[SessionBrowseError]) -> NoReturn:
+    """Raise the error for a session that its agent refuses; of the type `empty` if no entry could be repaired."""
+    sentence = f"{clean(os.path.basename(session.path))}: {session.agent} {session.refusal}."
+    if not session.ids:
+        raise empty(sentence)
+    raise NeedsRepair(f"{sentence} Repair the session first.")
 
 
 def _read(descriptor: int, path: str, agent: str) -> Session:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from sessionbrowse.errors import NotASession, RefusedWrite
 from sessionbrowse.model.session.records import generation_of
 from sessionbrowse.model.session.session import Session
+from sessionbrowse.store.read.session_file import refuse_damaged
 from sessionbrowse.text import clean
 
 
@@ -76,7 +77,7 @@ def refuse_unwritable(session: Session, *, refused_too: bool = False) -> None:
     if session.path.endswith(".gz"):
         raise RefusedWrite(f"{name} is compressed in the archive; unarchive it first.")
     if session.refusal is not None and not refused_too:
-        raise RefusedWrite(f"{name}: {session.agent} {session.refusal}. Nothing was changed.")
+        refuse_damaged(session, RefusedWrite)
 
 
 def refuse_old_version(session: Session) -> None:

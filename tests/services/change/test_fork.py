@@ -212,7 +212,7 @@ def test_a_version_1_source_is_forked_in_migrated_form(store: Store, at: str | N
 
 def test_what_its_program_would_not_open_is_not_forked(store: Store) -> None:
     path = store.session(head=[], entries=[user("00000001", None, "x")])
-    with pytest.raises(NotASession, match="nothing to fork"):
+    with pytest.raises(NotASession, match="Repair the session first"):
         fork(str(path), context=store.context)
 
 

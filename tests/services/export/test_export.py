@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
+from sessionbrowse.agents import AGENTS
 from sessionbrowse.cli import main
-from sessionbrowse.errors import NotASession
+from sessionbrowse.errors import NeedsRepair, NotASession
 from sessionbrowse.services.clean.redact import review_secrets
 from sessionbrowse.services.clean.secret_detector import SecretDetector
 from sessionbrowse.services.export.export import export
@@ -305,10 +306,72 @@ def test_every_kind_of_content_is_in_the_page_and_in_markdown(tmp_path: Path):
     assert "*error: overloaded*" in text
 
 
-def test_a_session_that_its_agent_would_refuse_is_not_exported(tmp_path: Path):
+FRAGMENTS: dict[str, bytes] = {
+    "without header": b"",
+    "header without id": b'{"type":"session","version":3,"cwd":"/x"}\n',
+    "header of another type": b'{"type":"session","version":3,"id":7,"cwd":"/x"}\n',
+    "byte order mark": b"\xef\xbb\xbf" + line(header()),
+    "a null line": line(header()) + b"null\n",
+    "garbage first": b"{{{\n",
+}
+
+
+@pytest.mark.parametrize("agent", list(AGENTS))
+@pytest.mark.parametrize("start", FRAGMENTS.values(), ids=list(FRAGMENTS))
+def test_what_can_be_read_of_a_damaged_session_is_exported(tmp_path: Path, agent: str, start: bytes):
     path = tmp_path / "session.jsonl"
-    path.write_bytes(line(user("a", None, "no header above")))
-    with pytest.raises(NotASession, match=r"session\.jsonl"):
+    path.write_bytes(start + line(user("a", None, "the question")) + line(assistant("b", "a", "the answer")))
+    for form in ("html", "markdown", "json"):
+        text = b"".join(export(str(path), agent, form))
+        assert b"the question" in text
+        assert b"the answer" in text
+    is_whole = open_session(path, agent).id is not None
+    try:
+        exported = tmp_path / "exported.jsonl"
+        exported.write_bytes(b"".join(export(str(path), agent, "jsonl")))
+        assert is_whole
+        assert open_session(exported, agent).refusal is None
+    except NeedsRepair:
+        assert not is_whole
+
+
+@pytest.mark.parametrize("start", FRAGMENTS.values(), ids=list(FRAGMENTS))
+def test_every_command_that_a_damaged_session_stops_names_the_repair_and_it_helps(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], start: bytes
+):
+    folder = tmp_path / ".pi" / "agent" / "sessions" / "--p--"
+    folder.mkdir(parents=True)
+    path = folder / "session.jsonl"
+    path.write_bytes(start + line(user("a", None, "the question")) + line(assistant("b", "a", "the answer")))
+    before = path.read_bytes()
+    stopped = 0
+    for words in (
+        ["export", "--format", "jsonl"],
+        ["fork"],
+        ["rename", "name"],
+        ["label", "a", "mark"],
+        ["checkout", "a"],
+        ["prune", "--abandoned", "--to", str(tmp_path / "pruned.jsonl")],
+        ["shrink", "--images", "--to", str(tmp_path / "small.jsonl")],
+        ["resume", "--print", "--cwd", str(tmp_path)],
+    ):
+        if open_session(path, "pi").refusal is not None and main([words[0], str(path), *words[1:]]) == 1:
+            said = capsys.readouterr().err
+            assert "Repair the session first. `sessionbrowse doctor REF --repair-to FILE`" in said, words
+            stopped += 1
+    assert stopped or open_session(path, "pi").refusal is None
+    assert path.read_bytes() == before
+    if stopped:
+        repaired = tmp_path / "repaired.jsonl"
+        assert main(["doctor", str(path), "--repair-to", str(repaired)]) == 0
+        assert main(["export", str(repaired), "--format", "jsonl"]) == 0
+        assert main(["rename", str(repaired), "name"]) == 0
+
+
+def test_a_file_without_any_entry_has_nothing_to_export(tmp_path: Path):
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"")
+    with pytest.raises(NotASession, match=r"session\.jsonl: pi would write a new session into this empty file\.$"):
         list(export(str(path), "pi", "html"))
 
 

@@ -304,4 +304,4 @@ def test_every_session_of_the_corpus_can_be_planned_but_the_one_that_omp_itself_
         except CannotResume as error:
             refusals[path.parent.name] = str(error).rpartition(": ")[2]
     # Its slot has no pad; omp 18.2.3 was asked.
-    assert refusals == {"-tmp-omp-fixture": "its title slot is not valid."}
+    assert refusals == {"-tmp-omp-fixture": "its title slot is not valid. Repair the session first."}
