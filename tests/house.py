@@ -74,7 +74,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "the total of a session's family in the preview": 100,
     "text of sessions on its way out: sequences, completion, exports, words for programs, quotations, agents": 135,
     "what extensions keep beside a session goes with it; odd and partial files named, exported, read fast": 90,
-    "installed and tested versions of the agents; contexts, edits and stubs of pi 1.6 and omp 18.3": 165,
+    "installed and tested versions of the agents; contexts, edits and stubs of pi 1.6 and omp 18.3": 185,
     "keys after any bytes, suspending, no helper program left behind; one check of prices": 265,
     "keys after any bytes, suspending, and no helper program left behind": 250,
     "fields on which pi and omp stop: found, repaired, and warned of before a resume": 290,

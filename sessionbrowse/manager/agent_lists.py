@@ -81,7 +81,7 @@ def _read(path: str, agent: str) -> SessionInfo | None:
         first_message=summary.first_message,
         all_messages_text=" ".join(texts),
         size=summary.bytes,
-        internal=summary.hidden,
+        internal=summary.hidden and agent == "atomic",  # omp's `list` has the empty sessions that its picker hides.
     )
 
 
@@ -160,7 +160,7 @@ def most_recent(
     """Return the path of the session that `--continue` resumes, None if there is none.
 
     The session is the most recently changed file with a valid header that `is_wanted` accepts. Workflow stages of
-    atomic are skipped unless `internal`.
+    atomic are skipped unless `internal`, and empty sessions of omp, which its list hides (18.2.7).
     """
     limit = INDUSAGI_HEADER_BYTES if agent == "indusagi" else HEADER_SCAN_BYTES
     for path in sorted(files_in(directory), key=_mtime_ns, reverse=True):
@@ -169,9 +169,15 @@ def most_recent(
             header is not None
             and is_wanted(header)
             and (internal or agent != "atomic" or not is_workflow_stage(header))
+            and (agent != "omp" or not _is_hidden(path))
         ):
             return path
     return None
+
+
+def _is_hidden(path: str) -> bool:
+    summary = summarise_path(path, lambda _: "omp")
+    return summary is not None and summary.hidden
 
 
 def _mtime_ns(path: str) -> int:

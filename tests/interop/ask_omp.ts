@@ -17,6 +17,16 @@ const { buildSessionContext } = await import("@oh-my-pi/pi-coding-agent/session/
 const { TreeSelectorComponent } = await import("@oh-my-pi/pi-coding-agent/modes/components/tree-selector");
 const { initTheme } = await import("@oh-my-pi/pi-coding-agent/modes/theme/theme");
 
+const { listSessionsReadOnly, isEmptySession } = (await import("@oh-my-pi/pi-coding-agent/session/session-listing")) as any;
+const { FileSessionStorage } = await import("@oh-my-pi/pi-coding-agent/session/session-storage");
+
+/** Does omp's list hide the file, as one without title, prompt and answer (18.2.7)? */
+async function isHidden(file: string): Promise<boolean | null> {
+	const copy = copyIn(file);
+	const rows = await listSessionsReadOnly(path.dirname(copy), new FileSessionStorage());
+	return rows.length === 1 && isEmptySession ? isEmptySession(rows[0]) : null;
+}
+
 await initTheme();
 const MODES = ["default", "no-tools", "user-only", "labeled-only", "all"];
 const realExit = process.exit;
@@ -144,6 +154,7 @@ for (const line of fs.readFileSync(0, "utf8").split("\n")) {
 	const answer: Record<string, any> = { key: request.key };
 	answer.oracle = await run("oracle.ts", [request.file, "--text=60"]);
 	answer.version = answer.oracle.omp;
+	answer.hidden = await isHidden(request.file);
 	if (answer.oracle.ok) {
 		if (request.trees) {
 			answer.trees = {};

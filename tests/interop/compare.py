@@ -249,6 +249,8 @@ def _compare_omp(answer: Answer, ours: Ours) -> _Made:
         return
     oracle = answer["oracle"]
     yield from _compare_omp_list(oracle, ours)
+    if answer.get("hidden") is not None and ours.listing["problem"] is None:
+        yield "list: hidden", "", answer["hidden"], ours.hidden
     if oracle["changedByOpen"]:
         yield "opens", "", "writes a new session into it", _writes_new_session(ours)
         return

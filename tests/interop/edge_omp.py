@@ -111,7 +111,7 @@ def _file(*lines: Any, end: str = "\n", newline: str = "\n") -> bytes:
 
 def _files() -> dict[str, bytes]:
     pair = [_user("a", None), _answer("b", "a")]
-    others = _contexts() | _snapshots() | _settings() | _rows()
+    others = _contexts() | _snapshots() | _stubs() | _settings() | _rows()
     return _slots(pair) | _headers(pair) | _bytes(pair) | _trees(pair) | others
 
 
@@ -604,6 +604,41 @@ def _snapshots() -> dict[str, bytes]:
             _entry("reset_boundary", "z", "b", 3),
             _user("c", "z", "asked", 3),
             _compaction("k", "c", "", 5, preserveData={"anthropicCompaction": made}, **through),
+        ),
+    }
+
+
+def _stubs() -> dict[str, bytes]:
+    """Sessions that have little: no title, no prompt or no answer."""
+    image = [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]
+    seen = _user("a", None, image, 1)
+    call = [_call("c1", "bash", command="ls")]
+    failed = {"stopReason": "error", "usage": {**USAGE, "input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}
+    return {
+        "stub-header": _file(_header()),
+        "stub-slot": _file(_slot(""), _header()),
+        "stub-titled": _file(_slot("A title"), _header()),
+        "stub-fork": _file(_header(parentSession="/elsewhere/s.jsonl")),
+        "stub-settings": _file(_header(), _entry("model_change", "m", None, 2, model="p/m")),
+        "stub-label": _file(_header(), _entry("model_change", "m", None, 2, model="p/m"), _label("l", "m", "m", "x")),
+        "stub-image": _file(_header(), seen),
+        "stub-blank": _file(_header(), _user("a", None, "", 1)),
+        "stub-blanks": _file(_header(), _user("a", None, "  ", 1)),
+        "stub-prompt": _file(_header(), _user("a", None, "hi", 1)),
+        "stub-answered": _file(_header(), seen, _answer("b", "a", call, 2)),
+        "stub-answered-before": _file(_header(), seen, _answer("b", "a", call, 2), _user("c", "b", image, 3)),
+        "stub-failed": _file(_header(), seen, _answer("b", "a", [], 2, **failed)),
+        "stub-failed-before": _file(_header(), seen, _answer("b", "a", [], 2, **failed), _user("c", "b", image, 3)),
+        "stub-developer": _file(_header(), _message("a", None, 1, "developer", content="reminder")),
+        "stub-custom": _file(
+            _header(), _entry("custom_message", "k", None, 2, customType="x", content="c", display=True)
+        ),
+        "stub-bash": _file(_header(), _message("a", None, 1, "bashExecution", command="ls", output="x")),
+        "stub-late-answer": _file(
+            _header(),
+            _entry("custom", "k", None, 2, customType="x", data="y" * 5_000),
+            _answer("b", "k", call, 2),
+            _entry("custom", "z", "b", 2, customType="x", data="y" * 40_000),
         ),
     }
 

@@ -65,6 +65,7 @@ class Ours:
         summary = summarise_path(str(path), lambda _: agent)
         assert summary is not None
         self.listing: Document = summary_document(summary)
+        self.hidden = summary.hidden
         self.show: Document = inspect.show_document(self.session)
         self._contexts: dict[int | None, Document] = {}
         self._digests: dict[int, str | None] = {}
@@ -192,7 +193,7 @@ def message_line(
 def list_folder(root: Path, agent: str, sort: str = "recent") -> list[Document]:
     """Return our list of a sessions folder."""
     around = Surroundings(home=str(root), environ={}, cwd=str(root))
-    scope = Scope(around=around, roots=(str(root),), agents=(agent,))
+    scope = Scope(around=around, roots=(str(root),), agents=(agent,), hidden=True)
     return [summary_document(summary) for summary in select(gather_summaries(scope), sort=sort)]
 
 

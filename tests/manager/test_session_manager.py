@@ -392,6 +392,21 @@ def test_lists_are_those_of_the_program_with_progress(world: World) -> None:
     assert SessionManager.find_by_id("/projects/webshop", "B", environment=world.environment) is None
 
 
+def test_omp_continues_the_newest_session_that_is_not_empty(world: World) -> None:
+    talked = world.create("omp")
+    talked.append_message(QUESTION)
+    talked.append_message(ANSWER)
+    path = Path(str(talked.get_session_file()))
+    empty = path.with_name(f"2028{path.name[4:]}")
+    empty.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:2]))
+    os.utime(path, ns=(1, LONG_AGO_NS))
+    os.utime(empty, ns=(1, LONG_AGO_NS + 1))
+    found = SessionManager.continue_recent("/projects/webshop", agent="omp", environment=world.environment)
+    assert found.get_session_file() == str(path)
+    listed = SessionManager.list("/projects/webshop", agent="omp", environment=world.environment)
+    assert {one.path for one in listed} == {str(path), str(empty)}
+
+
 def test_atomics_workflow_stages_are_listed_only_on_request(world: World) -> None:
     stage = {"runId": "r", "stageId": "s", "stageName": "n"}
     manager = world.create("atomic", internal=True, workflow=stage)

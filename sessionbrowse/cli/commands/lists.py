@@ -315,7 +315,11 @@ def add_arguments(add: AddCommand) -> None:
             "--null", action="store_true", help="print only paths of session files, a NUL byte after each"
         )
         listing.add_argument("--named", action="store_true", help="only sessions with a name")
-        listing.add_argument("--hidden", action="store_true", help="also sessions of subagents and atomic's workflows")
+        listing.add_argument(
+            "--hidden",
+            action="store_true",
+            help="also sessions of subagents and atomic's workflows, and omp's empty ones",
+        )
         listing.add_argument(
             "--sort", choices=SORTS, help="order of the sessions (default: recent; with a QUERY: best)"
         )

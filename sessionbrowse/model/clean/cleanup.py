@@ -75,10 +75,10 @@ class CleanupRow(Struct, frozen=True, kw_only=True):
 def considered(summaries: Iterable[Summary]) -> list[Summary]:
     """Return the sessions that a cleanup may propose: not those that atomic hides, and no transcripts.
 
-    atomic hides the sessions of a workflow's stages; they are removed together with the session that started them. A
-    transcript is a file without header.
+    atomic hides the sessions of a workflow's stages; they are removed together with the session that started them. omp
+    hides empty sessions, which may go. A transcript is a file without header.
     """
-    return [one for one in summaries if not one.hidden and not one.is_transcript]
+    return [one for one in summaries if not (one.hidden and one.agent == "atomic") and not one.is_transcript]
 
 
 def contents_needed(summaries: Sequence[Summary]) -> list[Summary]:

@@ -68,6 +68,7 @@ class SummaryBuilder:
         # Maps the id of a labelled entry to its label. The last label of an entry counts; an empty label removes it.
         self._labels: dict[str, str] = {}
         self._short_summary: str | None = None
+        self._answered = False
         self._first_at: tuple[int, int] | None = None
 
     @property
@@ -108,6 +109,7 @@ class SummaryBuilder:
         lineage.ids, lineage.parents = list(columns.ids), list(columns.parent_ids)
         kinds = columns.kinds.all
         lineage.is_message = bytearray(map([kind.type == "message" for kind in kinds].__getitem__, columns.codes))
+        self._answered = any(kind.role == "assistant" for kind in kinds)
         models = {code: model for code, kind in enumerate(kinds) if (model := self._model_of(kind)) is not None}
         lineage.models = {index: models[code] for index, code in enumerate(columns.codes) if code in models}
         moves = {code for code, kind in enumerate(kinds) if is_move(kind.type, kind.custom_type)}
@@ -230,7 +232,15 @@ class SummaryBuilder:
             first_message_cut=was_cut,
             parent_session=header.parent_session if header is not None else None,
             bytes=size,
-            hidden=rules.agent == "atomic" and header is not None and is_workflow_stage(header),
+            hidden=header is not None
+            and (
+                is_workflow_stage(header)
+                if rules.agent == "atomic"
+                # omp 18.2.7 hides sessions that have neither a title, a prompt nor an answer.
+                else rules.agent == "omp"
+                and not (name or trim(first or "") or problem or self._answered)
+                and status in (None, "pending")
+            ),
             entry_count=self._entries,
             branch_count=lineage.branches(),
             labels=tuple([self._labels[target] for target in lineage.known(self._labels)]),
@@ -290,6 +300,7 @@ class SummaryBuilder:
 
     def _take_message(self, envelope: Envelope, raw: bytes) -> None:
         self._messages += 1
+        self._answered = self._answered or envelope.role == "assistant"
         if envelope.role not in ("user", "assistant", "developer") or not envelope.has_content:
             return
         if envelope.role != "developer":

@@ -119,7 +119,7 @@ def test_whose_a_file_is_is_decided_by_marks_anywhere_in_it(root: Path):
     put(root, "omp late", header(), padding, entry("title_change", "b", "a", title="t"))
     put(root, "atomic late", header(), padding, entry("session_summary", "b", "a", summary="s"))
     put(root, "both", header(), padding, entry("session_summary", "b", "a"), entry("session_init", "c", "b"))
-    put(root, "omp folder", header(), folder="-webshop")
+    put(root, "omp folder", header(), padding, folder="-webshop")
     found = by_name(root)
     assert {name: summary.agent for name, summary in found.items()} == {
         "plain": "pi",
@@ -162,6 +162,31 @@ def test_hidden_sessions_come_only_when_asked(root: Path):
     found = by_name(root, hidden=True)
     assert {name: summary.hidden for name, summary in found.items()} == {"parent": False, "Scout": True, "stage": True}
     assert found["Scout"].parent_path == str(parent)
+
+
+def test_an_omp_session_without_title_prompt_and_answer_is_hidden_as_in_omp(root: Path):
+    image = [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]
+    call = {"type": "toolCall", "id": "c", "name": "bash", "arguments": {}}
+    called = entry("message", "b", "a", message={"role": "assistant", "content": [call]})
+    shown = {
+        "talked": [slot(""), header(), user("a", None)],
+        "titled": [slot("A title"), header()],
+        "answered": [slot(""), header(), user("a", None, image), called, user("c", "b", image)],
+    }
+    stubs = {
+        "header": [slot(""), header()],
+        "image": [slot(""), header(), user("a", None, image)],
+        "blank": [slot(""), header(), user("a", None, " \n")],
+        "settings": [slot(""), header(), entry("model_change", "a", None, model="p/m")],
+    }
+    for number, (name, lines) in enumerate((shown | stubs).items()):
+        os.utime(put(root, name, *lines), (number, number))
+    assert set(by_name(root)) == set(shown)
+    assert set(by_name(root, hidden=True)) == {*shown, *stubs}
+    assert Path(locate("latest", scope(root)).path).stem == "answered"
+    put(root, "header", *stubs["header"], user("a", None, "first prompt"))
+    put(root, "pi", header())  # pi's list has such sessions.
+    assert set(by_name(root)) == {*shown, "pi", "header"}
 
 
 def test_what_cannot_be_looked_at_is_told(root: Path):
