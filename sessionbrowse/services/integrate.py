@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Surroundings
 from sessionbrowse.errors import RefusedWrite
-from sessionbrowse.store.own.small_file import read_own_file, write_own_file
+from sessionbrowse.store.own.small_file import is_temporary_name, read_own_file, write_own_file
 from sessionbrowse.text import clean, json_exact, shell_quote
 
 SEEN_LOADING = ("pi", "omp")
@@ -82,6 +83,7 @@ def install(agent: str, around: Surroundings, folders: Sequence[OwnFolder]) -> N
         raise RefusedWrite(f"{clean(directory)} does not exist: start {agent} once, then try again.")
     check_ours(folders)
     for folder in folders:
+        _remove_leftovers(folder)
         write_own_file(folder.file, folder.content)
 
 
@@ -94,7 +96,9 @@ def remove(folders: Sequence[OwnFolder]) -> list[OwnFolder]:
     present = [folder for folder in folders if folder.exists]
     check_ours(present)
     for folder in present:
-        os.unlink(folder.file)
+        _remove_leftovers(folder)
+        with suppress(FileNotFoundError):
+            os.unlink(folder.file)
         os.rmdir(folder.path)
     return present
 
@@ -109,6 +113,24 @@ def check_ours(folders: Sequence[OwnFolder]) -> None:
 
 
 def _is_ours(folder: OwnFolder) -> bool:
+    """Return True if a folder has no other files than an interrupted or complete `install` or `remove` leaves."""
     if os.path.islink(folder.path) or not os.path.isdir(folder.path) or os.path.islink(folder.file):
         return False
-    return os.listdir(folder.path) == [folder.name] and _MARK in (read_own_file(folder.file) or b"")
+    others = set(os.listdir(folder.path)) - set(_leftovers(folder))
+    return not others or (others == {folder.name} and _MARK in (read_own_file(folder.file) or b""))
+
+
+def _leftovers(folder: OwnFolder) -> list[str]:
+    """Return the names of the temporary files that interrupted installations left in a folder."""
+    if not os.path.isdir(folder.path):
+        return []
+    return [
+        name
+        for name in os.listdir(folder.path)
+        if is_temporary_name(name, folder.name) and os.path.isfile(os.path.join(folder.path, name))
+    ]
+
+
+def _remove_leftovers(folder: OwnFolder) -> None:
+    for name in _leftovers(folder):
+        os.unlink(os.path.join(folder.path, name))

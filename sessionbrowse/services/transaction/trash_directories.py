@@ -74,7 +74,9 @@ def put_in_systems(
     home = homes(context)[0]
     files = os.path.join(home, "files")
     is_home = context.around.platform != "darwin" and _is_for_home_trash(path)
-    if is_home and to_trash is trash.system_trash and is_on_other_disk(path, files, change.id):
+    # `send2trash` would not shorten a name that is too long with its suffix.
+    is_long = len(os.fsencode(os.path.basename(path))) > _LONGEST_NAME - len(INFO_SUFFIX)
+    if is_home and to_trash is trash.system_trash and (is_long or is_on_other_disk(path, files, change.id)):
         name = own_name(change, path)
         return trash.put_in_own(path, home, moves, name=name, deleted_at=deleted_at(context))
     return trash.put(path, homes(context), moves, to_trash)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 
 import msgspec
@@ -22,6 +23,11 @@ def read_own_file(path: str) -> bytes | None:
             return file.read(MOST_BYTES)
     except (OSError, ValueError):
         return None
+
+
+def is_temporary_name(name: str, of: str) -> bool:
+    """Return True if a file's name has the form that `write_own_file` uses for a new version of the file named `of`."""
+    return re.fullmatch(rf"\.{re.escape(of)}\.[0-9a-f]{{8}}", name) is not None
 
 
 def write_own_file(path: str, content: bytes) -> None:

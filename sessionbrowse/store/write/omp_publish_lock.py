@@ -19,6 +19,7 @@ WAIT_S = 0.5
 _POLL_S = 0.002
 # Number of attempts to remove the lock: a lock file left behind would keep omp from saving while this process lives.
 _REMOVALS = 3
+_LONGEST_NAME = 255
 _RECORD = re.compile(rb"(\d+):(\d+)\s*")
 
 
@@ -42,6 +43,9 @@ def publish_lock(
         OSError: the lock file cannot be made.
     """
     lock = lock_path(path)
+    if len(os.fsencode(os.path.basename(lock))) > _LONGEST_NAME:
+        yield  # omp cannot make this file either, so it cannot hold the lock.
+        return
     record = f"{os.getpid()}:{int(now() * 1000)}\n".encode()
     deadline = clock() + WAIT_S
     while not (_create(lock, record) or (_remove_stale(lock, now) and _create(lock, record))):

@@ -26,7 +26,7 @@ from sessionbrowse.text import clean
 
 def temporary_beside(path: str) -> str:
     """Return a hidden temporary path for a file's next version; no agent lists it, and omp treats it as a leftover."""
-    return os.path.join(os.path.dirname(path), f".{os.path.basename(path)}.{secrets.token_hex(8)}.tmp")
+    return let_go.hidden_beside(path, secrets.token_hex(8), "tmp")
 
 
 def rewrite_file(
