@@ -10,11 +10,16 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from sessionbrowse.model.session.rules import ONLY
+
 OWNER_ORDER = ("pi", "omp", "atomic", "indusagi")
 
 
 class Marks(Struct, frozen=True):
-    """The agent programs whose marks a file contains; a mark is content that only one program writes."""
+    """The agent programs whose marks a file contains; a mark is content that only one program writes.
+
+    A mark that begins with `ONLY` names the one program that can read the file.
+    """
 
     agents: frozenset[str] = frozenset()
 
@@ -22,19 +27,31 @@ class Marks(Struct, frozen=True):
         """Return the first of omp, atomic and indusagi whose marks the file has; None if the file has no marks."""
         return next((name for name in ("omp", "atomic", "indusagi") if name in self.agents), None)
 
+    @property
+    def only(self) -> str | None:
+        """The one agent that can read the file; None if the others can read it, too."""
+        return next((mark.removeprefix(ONLY) for mark in self.agents if mark.startswith(ONLY)), None)
 
-def attribute(place_agents: Sequence[str], folder_name: str, marks: Marks) -> str:
-    """Return the agent that owns a session file, judged by its marks, else by its folder's name, else by its directory.
 
-    `marks` are content that only one program writes. `folder_name` is the name of the project's folder, "" for a file
-    in a directory without project folders. `place_agents` are the agents that use the directory.
+def attribute(place_agents: Sequence[str], folder_name: str, marks: Marks, *, is_store: bool = False) -> str:
+    """Return the agent that owns a session file: one that can read it where the file lies.
+
+    `is_store` is True if the agents of `place_agents` are known to use the directory. A store of one agent decides,
+    unless that agent cannot read the file: it lists and opens files with entries of other programs, too. Else the
+    owner is judged by the file's marks, then by its folder's name, then by its directory. `folder_name` is the name of
+    the project's folder, "" for a file in a directory without project folders.
     """
+    if marks.only is not None:
+        return marks.only
+    owners = [name for name in OWNER_ORDER if name in place_agents]
+    if is_store and len(owners) == 1:
+        return owners[0]
     marked = marks.agent()
     if marked is not None:
         return marked
     if is_omp_folder(folder_name):
         return "omp"
-    return next((name for name in OWNER_ORDER if name in place_agents), OWNER_ORDER[0])
+    return owners[0] if owners else OWNER_ORDER[0]
 
 
 def is_omp_folder(name: str) -> bool:

@@ -35,6 +35,7 @@ MAX_SETTINGS_BYTES = 4 * 1024 * 1024
 class Place(Struct, frozen=True):
     """A directory in which an agent keeps sessions, and the reason why it is scanned.
 
+    `is_store` is False for a directory that the user named and that no agent is known to use; `agent` is then a guess.
     `env` holds the environment variables that make the agent use this directory, empty for its default directory.
     `agent_dir` is the directory of the agent's settings and login, `blobs` the directory of omp's images.
     """
@@ -46,6 +47,7 @@ class Place(Struct, frozen=True):
     env: dict[str, str] = {}
     agent_dir: str | None = None
     blobs: str | None = None
+    is_store: bool = True
 
 
 class Disk(Struct, frozen=True):

@@ -10,7 +10,7 @@ from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.envelope import Envelope, read_envelope
 from sessionbrowse.model.session.records import is_workflow_stage
-from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES, VERBATIM_STRATEGY
+from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES, ONLY, VERBATIM_STRATEGY
 
 HEAD_BYTES = 64 * 1024
 
@@ -27,8 +27,10 @@ def marks_of_head(head: bytes) -> Marks:
         if not head.startswith(_MESSAGE, at) and (found := _TYPE.match(head, at))
     ]
     names = {name for name, _ in types}
-    agents = set()
-    if types[:1] == [("title", 0)] or names & OMP_ONLY_TYPES:
+    agents: set[str] = set()
+    if types[:1] == [("title", 0)]:
+        agents |= {"omp", f"{ONLY}omp"}
+    elif names & OMP_ONLY_TYPES:
         agents.add("omp")
     if (
         names & ATOMIC_ONLY_TYPES
@@ -37,7 +39,7 @@ def marks_of_head(head: bytes) -> Marks:
     ):
         agents.add("atomic")
     if _TRANSCRIPT.match(head):
-        agents.add("indusagi")
+        agents |= {"indusagi", f"{ONLY}indusagi"}
     return Marks(frozenset(agents))
 
 

@@ -149,3 +149,31 @@ def test_a_session_found_by_its_id_must_lie_below_a_root(store: Store, capfd: py
     assert status == 1
     assert "outside the directory in which it was found" in err
     assert open_session(outside).name is None
+
+
+@pytest.mark.parametrize("agent", ["pi", "omp", "atomic", "indusagi"])
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        entry("title_change", "00000009", "00000008", title="of omp", source="user"),
+        entry("mode_change", "00000009", "00000008", mode="plan"),
+        entry("session_summary", "00000009", "00000008", summary="of atomic"),
+    ],
+    ids=lambda value: str(value["type"]),
+)
+def test_a_file_with_an_entry_of_another_agent_stays_readable_for_the_agent_in_whose_store_it_lies(
+    store: Store, capfd: pytest.CaptureFixture[str], agent: str, foreign: dict[str, object]
+) -> None:
+    path = store.session(agent, [*CONVERSATION, foreign])
+    words = ["--agent", agent, "--json"]
+    (row,) = json.loads(asked(capfd, "list", *words)[1])
+    assert (row["agent"], row["path"]) == (agent, str(path.resolve()))
+    assert asked(capfd, "rename", str(path), "new name", "--force")[0] == 0
+    assert asked(capfd, "label", str(path), "00000003", "mark", "--force")[0] == 0
+    assert asked(capfd, "checkout", str(path), "00000008", "--force")[0] == 0
+    forked = json.loads(asked(capfd, "fork", str(path), "--cwd", str(store.folder), "--json")[1])
+    for each in (path, Path(forked["path"])):
+        session = open_session(each, agent)
+        assert (session.refusal, session.unlisted, session.name) == (None, None, "new name")
+    rows = json.loads(asked(capfd, "list", *words)[1])
+    assert [(row["agent"], row["name"]) for row in rows] == [(agent, "new name")] * 2

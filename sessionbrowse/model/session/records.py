@@ -19,7 +19,7 @@ from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.format.title_slot import is_slot
 from sessionbrowse.model.session.omp_list_header import LISTED_BYTES, listed_header, text_field
-from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES, VERBATIM_STRATEGY, Rules
+from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES, ONLY, VERBATIM_STRATEGY, Rules
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MARGIN = b" \t\r\n" + BYTE_ORDER_MARK
@@ -358,7 +358,7 @@ class Reader:
         if self.slot is not None or not isinstance(slot, TitleSlot):
             return False
         self.slot, self.slot_line = slot, line
-        self.marks.add("omp")
+        self.marks |= {"omp", f"{ONLY}omp"}
         verb = "would overwrite" if self.rules.overwrites_unreadable else "refuses"
         if not self.rules.reads_title_slot:
             self.refusal = f"{verb} this file: its first line is omp's title slot"

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 AgentName = Literal["pi", "omp", "atomic", "indusagi"]
 
+ONLY = "only-"
+"""Begins a mark of content that makes a file unreadable for all agents but one: omp's title slot, a transcript."""
+
 OMP_ONLY_TYPES = frozenset(
     {
         "credential_pin",

@@ -157,7 +157,8 @@ def _append_name(file: OpenedFile, plan: AppendLine, wanted: str, context: Chang
 def refuse_slot(file: OpenedFile, around: Surroundings) -> None:
     """Raise `RefusedWrite` for a file that must not get omp's title slot, because another agent may read the file.
 
-    A file counts as omp's if it has content that only omp writes, or is in a folder where only omp keeps sessions.
+    A file counts as omp's if it is in a folder where only omp keeps sessions, or if it has content that only omp writes
+    and is in no agent's folder.
     """
     if file.session.title_slot is not None:
         raise RefusedWrite(f"The title slot of {file.name} has another size than omp's; it was not changed.")
@@ -169,7 +170,7 @@ def refuse_slot(file: OpenedFile, around: Surroundings) -> None:
         )
     holders = holders_of(file.path, around)
     marks = file.session.marks | marks_of_head(first).agents
-    if holders != {"omp"} and ("omp" not in marks or (holders and "omp" not in holders)):
+    if holders != {"omp"} and (holders or "omp" not in marks):
         raise RefusedWrite(
             f"{file.name} may belong to another agent, which could not read it with omp's title slot. Nothing was "
             "changed. Rename the session in the agent that wrote it."

@@ -20,4 +20,5 @@ def agent_of_path(path: str, marks: Marks | None = None, declared: Sequence[str]
     owner = owner_by_name(path)
     folder = os.path.basename(os.path.dirname(path))
     in_store = os.path.basename(os.path.dirname(os.path.dirname(path))) == "sessions"
-    return attribute([owner] if owner else declared, folder if in_store else "", marks or Marks())
+    agents, marks = [owner] if owner else declared, marks or Marks()
+    return attribute(agents, folder if in_store else "", marks, is_store=owner is not None)

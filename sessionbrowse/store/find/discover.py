@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import TypeAlias
@@ -71,7 +71,7 @@ class FoundFile(FileStamp, frozen=True, gc=False):
     """A session file found in a place (a directory in which an agent keeps sessions).
 
     `places` are all places in which the file was found; those of pi come first, then omp, atomic and indusagi. `owner`
-    is the agent of the file, unless it contains marks (content that only one agent writes) of another agent. `folder`
+    is the agent of the file, as far as can be told without its content. `folder`
     is the name of the file's project folder, "" in a directory without project folders. `parent_path` is the session
     in whose folder a subagent's session was found. `problem` is the reason why the agent does not list the file.
     """
@@ -90,8 +90,8 @@ class FoundFile(FileStamp, frozen=True, gc=False):
         return self.parent_path is not None or self.hidden or self.archived or self.problem is not None
 
     def agent(self, marks: Marks | None = None) -> str:
-        """Return the session's agent: the one named by the file's `marks` (content of only one agent), else `owner`."""
-        return (marks.agent() if marks is not None else None) or self.owner
+        """Return the session's agent, judged by its places and by the file's `marks` (content of only one agent)."""
+        return self.owner if marks is None else _owner(self.places, self.folder, marks)
 
     def place_of(self, agent: str) -> Place | None:
         """Return the place (session directory) in which an agent would find the file, or None if no place fits."""
@@ -154,6 +154,10 @@ def owner_by_name(path: str) -> str | None:
             if part in agent.own_names and (part.startswith(".") or below in ("sessions", "agent")):
                 return agent.name
     return None
+
+
+def _owner(places: Sequence[Place], folder: str, marks: Marks) -> str:
+    return attribute([place.agent for place in places], folder, marks, is_store=all(each.is_store for each in places))
 
 
 _Directory: TypeAlias = tuple[list[FoundFile], list[tuple[str, bool]]]
@@ -297,7 +301,7 @@ class _Walk:
         if not places:
             return
         markers = [os.path.join(root, name) for name in names_in(root)]
-        owner = attribute([place.agent for place in places], "", Marks())
+        owner = _owner(places, "", Marks())
         contents = read_many(markers, self._timeout_s)
         paths = [content.decode("utf-8", "surrogateescape").strip() for content in contents.values() if content]
         paths = [path for path in paths if os.path.isabs(path) and "\0" not in path]
@@ -335,7 +339,7 @@ class _Walk:
             # omp never lists names that begin with a dot; pi checks only the suffix.
             hides_dots = all(place.agent == "omp" for place in places)
         prefix = os.path.join(directory, "")
-        owner = attribute([place.agent for place in places], folder, Marks())
+        owner = _owner(places, folder, Marks())
         statuses, folders = self._listing(directory, suffixes)
         found: list[FoundFile] = []
         seen = self._files

@@ -273,6 +273,7 @@ def _owned(directory: str, kind: str, known: Sequence[Place], agents: Sequence[s
                 env=own.env if own else {},
                 agent_dir=own.agent_dir if own else agent_dir,
                 blobs=own.blobs if own else blobs,
+                is_store=bool(told),
             )
         )
     return places
@@ -292,7 +293,7 @@ def _agent_directory(directory: str, kind: str) -> str:
 
 def _agents_of_files(directory: str, kind: str) -> set[str]:
     """Return the agents of a directory's first files, and always pi, the agent of files that no agent has marked."""
-    probe = Place("pi", directory, kind, ROOT_SOURCE)  # type: ignore[arg-type]
+    probe = Place("pi", directory, kind, ROOT_SOURCE, is_store=False)  # type: ignore[arg-type]
     return {"pi", *(file.agent(_marks(file.path)) for file in islice(discover([probe]), _SAMPLED_FILES))}
 
 

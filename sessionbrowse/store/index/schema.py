@@ -19,7 +19,7 @@ from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW
 from sessionbrowse.store.system.locks import take_lock
 
 APPLICATION_ID = 0x5E551085
-SCHEMA_VERSION = 16
+SCHEMA_VERSION = 17
 LOCK_NAME = "index.lock"
 SHARD_PREFIX = "text-"
 _WAIT_S = 2.0

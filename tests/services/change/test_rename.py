@@ -368,7 +368,7 @@ def test_a_slot_is_inserted_only_into_a_file_that_nobody_uses(store: Store) -> N
     assert path.read_bytes()[SLOT_BYTES:] == before
 
 
-def test_only_omps_own_places_and_marks_let_a_slot_be_inserted(store: Store, tmp_path: Path) -> None:
+def test_only_omps_own_places_and_marks_outside_of_places_let_a_slot_be_inserted(store: Store, tmp_path: Path) -> None:
     """A slot makes a file unreadable for pi, so what pi may read gets none, whoever the user says it belongs to."""
     (backup := tmp_path / "backup").mkdir()
     lines = b"".join(line(value) for value in (header(), *CONVERSATION))
@@ -387,7 +387,7 @@ def test_only_omps_own_places_and_marks_let_a_slot_be_inserted(store: Store, tmp
             (pi_store, marked, False),
             (omp_store, lines, True),
             (shared / "--w--", lines, False),
-            (shared / "--w--", marked, True),
+            (shared / "--w--", marked, False),
             (shared / "-w", lines, False),
             (tmp_path / "other/sessions/-w", lines, True),
         ]

@@ -406,8 +406,14 @@ def test_an_empty_root_holds_nothing(tmp_path: Path):
     ("path", "marks", "agent"),
     [
         ("/h/.omp/agent/sessions/--p--/s.jsonl", (), "omp"),
-        ("/h/.pi/agent/sessions/-p/s.jsonl", (), "omp"),
-        ("/h/.pi/agent/sessions/--p--/s.jsonl", ("atomic",), "atomic"),
+        ("/h/.pi/agent/sessions/-p/s.jsonl", (), "pi"),
+        ("/h/.pi/agent/sessions/--p--/s.jsonl", ("atomic",), "pi"),
+        ("/h/.pi/agent/sessions/--p--/s.jsonl", ("omp",), "pi"),
+        ("/h/.pi/agent/sessions/--p--/s.jsonl", ("omp", "only-omp"), "omp"),
+        ("/h/.omp/agent/sessions/--p--/s.jsonl", ("atomic",), "omp"),
+        ("/h/.omp/agent/sessions/--p--/s.jsonl", ("indusagi", "only-indusagi"), "indusagi"),
+        ("/h/backup/sessions/--p--/s.jsonl", ("omp",), "omp"),
+        ("/h/backup/sessions/-p/s.jsonl", (), "omp"),
         ("/c/atomic/sessions/--p--/s.jsonl", (), "atomic"),
         ("/h/.pindusagi/sessions/--p--/s.ndjson", (), "indusagi"),
         ("/h/omp/notes/s.jsonl", (), "pi"),
@@ -415,7 +421,7 @@ def test_an_empty_root_holds_nothing(tmp_path: Path):
         ("s.jsonl", (), "pi"),
     ],
 )
-def test_a_single_path_tells_its_agent_by_marks_folder_and_store(path: str, marks: tuple[str, ...], agent: str):
+def test_a_single_path_tells_an_agent_that_can_read_it_where_it_lies(path: str, marks: tuple[str, ...], agent: str):
     assert agent_of_path(path, Marks(frozenset(marks))) == agent
 
 
