@@ -67,6 +67,9 @@ def test_all_spellings_of_a_directory_are_one_project(
             assert len(rows) == {"list": 5, "labels": 0, "projects": 1}[command[0]], (command, spelling)
         assert [row["sessions"] for row in printed(capfd, "stats", "--cwd", spelling)["rows"]] == [5]
         assert len(printed(capfd, "list", f"project:{spelling.rstrip('/')}")) >= 5 or "//" in spelling
+    (story.home / "elsewhere").symlink_to("repos/proj")
+    assert len(printed(capfd, "list", f"project:{story.home}/elsewhere")) == 5, "a link that no session names"
+    assert len(printed(capfd, "list", "project:~/elsewhere")) == 5
     monkeypatch.chdir(story.home / "agents/proj")
     assert len(printed(capfd, "list", "--cwd", ".")) == 5
     assert len(printed(capfd, "list", "--under", "--cwd", f"{story.home}/agents")) == 6

@@ -40,6 +40,8 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     compounds: tuple[tuple[str, ...], ...] = ()
     """For each identifier in the query, such as `fooBar`, its parts (`foo`, `bar`), to find `foo_bar` and `foo.bar`."""
     pattern: str | None = None
+    directories: tuple[str, ...] = ()
+    """The values of `project:` that are paths, as typed: a session may have another spelling of this directory."""
     agents: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -135,6 +137,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
         pattern=pattern,
         agents=tuple(_one_of("agent", value, AGENTS) for value in filters["agent"]),
         projects=_folded(filters["project"]),
+        directories=tuple([value for value in filters["project"] if value.startswith(("/", "~"))]),
         names=_folded(filters["name"]),
         labels=_folded(filters["label"]),
         roles=tuple(role for value in filters["role"] for role in _roles(value)),

@@ -6,6 +6,7 @@ read. A file that is not indexed, or has changed since, is read completely. Both
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
@@ -31,7 +32,7 @@ from sessionbrowse.services.search.hits import (
 )
 from sessionbrowse.services.search.recent_texts import RecentTexts
 from sessionbrowse.services.search.session_trees import SessionTreeCache
-from sessionbrowse.store.find.directories import project_texts
+from sessionbrowse.store.find.directories import project_texts, spellings_of, within
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.rows import FileRow
 
@@ -70,6 +71,7 @@ class Searcher:
         self._recent: RecentTexts = before._recent if before else RecentTexts()
         self.titles = Titles(self.summaries, snapshot.first_messages)
         self._by_path: dict[str, Summary] | None = None
+        self._asked: tuple[tuple[str, ...], frozenset[str]] | None = None
 
     @property
     def indexed_paths(self) -> Collection[str]:
@@ -94,7 +96,10 @@ class Searcher:
         """Return True if a session fits the query's filters for sessions: agent, project, label, name."""
         if query.agents and summary.agent not in query.agents:
             return False
-        if query.projects and not any(wanted in self._projects[summary.cwd] for wanted in query.projects):
+        if query.projects and not (
+            any(wanted in self._projects[summary.cwd] for wanted in query.projects)
+            or summary.cwd in self._below(query.directories)
+        ):
             return False
         if query.labels and not any(wanted in literal(text) for text in summary.labels for wanted in query.labels):
             return False
@@ -105,6 +110,13 @@ class Searcher:
         """The texts that a filter by project searches, by working directory."""
         texts = project_texts({summary.cwd for summary in self.summaries})
         return {directory: literal(text) for directory, text in texts.items()}
+
+    def _below(self, directories: tuple[str, ...]) -> frozenset[str]:
+        """Return the working directories that are one of the given directories or below, by any spelling."""
+        if self._asked is None or self._asked[0] != directories:
+            found = [within(self._projects, spellings_of(each, os.curdir), below=True) for each in directories]
+            self._asked = directories, frozenset().union(*found)
+        return self._asked[1]
 
     def find(
         self,
