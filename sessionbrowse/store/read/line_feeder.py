@@ -7,7 +7,7 @@ from typing import Protocol
 
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, LineBlock
 from sessionbrowse.format.oversized_line import BigLine
-from sessionbrowse.store.system.files import preadv
+from sessionbrowse.store.system.files import end_of_hole, preadv
 
 BUFFER_BYTES = MAX_LISTED_LINE_BYTES + 1
 """Size of the line buffer: the longest line that is decoded at once, with newline; longer lines are read in pieces."""
@@ -98,17 +98,19 @@ class _LongLine:
         self._whole = bytearray()
         self._big: BigLine | None = None
 
-    def feed(self, piece: bytes | bytearray, end: int) -> None:
-        """Append the bytes of `piece` before position `end` to the line collected so far."""
-        self.size += end
+    def feed(self, piece: bytes | bytearray, end: int, hole: int = 0) -> None:
+        """Append the bytes of `piece` before position `end`, and then the NUL bytes of a hole, to the line so far."""
+        self.size += end + hole
         if self._big is None and self.size > self._max_bytes:
             self._big = BigLine()
             self._big.feed(self._whole)
             self._whole.clear()
         if self._big is not None:
+            # The NUL bytes of a hole follow those of a whole piece, so to a shortened line they make no difference.
             self._big.feed(piece, end)
         else:
             self._whole += memoryview(piece)[:end]
+            self._whole += bytes(hole)
 
     def block(self, offset: int, *, torn: bool) -> LineBlock:
         """Return the collected line as a `LineBlock`; `offset` is the line's position in the file."""
@@ -124,7 +126,12 @@ def _feed_rest(descriptor: int, line: _LongLine, offset: int, pieces: bytearray)
     """
     while got := preadv(descriptor, [pieces], offset + line.size):
         end = pieces.find(b"\n", 0, got)
-        line.feed(pieces, end if end >= 0 else got)
+        hole = 0
+        if got == len(pieces) and not pieces[0] and not pieces[-1] and pieces.count(0) == got:
+            # The piece may be the beginning of a hole of gigabytes, which is not read.
+            here = offset + line.size + got
+            hole = max(0, end_of_hole(descriptor, here) - here)
+        line.feed(pieces, end if end >= 0 else got, hole)
         if end >= 0:
             return pieces[end + 1 : got]
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from _thread import allocate_lock
 from collections.abc import Callable, Sequence
@@ -46,6 +47,19 @@ def pwrite(descriptor: int, content: bytes, offset: int) -> int:
     with _ONE_POSITION:
         os.lseek(descriptor, offset, os.SEEK_SET)
         return os.write(descriptor, content)
+
+
+def end_of_hole(descriptor: int, offset: int) -> int:
+    """Return the offset at which a hole of a sparse file ends; `offset` itself if no hole is there, or none is known.
+
+    The position of the descriptor changes.
+    """
+    try:
+        return os.lseek(descriptor, offset, os.SEEK_DATA)
+    except (AttributeError, OSError) as error:
+        # Some systems and disks do not know holes. ENXIO means that no data follows.
+        is_last = isinstance(error, OSError) and error.errno == errno.ENXIO
+        return max(offset, os.fstat(descriptor).st_size) if is_last else offset
 
 
 def flush(descriptor: int) -> None:

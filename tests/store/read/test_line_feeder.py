@@ -17,6 +17,7 @@ from sessionbrowse.model.session.columns import Columns, kind_of
 from sessionbrowse.model.session.records import Reader, Record
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.store.read import line_feeder
+from sessionbrowse.store.system import files
 from tests.support.session_files import answer, entry, header, line, user
 
 RESULT = {"role": "toolResult", "toolName": "bash", "content": [{"type": "text", "text": "über → done"}]}
@@ -61,8 +62,9 @@ def told_by_reader(reader: Reader) -> dict[str, Any]:
     return {name: getattr(reader, name) for name in told}
 
 
-def check(path: Path, content: bytes, agent: str, max_line: int) -> Columns:
-    path.write_bytes(content)
+def check(path: Path, content: bytes, agent: str, max_line: int, *, is_written: bool = False) -> Columns:
+    if not is_written:
+        path.write_bytes(content)
     careful, records = read_in_full(content, agent, max_line)
     quick, columns = read_by_columns(path, agent, max_line)
     assert told_by_reader(quick) == told_by_reader(careful)
@@ -113,3 +115,50 @@ def test_a_line_that_is_larger_than_the_buffer_is_kept_whole_up_to_its_limit(tmp
             columns = check(tmp_path / "long.jsonl", content[:-1] if torn else content, "pi", limit)
             assert columns.ids == ["a", "b"]
             assert columns.sizes[0] == len(user("a", None, "x" * size)) - 1
+
+
+def with_hole(path: Path, before: bytes, hole: int, after: bytes) -> Path:
+    """Write a file with a hole, which takes no room on the disk; skip where the disk makes none."""
+    with path.open("wb") as file:
+        file.write(before)
+        file.seek(hole, os.SEEK_CUR)
+        file.write(after)
+        file.truncate(len(before) + hole + len(after))
+    if path.stat().st_blocks * 512 > path.stat().st_size // 2:
+        pytest.skip("this disk makes no holes in files")
+    return path
+
+
+@pytest.mark.parametrize("begun", [b"", b'{"type":"message","id":"z","message":{"role":"user","content":"', b'{"a":['])
+@pytest.mark.parametrize("after", [b"", b"\n" + user("b", "a"), b'"}}\n' + user("b", "a"), b"\0\0\n"])
+@pytest.mark.parametrize("knows_holes", [True, False])
+def test_a_hole_is_read_as_the_nul_bytes_that_it_stands_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bytes, after: bytes, knows_holes: bool
+) -> None:
+    monkeypatch.setattr(line_feeder, "BUFFER_BYTES", 1001)
+    monkeypatch.setattr(line_feeder, "_spare_buffers", [])
+    if not knows_holes:
+        monkeypatch.delattr(os, "SEEK_DATA", raising=False)
+    before, hole = header() + user("a", None) + begun, 300_000
+    path = with_hole(tmp_path / "sparse.jsonl", before, hole, after)
+    for limit in (1000, 100_000, 1_000_000):
+        check(path, before + bytes(hole) + after, "pi", limit, is_written=True)
+
+
+def test_a_hole_of_gigabytes_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not hasattr(os, "SEEK_DATA"):
+        pytest.skip("this system does not know holes in files")
+    path = with_hole(tmp_path / "sparse.jsonl", header() + user("a", None), 3 << 30, b"\n" + user("b", "a"))
+    read: list[int] = []
+    preadv = files.preadv
+
+    def counted(descriptor: int, buffers: list[bytearray | memoryview], offset: int) -> int:
+        read.append(preadv(descriptor, buffers, offset))
+        return read[-1]
+
+    monkeypatch.setattr(line_feeder, "preadv", counted)
+    reader, columns = read_by_columns(path, "pi", 1 << 20)
+    assert columns.ids == ["a", "b"]
+    assert [problem.reason for problem in reader.problems] == ["holds NUL bytes where JSON should be"]
+    assert reader.bytes_read == path.stat().st_size
+    assert sum(read) < 5 * line_feeder.BUFFER_BYTES

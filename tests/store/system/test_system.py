@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -238,3 +239,21 @@ def test_windows_says_why_its_trash_is_not_used(tmp_path: Path) -> None:
             lambda path: pytest.fail("used"),
         )
     assert path.exists()
+
+
+def test_the_end_of_a_hole_is_its_offset_where_holes_are_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(b"x" * 10)
+    with path.open("rb") as file:
+        assert files.end_of_hole(file.fileno(), 3) == 3
+        assert files.end_of_hole(file.fileno(), 99) == 99, "beyond the end"
+        monkeypatch.setattr(os, "lseek", _einval)
+        assert files.end_of_hole(file.fileno(), 3) == 3
+        monkeypatch.delattr(os, "SEEK_DATA", raising=False)
+        assert files.end_of_hole(file.fileno(), 3) == 3
+
+
+def _einval(descriptor: int, offset: int, how: int) -> int:
+    raise OSError(errno.EINVAL, "this disk does not know holes")
