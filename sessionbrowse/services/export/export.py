@@ -15,6 +15,7 @@ from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.services.export.page import PageEntry, page
 from sessionbrowse.services.export.parts import HIDDEN_TYPES, PrintedPart, heading, parts
+from sessionbrowse.services.export.safe_markdown import code_block, code_span, escaped, quoted, safe_markdown
 from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
@@ -119,7 +120,8 @@ def _without_row(session: Session, index: int, shown: set[int]) -> list[int]:
 
 
 def _markdown(session: Session, branch: list[int]) -> Iterator[bytes]:
-    yield f"# {_escaped(_title(session))}\n\n{session.agent} · `{clean(session.cwd)}`\n".encode("utf-8", "replace")
+    where = " · ".join(filter(None, [session.agent, code_span(session.cwd)]))
+    yield f"# {escaped(_title(session))}\n\n{where}\n".encode("utf-8", "replace")
     for index in branch:
         if session.kind(index).type in HIDDEN_TYPES:
             continue
@@ -128,31 +130,24 @@ def _markdown(session: Session, branch: list[int]) -> Iterator[bytes]:
         if not found:
             continue
         mark = session.labels.get(index)
-        label = f" [{_escaped(clean(mark.text))}]" if mark is not None else ""
-        lines = [f"\n## {_escaped(clean(heading(value)))}{label}\n", *map(_markdown_part, found)]
+        label = f" [{escaped(mark.text)}]" if mark is not None else ""
+        lines = [f"\n## {escaped(heading(value))}{label}\n", *map(_markdown_part, found)]
         yield "\n".join(lines).encode("utf-8", "replace")
 
 
 def _markdown_part(part: PrintedPart) -> str:
     match part.kind:
         case "text":
-            return f"{part.text}\n"
+            return f"{safe_markdown(part.text)}\n"
         case "image":
-            return f"*An image ({_escaped(part.title)}).*\n"
+            return f"*An image ({escaped(part.title)}).*\n"
         case "note":
-            return f"*{_escaped(part.title)}: {_escaped(part.text)}*\n"
+            return f"*{escaped(part.title)}: {escaped(part.text)}*\n"
         case "thinking":
-            return "\n".join(f"> {line}" for line in part.text.split("\n")) + "\n"
+            return f"{quoted(safe_markdown(part.text))}\n"
         case _:
-            fence = "```"
-            while fence in part.text:
-                fence += "`"
             language = "diff" if part.kind == "diff" else "json" if part.kind == "call" else ""
-            return f"**{_escaped(part.title)}**\n\n{fence}{language}\n{part.text}\n{fence}\n"
-
-
-def _escaped(text: str) -> str:
-    return "".join(f"\\{character}" if character in "\\`*_[]<>#" else character for character in text)
+            return f"**{escaped(part.title)}**\n\n{code_block(part.text, language)}\n"
 
 
 def _jsonl(session: Session, branch: list[int]) -> Iterator[bytes]:

@@ -45,8 +45,14 @@ def heading(value: dict[str, Json]) -> str:
     if value.get("type") == "message" and isinstance(message, dict):
         role = str(message.get("role") or "message")
         name = message.get("toolName")
-        return f"{ROLES.get(role, role)}: {name}" if isinstance(name, str) else ROLES.get(role, role)
-    return str(value.get("customType") or value.get("type") or "entry").replace("_", " ").capitalize()
+        shown = ROLES.get(role) or _marked(role)
+        return f"{shown}: {name}" if isinstance(name, str) else shown
+    return _marked(str(value.get("customType") or value.get("type") or "entry").replace("_", " ").capitalize())
+
+
+def _marked(kind: str) -> str:
+    """Return the name of a kind that agents or extensions invent; it is never the heading of a person or a model."""
+    return f"{kind} (other)" if clean(kind).strip().casefold() in {role.casefold() for role in ROLES.values()} else kind
 
 
 def parts(value: dict[str, Json]) -> Iterator[PrintedPart]:
