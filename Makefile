@@ -3,7 +3,7 @@
 # Each makes .venv and installs what it needs; make setup does only that.
 
 .DELETE_ON_ERROR:
-.PHONY: remake run setup test coverage check format lint types stress package release interop bench docs screenshots recording fuzz clean
+.PHONY: remake run setup test coverage check format lint types stress package release interop windows bench docs screenshots recording fuzz clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -71,6 +71,9 @@ release: $(VENV)/.dev
 interop: $(VENV)/.dev
 	@$(PY) -m tests.interop $(ARGS)
 	@$(PY) -m pytest -q -m interop
+
+windows: $(VENV)/.dev
+	@$(PY) -m tests.interop.windows
 
 bench: $(VENV)/.dev
 	@$(PY) -m tests.bench $(ARGS)

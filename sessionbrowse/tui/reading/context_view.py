@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from sessionbrowse import text
 from sessionbrowse.format.entries import BranchSummary, Compaction, ToolCallBlock, ToolResultMessage
 from sessionbrowse.model.context.build import Context, ContextMessage, LeftOut
-from sessionbrowse.model.context.model_windows import context_window
 from sessionbrowse.model.context.token_parts import ContextItem, context_items, largest_items, tokens_by_part
 from sessionbrowse.model.context.token_parts import Part as TokenPart
 from sessionbrowse.model.context.used_tokens import UsedTokens, used_tokens
@@ -41,11 +40,13 @@ LEAST_ITEMS, FIRST_ITEMS, MOST_ITEMS = 3, 5, 30
 _UNBROKEN = "\N{NO-BREAK SPACE}"
 
 
-def context_parts(context: Context) -> list[Part]:
-    """Return the document of a context: its size in tokens, its largest items, its messages, its omitted entries."""
+def context_parts(context: Context, window: int | None) -> list[Part]:
+    """Return the document of a context: its size in tokens, its largest items, its messages, its omitted entries.
+
+    `window` is the size of the model's context window in tokens, None if it is not known.
+    """
     model = context.model
     name = "/".join([clean(part) for part in (model.provider, model.model_id) if part]) if model is not None else ""
-    window = context_window(model.provider, model.model_id) if model is not None else None
     used = used_tokens(context)
     share = f" of {text.tokens(window)} ({_percent(used.total, window)})" if window is not None else ""
     head: Line = [

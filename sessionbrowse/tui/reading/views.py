@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.tui.layout.parts import LinePart, Part
 
 if TYPE_CHECKING:
+    from sessionbrowse.model.context.build import Context
     from sessionbrowse.model.session.session import Session
 
 ViewName = Literal["entry", "context", "raw", "diff"]
@@ -28,6 +31,7 @@ class ViewRequest(Struct, frozen=True, kw_only=True):
     width: int
     now_ms: float
     home: str
+    environ: Mapping[str, str] = {}
     compare_keys: tuple[str, str] = ("d", "D")
 
 
@@ -53,7 +57,8 @@ def document(session: Session, request: ViewRequest) -> list[Part]:
         case "entry":
             return entry_document(session, request.index, request.now_ms)
         case "context":
-            return context_parts(build.build(session, request.index))
+            context = build.build(session, request.index)
+            return context_parts(context, _window(session, context, request))
         case "raw":
             return raw_document(session, request.index, request.now_ms)
         case "diff":
@@ -64,3 +69,15 @@ def document(session: Session, request: ViewRequest) -> list[Part]:
             return compare_parts(session, compared, request.home, request.width, request.compare_keys)
         case _:
             assert_never(request.view)
+
+
+def _window(session: Session, context: Context, request: ViewRequest) -> int | None:
+    from sessionbrowse.agents import AGENTS
+    from sessionbrowse.services.inspect.model_windows import context_window
+    from sessionbrowse.store.find.roots import real_surroundings
+
+    if context.model is None:
+        return None
+    around = replace(real_surroundings(), home=request.home, environ=request.environ)
+    places = AGENTS[session.rules.agent].places(around)
+    return context_window(context.model.provider, context.model.model_id, places[0].agent_dir if places else None)

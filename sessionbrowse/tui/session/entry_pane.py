@@ -66,6 +66,7 @@ class EntryPane:
             width=self.text.room,
             now_ms=screen.browser.now_ms(),
             home=screen.browser.home,
+            environ=screen.browser.options.environ,
             compare_keys=(screen.browser.keys.key_of("compare"), screen.browser.keys.key_of("compare_leaf")),
         )
         screen.set_class(view == "diff", "-comparing")

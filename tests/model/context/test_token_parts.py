@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.model.context import build
-from sessionbrowse.model.context.model_windows import context_window
 from sessionbrowse.model.context.token_parts import ContextItem, context_items, largest_items, tokens_by_part
 from sessionbrowse.tui.reading.context_view import PART_ROLES, window_bar
 from tests.support.session_files import answer, entry, header, opened, user
@@ -80,27 +79,6 @@ def test_the_largest_items_come_first_with_their_entry_and_file(tmp_path: Path) 
     ]
     assert sum(item.tokens for item in items) == built.tokens
     assert largest_items(context_items(built.messages), 2) == items[:2]
-
-
-@pytest.mark.parametrize(
-    ("provider", "model", "window"),
-    [
-        ("anthropic", "claude-opus-4-5-20251101", 200_000),
-        ("anthropic", "claude-opus-4-6", 1_000_000),
-        ("openai-codex", "gpt-5.5", 272_000),
-        ("openai", "gpt-5-mini", 400_000),
-        ("openai", "gpt-5.2-chat-latest", 128_000),
-        ("google", "gemini-3.8-flash", 1_048_576),
-        ("github-copilot", "gpt-5.5", None),
-        ("openai", "new-model", None),
-        (None, "gpt-5", None),
-        ("openai", None, None),
-    ],
-)
-def test_the_window_of_a_model_is_known_with_its_maker(
-    provider: str | None, model: str | None, window: int | None
-) -> None:
-    assert context_window(provider, model) == window
 
 
 @pytest.mark.parametrize("window", [None, 50, 1_000, 100_000])
