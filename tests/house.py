@@ -58,7 +58,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "sessions in which the words of a filter were said": 90,
     "sessions by name and `latest` on the command line, deleted ones by the beginning of an id": 65,
     "files, locks, processes and the trash of macOS and Windows": 80,
-    "changes on every disk, also if recovery fails once: undo of each listed id, rollbacks that are tried again": 175,
+    "changes on every disk, also if recovery fails once: undo of each listed id, rollbacks that are tried again": 225,
     "keys, order and columns of pi's own picker and tree": 120,
     "files, commands and labels that a compaction forgot": 130,
     "the cost of each branch, and of each answer, in the tree": 75,

@@ -19,7 +19,7 @@ from sessionbrowse.store.own.state_directory import sync_directory
 from sessionbrowse.store.read.content import closing
 from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW
 from sessionbrowse.store.write import atomic_rename, let_go
-from sessionbrowse.store.write.copies import NEW_FILE, copy, discard, remove
+from sessionbrowse.store.write.copies import NEW_FILE, copy, discard, make_folder, remove
 from sessionbrowse.store.write.let_go import OldVersion, hidden_beside
 from sessionbrowse.text import clean
 
@@ -63,7 +63,8 @@ class Moves:
         except OSError:
             self.move_back(source, target)
             raise
-        if not os.path.samestat(os.lstat(self.aside(source)), was):
+        # A folder that was renamed file by file is another one.
+        if not stat.S_ISDIR(was.st_mode) and not os.path.samestat(os.lstat(self.aside(source)), was):
             rename(self.aside(source), source)
             if os.lstat(target).st_size == size:
                 discard(target)  # The copy is outdated, because another program has replaced the original.
@@ -86,7 +87,8 @@ class Moves:
             elif is_same_file(source, target):
                 os.unlink(target)
             elif is_copy(source, target):
-                hide(target, self._withdrawn(target))
+                if not _is_merged(target, source):
+                    hide(target, self._withdrawn(target))
             else:
                 # If the original still has its hidden name, the file at `target` is a copy of it. Otherwise that file
                 # may be another program's, and must not get lines from hidden files.
@@ -108,7 +110,7 @@ class Moves:
                 self.move(source, target)
             elif is_same_file(source, target):
                 os.unlink(source)
-            elif is_copy(source, target):
+            elif is_copy(source, target) and not _is_merged(source, target):
                 hide(source, self.aside(source))
         self.note_hidden(source, target, target)
 
@@ -275,11 +277,65 @@ def hide(path: str, hidden: str) -> None:
     """Rename a file or folder to its hidden name; complete an interrupted rename, which left both names."""
     if is_same_file(path, hidden):
         os.unlink(path)
+    elif _is_folder(path) and _is_folder(hidden):
+        _merge(path, hidden)
     else:
         rename(path, hidden)
 
 
 def _rename(source: str, target: str) -> None:
+    try:
+        _rename_at_once(source, target)
+    except OSError as error:
+        # overlayfs, as in containers, refuses to rename a folder that comes from the image, but not the files in it.
+        is_here = os.lstat(source).st_dev == os.lstat(os.path.dirname(target)).st_dev
+        if error.errno != errno.EXDEV or not is_here or not _is_folder(source) or os.path.lexists(target):
+            raise
+        _merge(source, target)
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
+
+
+def _merge(source: str, target: str) -> None:
+    """Move the content of a folder, file by file, to another folder, which may be missing; remove the emptied folder.
+
+    Raises:
+        OSError: an I/O error occurred, or the disk cannot rename the files either; each file is in one of the folders.
+    """
+    status = os.lstat(source)
+    make_folder(target, source)
+    try:
+        for name in sorted(os.listdir(source)):
+            here, there = os.path.join(source, name), os.path.join(target, name)
+            if _is_folder(here):
+                _merge(here, there)
+            else:
+                _rename_at_once(here, there)
+    except OSError:
+        with suppress(OSError):
+            os.rmdir(target)  # Only an empty folder is removed: then nothing was moved.
+        raise
+    os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+    sync_directory(target)
+    os.rmdir(source)
+
+
+def _is_merged(source: str, target: str) -> bool:
+    """Complete an interrupted `_merge`; return False if it was none: one folder is then a copy on another disk."""
+    if not (_is_folder(source) and _is_folder(target)) or os.lstat(source).st_dev != os.lstat(target).st_dev:
+        return False
+    try:
+        _merge(source, target)
+    except OSError as error:
+        if error.errno not in (errno.EEXIST, errno.EXDEV):
+            raise
+        return False
+    return True
+
+
+def _rename_at_once(source: str, target: str) -> None:
     if atomic_rename.rename_to_free(source, target):
         return
     status = os.lstat(source)
