@@ -32,6 +32,7 @@ from .programs import versions as versions
 PI_VERSIONS, OMP_VERSIONS = versions("pi"), versions("omp")
 PI_NEWEST, PI_OLDER = PI_VERSIONS[0], PI_VERSIONS[-1]
 OMP = OMP_VERSIONS[0]
+PROGRAMS = [*(("pi", version) for version in PI_VERSIONS), *(("omp", version) for version in OMP_VERSIONS)]
 # Rows of /tree shorten paths below HOME to `~`; the generated tool calls read files of this folder.
 PI_HOME = "/projects/cache"
 # The slowest honest answer takes about a second.

@@ -35,7 +35,7 @@ from tests.support.file_helpers import own_system_trash, picture
 pytestmark = pytest.mark.interop
 
 Json = Any
-PROGRAMS = [("pi", real.PI_NEWEST), ("pi", real.PI_OLDER), ("omp", real.OMP)]
+PROGRAMS = real.PROGRAMS
 SEED = 314
 NAMES = ["Release notes", "日本語 — Größe", 'a "quoted" \\ name', "😀 \u202e odd", "  spaces\nand lines  "]
 SLOT_BYTES = 256
@@ -55,7 +55,7 @@ def written(program: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) 
     folder = tmp_path_factory.mktemp("written") / "all"
     try:
         if agent == "omp":
-            real.generate_omp(folder, SEED, 110)
+            real.generate_omp(folder, SEED, 110, version)
         else:
             real.generate_pi(version, folder, SEED, 110)
     except real.Unavailable as reason:

@@ -23,7 +23,10 @@ from tests.support.random_trees import RandomTree
 pytestmark = pytest.mark.interop
 
 Json = Any
-PROGRAMS = [("pi", real.PI_NEWEST, 2500), ("pi", real.PI_OLDER, 1000), ("omp", real.OMP, 2000)]
+MANY = {"pi": 2500, "omp": 2000}
+PROGRAMS = [
+    (agent, version, MANY[agent] if version in (real.PI_NEWEST, real.OMP) else 1000) for agent, version in real.PROGRAMS
+]
 SHRUNK = 850
 _CUT = 500
 

@@ -22,7 +22,7 @@ from tests.interop.replay import described, replayed, without_absent
 pytestmark = pytest.mark.interop
 
 Json = Any
-PROGRAMS = [("pi", real.PI_NEWEST), ("pi", real.PI_OLDER), ("omp", real.OMP)]
+PROGRAMS = real.PROGRAMS
 SEED = 271
 INSTALLED = str(real.cache_folder())
 ROUNDS = {"pi": 84, "omp": 100}
@@ -48,7 +48,7 @@ def sessions(program: tuple[str, str], tmp_path_factory: pytest.TempPathFactory)
     folder = tmp_path_factory.mktemp("generated")
     try:
         if agent == "omp":
-            real.generate_omp(folder / "all", SEED, ROUNDS[agent])
+            real.generate_omp(folder / "all", SEED, ROUNDS[agent], version)
         else:
             real.generate_pi(version, folder / "all", SEED, ROUNDS[agent])
     except real.Unavailable as reason:

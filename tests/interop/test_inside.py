@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,8 @@ from tests.support.terminal import ENTER, Screen, Terminal
 pytestmark = pytest.mark.interop
 
 PROGRAMS: dict[str, tuple[str, Callable[[], list[str | Path]]]] = {
-    f"pi {real.PI_OLDER}": ("pi", lambda: real.pi_command(real.PI_OLDER)),
-    f"pi {real.PI_NEWEST}": ("pi", lambda: real.pi_command(real.PI_NEWEST)),
-    f"omp {real.OMP}": ("omp", real.omp_command),
+    f"{agent} {version}": (agent, partial(real.pi_command if agent == "pi" else real.omp_command, version))
+    for agent, version in real.PROGRAMS
 }
 
 # Stands for our command: writes down its arguments, and the checksums of all session files before and after it.

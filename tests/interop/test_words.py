@@ -17,7 +17,6 @@ from tests.interop import real
 
 pytestmark = pytest.mark.interop
 
-PROGRAMS = [*(("pi", version) for version in real.PI_VERSIONS), *(("omp", version) for version in real.OMP_VERSIONS)]
 SOURCES = {
     "pi": ("dist/core/session-manager.d.ts", "dist/core/messages.d.ts", "docs/message-types.md"),
     "omp": (
@@ -83,7 +82,7 @@ def _own_fields(kind: str) -> set[str]:
     return {*read, "type", "role", "timestamp", *UNREAD_KEYS, *KEPT.get(kind, "").split()}
 
 
-@pytest.mark.parametrize(("program", "version"), PROGRAMS)
+@pytest.mark.parametrize(("program", "version"), real.PROGRAMS)
 def test_every_type_role_and_field_of_the_program_is_known(program: str, version: str) -> None:
     try:
         declared = list(declarations(program, version))
