@@ -6,14 +6,23 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
+import msgspec
+
 from sessionbrowse.agents import AGENTS, Place, Surroundings
 from sessionbrowse.agents.companions import stem_of
 from sessionbrowse.errors import ChangedMeanwhile, SameFile, SessionBrowseError
 from sessionbrowse.format.lines import MAX_LINE_BYTES
-from sessionbrowse.model.clean.cleanup import CleanupRow, Standing, cleanup_rows, considered, contents_needed
+from sessionbrowse.model.clean.cleanup import (
+    NOTHING_OWN,
+    CleanupRow,
+    Standing,
+    cleanup_rows,
+    considered,
+    contents_needed,
+)
 from sessionbrowse.model.clean.session_content import ContentReader, SessionContent
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.change.delete import Deleted, Into, delete
+from sessionbrowse.services.change.delete import Deleted, Into, delete, files_in, is_lock
 from sessionbrowse.services.change.restore import restore
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.discover import ARCHIVE_FOLDER
@@ -22,8 +31,9 @@ from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.store.read.content import closing, open_content
 from sessionbrowse.store.read.line_feeder import feed_lines
 from sessionbrowse.store.write.admission import Target, shown_name
+from sessionbrowse.store.write.copies import files_below
 from sessionbrowse.store.write.sessions_in_use import sessions_in_use
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 
 Progress = Callable[[int, int, str], object]
 """Callback with the number of files read, the number of files to read, and the path of the next file."""
@@ -57,7 +67,35 @@ def find_cleanup(
     used = sessions_in_use(summaries, context.around, context.proc)
     standing = standings(rated, places, context.around)
     rows = cleanup_rows(rated, contents, context.now_ms(), standing, across_roots=across_roots)
-    return [row for row in rows if row.summary.path not in used and not pins.holds(row.summary)]
+    rows = [row for row in rows if row.summary.path not in used and not pins.holds(row.summary)]
+    return [row for row in map(_with_companions, rows) if row is not None]
+
+
+def _with_companions(row: CleanupRow) -> CleanupRow | None:
+    """Return a row whose reason counts the files kept beside the session; None if only they make it worth keeping.
+
+    A session without own content stays if files are kept for it that the session to keep does not have.
+    """
+    one = row.summary
+    own = [path for path in AGENTS[one.agent].companions(one.path) if not is_lock(path)]
+    if not own:
+        return row
+    if row.kind in NOTHING_OWN and not _has_all(row.kept, one.path, own):
+        return None
+    return msgspec.structs.replace(row, reason=f"{row.reason}; {plural(files_in(own), 'file')} kept beside it")
+
+
+def _has_all(kept: str | None, path: str, companions: Sequence[str]) -> bool:
+    """Return True if the session file `kept` has files of the same names and sizes beside it, or there are none."""
+    for companion in companions:
+        for file in files_below(companion, links=True) if os.path.isdir(companion) else (companion,):
+            twin = f"{stem_of(kept)}{file.removeprefix(stem_of(path))}" if kept is not None else None
+            try:
+                if twin is None or os.lstat(twin).st_size != os.lstat(file).st_size:
+                    return False
+            except OSError:
+                return False
+    return True
 
 
 def standings(summaries: Iterable[Summary], places: Sequence[Place], around: Surroundings) -> dict[str, Standing]:

@@ -212,17 +212,9 @@ class _Walk:
             here, parent = waiting.pop()
             problem = None if parent else "the session to which this subagent belongs is missing"
             files, folders = self._read(
-                here,
-                places,
-                folder,
-                (SUFFIX,),
-                hides_dots=True,
-                parent_path=parent,
-                hidden=True,
-                archived=archived,
-                problem=problem,
+                here, places, folder, (SUFFIX,), hides_dots=True, parent_path=parent, hidden=True, problem=problem
             )
-            yield files
+            yield [replace(file, archived=True) for file in files] if archived else files
             for name, has_session in reversed(folders):
                 if name not in not_sessions.NO_SESSION_FOLDERS:
                     path = os.path.join(here, name)

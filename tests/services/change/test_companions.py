@@ -17,10 +17,12 @@ from sessionbrowse.services.change.delete import delete, outermost, plan_delete
 from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.restore import restore
+from sessionbrowse.services.clean.cleanup import find_cleanup
 from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.services.undo.undo import undo
 from sessionbrowse.store.find.discover import discover
 from sessionbrowse.store.find.roots import Scope
+from sessionbrowse.store.own.pins import Pins
 from tests.support.change_helpers import CONVERSATION, PROJECT, Store, assistant, header, line, target
 from tests.support.file_helpers import own_system_trash, picture
 
@@ -199,3 +201,31 @@ def test_the_command_line_says_how_many_files_go_along(
     monkeypatch.setenv("HOME", str(store.home))
     assert main(["relocate", PROJECT, "/srv/shop", "--dry-run"]) == 0
     assert "3 sessions would be moved, with 4 files kept beside them" in capsys.readouterr().err
+
+
+def test_the_cleanup_keeps_a_copy_with_subagents_that_the_kept_session_does_not_have(store: Store) -> None:
+    context = store.context
+
+    def rows() -> dict[str, tuple[str, str]]:
+        scope = Scope(around=context.around, archived=True)
+        found = find_cleanup(gather_summaries(scope), context, Pins())
+        return {os.path.basename(row.summary.path): (row.kind, row.reason) for row in found}
+
+    names = ["2026-08-13T08-00-00-000Z_aa.jsonl", "2026-08-13T08-00-00-000Z_bb.jsonl"]
+    first, second = [store.session(name=name) for name in names]
+    ((name, (kind, _)),) = rows().items()
+    assert kind == "duplicate"
+    gone, kept = (first, second) if name == first.name else (second, first)
+    for path, text in ((gone, "result"), (kept, "other result")):
+        path.with_suffix("").mkdir()
+        (path.with_suffix("") / "1.json").write_text(text)
+    assert rows() == {}
+    (kept.with_suffix("") / "1.json").write_text("result")
+    kind, reason = rows()[name]
+    assert kind == "duplicate"
+    assert reason.endswith("; 1 file kept beside it")
+    stub = store.session(entries=CONVERSATION[:2], name="2026-08-13T08-00-00-000Z_cc.jsonl", head=[header(id="cc")])
+    assert rows()[stub.name][0] == "empty"
+    stub.with_suffix("").mkdir()
+    (stub.with_suffix("") / "1.json").write_text("result")
+    assert stub.name not in rows()
