@@ -34,7 +34,7 @@ from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.change_queue import ChangeQueue
 from sessionbrowse.tui.changes.listed_paths import listed_in
-from sessionbrowse.tui.changes.reread import read_again, touched
+from sessionbrowse.tui.changes.reread import below, read_again, touched
 from sessionbrowse.tui.data.source import SessionUpdates, place_of
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
@@ -230,7 +230,9 @@ class ChangeRunner:
         bulk = in_bulk(
             plan.items, change, context=run.context, on_progress=on_progress, cancelled=run.stopped, group=group
         )
-        return Result(bulk=bulk, updates=read_again(sorted(paths), self._browser.library.get), group=group)
+        library = self._browser.library
+        paths |= below({*paths}, [one.path for one in library.all() if one.hidden])
+        return Result(bulk=bulk, updates=read_again(sorted(paths), library.get), group=group)
 
     def _make(self, item: ChangeItem, run: ChangeRun) -> tuple[ChangeResult, set[str]]:
         changed = item.make(run)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from pathlib import PurePath
 
 from msgspec.structs import replace
 
+from sessionbrowse.agents.companions import own_folder
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import Archived
 from sessionbrowse.services.change.delete import Deleted
@@ -33,6 +35,12 @@ def touched(changed: ChangeResult) -> set[str]:
             moved = {path for one in changed.sessions for path in (one.source, one.target)}
             return moved | set(changed.mended)
     return {changed.path}
+
+
+def below(paths: Iterable[str], others: Iterable[str]) -> set[str]:
+    """Return those of the sessions `others` that are in the folders of the sessions `paths`, with which they moved."""
+    folders = {own_folder(path) for path in paths} - {None}
+    return {other for other in others if not folders.isdisjoint(map(str, PurePath(other).parents))}
 
 
 def read_again(paths: Iterable[str], known: Known) -> SessionUpdates:
