@@ -76,7 +76,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "what extensions keep beside a session goes with it; odd and partial files named, exported, read fast": 90,
     "installed and tested versions of the agents; contexts, edits and stubs of pi 1.6 and omp 18.3": 185,
     "keys after any bytes, suspending, no helper program left behind; one check of prices; windows of models": 285,
-    "fields on which pi and omp stop: found, repaired, and warned of before a resume; files of two agents": 315,
+    "fields on which pi and omp stop: found, repaired, warned of; files of two agents, and of newer ones": 338,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""
 

@@ -107,6 +107,8 @@ def run_doctor(arguments: argparse.Namespace) -> int:
         said.append(f"{plural(gone, 'more session' if count else 'session')} whose directory is missing")
     if copies := sum("conflict-copy" in kinds for kinds in beside):
         said.append(plural(copies, "conflict copy", "conflict copies"))
+    if newer := sum("newer-format" in kinds for kinds in beside):
+        said.append(f"{plural(newer, 'session')} with entries that this version does not know")
     output.note("; ".join(said))
     return 1 if count else 0
 

@@ -8,6 +8,7 @@ from itertools import chain
 
 from msgspec import Struct, structs
 
+from sessionbrowse.format.entry_types import ENTRY_TYPES, MESSAGE_TYPES, PLAIN_TYPES
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.format.title_slot import later_slot
 from sessionbrowse.model.clean.odd_fields import Effect, OddField, odd_fields
@@ -57,11 +58,12 @@ KINDS: dict[str, DamageKind] = {
     "bad-first-kept": DamageKind("keeps no entries from before the compaction", ()),
     "id-differs-from-name": DamageKind("uses the session id in the header, not the one in the file name", ()),
     "conflict-copy": DamageKind("lists the copy as a session of its own", ()),
+    "newer-format": DamageKind("may use what is only kept and shown here", ()),
     "missing-directory": DamageKind("asks for another working directory, or stops", ("relocate",)),
     "not-listed": DamageKind("leaves the file out of the list of sessions"),
 }
 """All kinds of damage by name, as `doctor` prints them."""
-NO_DAMAGE = frozenset({"missing-directory", "conflict-copy"})
+NO_DAMAGE = frozenset({"missing-directory", "conflict-copy", "newer-format"})
 """The kinds that are told beside damage: the file itself is not damaged."""
 
 _REASONS = (
@@ -119,6 +121,7 @@ def damage_of(session: Session, *, directory_exists: bool | None) -> list[Damage
         if kind != "odd-entry" or session.is_transcript:
             found.append(_damage(session, kind, index, problem.reason, problem.line, problem.offset))
     found += _of_fields(session)
+    found += _of_newer(session)
     found += _of_links(session)
     found += _of_calls(session)
     found += _of_title(session)
@@ -191,6 +194,23 @@ _DOES: dict[Effect, str] = {
 
 
 _STOPPING = {_DOES[effect].format(thing=thing) for effect in ("stops", "hangs") for thing in _THINGS}
+
+
+def _of_newer(session: Session) -> Iterator[Damage]:
+    """Yield the first entry of each type, and the first message of each role, that no known agent writes."""
+    seen: set[tuple[str, str]] = set()
+    for index in range(len(session.ids)):
+        kind = session.kind(index)
+        name = ("role", kind.role) if kind.type == "message" else ("type", kind.type)
+        if name in seen or not name[1]:
+            continue
+        seen.add(name)
+        if name[1] not in (MESSAGE_TYPES if name[0] == "role" else _KNOWN_TYPES):
+            newer = f"written by a newer {session.agent} than this version knows, or by an extension"
+            yield _damage(session, "newer-format", index, f"the {name[0]} {name[1]} is not known: {newer}")
+
+
+_KNOWN_TYPES = {*ENTRY_TYPES, *PLAIN_TYPES, "session", "title"}
 
 
 def _of_links(session: Session) -> Iterator[Damage]:

@@ -44,7 +44,7 @@ class Examined(Struct, frozen=True, kw_only=True):
 
     @property
     def is_damaged(self) -> bool:
-        """True if the file itself is damaged; a missing working directory and a conflict copy do not count."""
+        """True if the file itself is damaged; kinds in `NO_DAMAGE` do not count."""
         return any(one.kind not in NO_DAMAGE for one in self.damage)
 
     def document(self) -> dict[str, Json]:

@@ -323,3 +323,27 @@ def test_a_repair_says_which_ids_are_new_and_how_many_lines_it_left_out(tmp_path
     assert any("lines without a readable entry" in note for note in done.notes)
     assert sum("The id 00000003 belonged to several entries" in note for note in done.notes) < 9
     assert any("more earlier entries have new ids" in note for note in done.notes)
+
+
+@pytest.mark.parametrize("agent", ["pi", "omp", "atomic", "indusagi"])
+def test_types_and_roles_of_a_newer_agent_are_told_but_are_no_damage(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], agent: str
+):
+    newer = [
+        entry("from_tomorrow", "aaaaaaaa", "00000008", answer=42),
+        entry("message", "bbbbbbbb", "aaaaaaaa", message={"role": "narrator", "content": "once", "timestamp": 1}),
+        entry("from_tomorrow", "cccccccc", "bbbbbbbb"),
+    ]
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(after(*newer))
+    found = examine(str(path), agent)
+    assert [(one.kind, one.line, one.can_do) for one in found.damage] == [
+        ("newer-format", 10, ()),
+        ("newer-format", 11, ()),
+    ]
+    assert f"written by a newer {agent} than this version knows" in found.damage[0].reason
+    assert not found.is_damaged
+    assert main(["doctor", str(path)]) == 0
+    said = capfd.readouterr()
+    assert "from_tomorrow" in said.out
+    assert "no damage found; 1 session with entries that this version does not know" in said.err

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sessionbrowse.model.clean.damage import NO_DAMAGE
 from sessionbrowse.services.clean.doctor import Examined, examine
 from tests.interop.odd_fields import digest, read_repaired, read_table, repaired
 from tests.interop.shapes import shapes
@@ -30,7 +31,7 @@ DECLARED = {
 
 def said(examined: Examined) -> str:
     """Return the doctor's verdict in the words of the table; calls and results that do not match are other damage."""
-    kinds = {one.kind for one in examined.damage} - OF_CALLS
+    kinds = {one.kind for one in examined.damage} - OF_CALLS - NO_DAMAGE
     if "no-header" in kinds or any(f"{examined.agent} refuses" in one.reason for one in examined.damage):
         return "refuses"
     for one in examined.damage:
