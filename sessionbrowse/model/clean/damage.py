@@ -174,10 +174,12 @@ def odd_entries(session: Session) -> Iterator[tuple[int | None, dict[str, Json],
     """Yield each entry with fields that its agent cannot read, by index and as JSON; the header's index is None."""
     if session.is_transcript:
         return
+    is_old = session.version in (None, 1, 2)
     directories = session.header.additional_directories if session.header is not None else None
     header = (None, {"type": "session", "additionalDirectories": directories})
     for index, value in chain([header], session.fields_of_many(range(len(session.ids)))):
-        odd = list(odd_fields(value, session.agent))
+        # Files of version 1 and 2 name some fields otherwise; agents convert them.
+        odd = [one for one in odd_fields(value, session.agent) if not is_old or one.need.effect != "ignored"]
         if odd:
             yield index, value, odd
 

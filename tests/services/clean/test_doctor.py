@@ -347,3 +347,13 @@ def test_types_and_roles_of_a_newer_agent_are_told_but_are_no_damage(
     said = capfd.readouterr()
     assert "from_tomorrow" in said.out
     assert "no damage found; 1 session with entries that this version does not know" in said.err
+
+
+def test_a_compaction_of_format_version_1_has_no_odd_field(tmp_path: Path):
+    old = {"type": "session", "id": "old", "timestamp": "2025-11-20T08:00:00.000Z", "cwd": "/"}
+    told = {"type": "message", "timestamp": "2025-11-20T08:00:01.000Z", "message": {"role": "user", "content": "q"}}
+    kept = {"type": "compaction", "timestamp": "2025-11-20T08:00:02.000Z", "summary": "s", "tokensBefore": 1}
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(map(line, [old, told, {**kept, "firstKeptEntryIndex": 1}])))
+    for agent in ("pi", "omp"):
+        assert [one for one in examine(str(path), agent).damage if one.kind == "odd-entry"] == []
