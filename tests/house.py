@@ -72,7 +72,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "a program that goes on counting cost while the statistics are looked at, and their total in any width": 65,
     "ids in a printed tree, calls of tools in a printed context": 20,
     "the total of a session's family in the preview": 100,
-    "text of sessions on its way out: sequences, completion, exports, words for programs, quotations, agents": 275,
+    "text of sessions on its way out: sequences, completion, exports, words for programs, quotations, agents": 360,
     "what extensions keep beside a session goes with it; odd and partial files named, exported, read fast": 90,
     "installed and tested versions of the agents; contexts, edits and stubs of pi 1.6 and omp 18.3": 185,
     "keys after any bytes, suspending, no helper program left behind; one check of prices; windows of models": 285,

@@ -7,6 +7,7 @@ nothing is written.
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from sessionbrowse.cli.parser import AGENT_NAMES, HOMES, make_parser
+from sessionbrowse.cli.parser import AGENT_NAMES, HOMES, is_for_agent, make_parser
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.text import age, clean, truncate
@@ -205,9 +206,25 @@ def _rows(index: Index, typed: _Typed) -> Iterator[ListRow]:
         return
     below = tuple(f"{place.root}/" for place in places)
     found = read_overview(index.connection)
-    for row in found if found is not None else read_rows(index.connection):
-        if row.path.startswith(below) and not row.hidden and (not agents or row.agent in agents):
+    rows = list(found if found is not None else read_rows(index.connection))
+    withheld = _withheld(index, rows)
+    for row in rows:
+        is_listed = row.path.startswith(below) and not row.hidden and row.path not in withheld
+        if is_listed and (not agents or row.agent in agents):
             yield row
+
+
+def _withheld(index: Index, rows: Sequence[ListRow]) -> set[str]:
+    """Return the paths of the sessions that the user hides from agents, if an agent completes; else none."""
+    if not is_for_agent():
+        return set()
+    from sessionbrowse.cli.for_agents import excluded_of
+    from sessionbrowse.config import load_settings
+
+    excluded = excluded_of(load_settings().settings, os.path.expanduser("~"))
+    if excluded is None:
+        return set()
+    return excluded.withheld(rows, lambda: [found[0] for found in index.summaries(rows).values()])
 
 
 def _entries(typed: _Typed, reference: str, begun: str) -> Iterator[Completion]:
@@ -243,7 +260,10 @@ def _offered(word: str, meaning: str) -> Iterator[Completion]:
 
 def _path_of(index: Index, typed: _Typed, reference: str) -> str | None:
     if "/" in reference or reference.endswith(".jsonl"):
-        return str(Path(reference).expanduser().resolve())
+        from sessionbrowse.store.index.rows import read_rows
+
+        path = str(Path(reference).expanduser().resolve())
+        return None if path in _withheld(index, list(read_rows(index.connection))) else path
     rows = sorted(_rows(index, typed), key=lambda row: row.modified or 0, reverse=True)
     if reference == "latest":
         return rows[0].path if rows else None

@@ -20,6 +20,7 @@ from sessionbrowse.version import __version__
 if TYPE_CHECKING:
     from sessionbrowse.config import Settings
     from sessionbrowse.model.listing.excluded import Excluded
+    from sessionbrowse.services.transaction.change_context import ChangeContext
     from sessionbrowse.store.find.roots import Scope
 
 AGENT_VARIABLES = ("PI_CODING_AGENT", "OMPCODE", "CLAUDECODE")
@@ -75,18 +76,38 @@ def scope_of(
     return Scope(
         around=around,
         excluded=_excluded(arguments, settings, around.home),
-        roots=tuple(arguments.roots or ()),
+        roots=tuple(getattr(arguments, "roots", None) or ()),
         extra_roots=settings.roots,
-        agents=tuple(arguments.agents or ()),
+        agents=tuple(getattr(arguments, "agents", None) or ()),
         hidden=hidden,
         archived=archived,
         most_unread=MOST_UNREAD if getattr(arguments, "for_agent", False) else None,
     )
 
 
+def is_for_agent(arguments: argparse.Namespace | None = None) -> bool:
+    """Return True if an agent reads the output: it runs this program, or `--for-agent` says so."""
+    return getattr(arguments, "for_agent", False) or any(os.environ.get(name) for name in AGENT_VARIABLES)
+
+
+def change_context(arguments: argparse.Namespace) -> ChangeContext:
+    """Return the context for changes; an agent is told only of changes of sessions that it may see."""
+    from msgspec.structs import replace
+
+    from sessionbrowse.services.transaction.change_context import ChangeContext
+
+    context = ChangeContext.real()
+    if not is_for_agent(arguments):
+        return context
+    from sessionbrowse.services.list.withheld import shown_changes
+
+    scope = scope_of(arguments)
+    return replace(context, told=lambda changes: shown_changes(changes, scope))
+
+
 def _excluded(arguments: argparse.Namespace, settings: Settings, home: str) -> Excluded | None:
     """Return the sessions that the settings hide from agents, if an agent reads the output; else None."""
-    if not (getattr(arguments, "for_agent", False) or any(os.environ.get(name) for name in AGENT_VARIABLES)):
+    if not is_for_agent(arguments):
         return None
     from sessionbrowse.cli.for_agents import excluded_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.parser import scope_of
+from sessionbrowse.cli.parser import change_context, scope_of
 from sessionbrowse.services.transaction.change import finish_notes
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.unfinished import sentence_of, unfinished
@@ -29,7 +29,7 @@ def note_unfinished(arguments: argparse.Namespace) -> None:
     changes = arguments.command in CHANGING and not reads
     if arguments.command not in CHANGING | READING:
         return
-    context = ChangeContext.real()
+    context = change_context(arguments)
     if changes:
         if arguments.command != "relocate":
             finish_unfinished(context)
@@ -37,13 +37,13 @@ def note_unfinished(arguments: argparse.Namespace) -> None:
     # Commands such as `undo --list` have no --root, so they report unfinished changes in every directory.
     scope = scope_of(arguments) if hasattr(arguments, "roots") else None
     roots = ["/"] if scope is None else [place.root for place in places_of(scope)]
-    for change in unfinished(context, roots):
+    for change in context.told(unfinished(context, roots)):
         output.note(f"{sentence_of(change)} {_how_to_go_on(change.verb, change.before.get('path'), change.path)}")
 
 
 def finish_unfinished(context: ChangeContext) -> None:
     """Finish all interrupted changes, and report each on stderr."""
-    for change in finish_notes(context):
+    for change in context.told(finish_notes(context)):
         output.note(sentence_of(change))
 
 

@@ -16,7 +16,17 @@ import msgspec
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.interrupts import interrupts_clean_up
-from sessionbrowse.cli.parser import AddCommand, add_entry, add_force, add_ref, add_refs, add_text, directory, scope_of
+from sessionbrowse.cli.parser import (
+    AddCommand,
+    add_entry,
+    add_force,
+    add_ref,
+    add_refs,
+    add_text,
+    change_context,
+    directory,
+    scope_of,
+)
 from sessionbrowse.cli.references import find, find_target, find_targets
 from sessionbrowse.errors import CannotUndo, InUse, NoSuchChange, NotFound, RefusedWrite
 from sessionbrowse.services.change import delete as delete_service
@@ -29,7 +39,7 @@ from sessionbrowse.services.change.relocate import candidates, relocate
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.change.restore import of_group, restore
 from sessionbrowse.services.list.gather import gather_summaries
-from sessionbrowse.services.list.locate import all_files, header_of
+from sessionbrowse.services.list.locate import header_of, shown_files
 from sessionbrowse.services.transaction.bulk import in_bulk
 from sessionbrowse.services.transaction.change import ChangeResult
 from sessionbrowse.services.transaction.change_context import ChangeContext
@@ -96,7 +106,7 @@ def run_fork(arguments: argparse.Namespace) -> int:
 def run_delete(arguments: argparse.Namespace) -> int:
     """Run `delete`: ask for confirmation, then move each session to the trash; one undo restores all."""
     targets = delete_service.outermost(find_targets(arguments), lambda target: target.path)
-    context = ChangeContext.real()
+    context = change_context(arguments)
     if not arguments.yes:
         summaries = [] if arguments.json else gather_summaries(_whole_scope(arguments))
         plans = [delete_service.plan_delete(target, context, summaries) for target in targets]
@@ -117,9 +127,9 @@ def run_delete(arguments: argparse.Namespace) -> int:
 
 def run_restore(arguments: argparse.Namespace) -> int:
     """Run `restore`: restore sessions from the trash; `--list` prints the sessions that can be restored."""
-    context = ChangeContext.real()
+    told = change_context(arguments)
     if arguments.list:
-        changes = restorable(context)
+        changes = restorable(told)
         if arguments.json:
             output.print_json(
                 [
@@ -130,11 +140,11 @@ def run_restore(arguments: argparse.Namespace) -> int:
         else:
             output.print_changes((one.id, parse_time(one.time), one.verb, "", one.path, one.agent) for one in changes)
         return 0
-    wanted: list[str | None] = [one for named in arguments.ids for one in of_group(named, context)] or [None]
+    wanted: list[str | None] = [one for named in arguments.ids for one in of_group(named, told)] or [None]
     return each(
         arguments,
         wanted,
-        lambda change_id, context, _: _naming_list("restore", lambda: restore(change_id, context=context)),
+        lambda change_id, *_: _naming_list("restore", lambda: restore(change_id, context=told)),
         lambda restored: f"restored: {clean(restored.path)}",
     )
 
@@ -174,8 +184,9 @@ def run_relocate(arguments: argparse.Namespace) -> int:
 
 def run_undo(arguments: argparse.Namespace) -> int:
     """Run `undo`: undo the last change, or the change ID if given; `--list` prints the changes that can be undone."""
+    context = change_context(arguments)
     if arguments.list:
-        rows = undoable()
+        rows = undoable(context)
         if arguments.json:
             output.print_json(msgspec.to_builtins(rows))
         else:
@@ -185,7 +196,7 @@ def run_undo(arguments: argparse.Namespace) -> int:
         return 0
     with changing_session():
         try:
-            undone = _naming_list("undo", lambda: undo(arguments.id, force=arguments.force))
+            undone = _naming_list("undo", lambda: undo(arguments.id, force=arguments.force, context=context))
         except CannotUndo as error:
             if error.earlier_id is None:
                 raise
@@ -200,7 +211,7 @@ def run_undo(arguments: argparse.Namespace) -> int:
 
 def _print_candidates(arguments: argparse.Namespace, scope: Scope) -> int:
     """Print directories to which the directory OLD may have been moved, for a `relocate` without NEW."""
-    directories = sorted({header_of(file.path).cwd or "" for file in all_files(scope)} - {""})
+    directories = sorted({header_of(file.path).cwd or "" for file in shown_files(scope)} - {""})
     found = candidates(arguments.old, directories)
     if arguments.json:
         output.print_json({"old": arguments.old, "candidates": msgspec.to_builtins(found)})

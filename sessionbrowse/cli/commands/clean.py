@@ -10,7 +10,7 @@ from functools import partial
 from sessionbrowse.cli import output
 from sessionbrowse.cli.commands.change import changing_session, each
 from sessionbrowse.cli.interrupts import interrupts_clean_up
-from sessionbrowse.cli.parser import AddCommand, add_force, add_ref, add_refs, scope_of
+from sessionbrowse.cli.parser import AddCommand, add_force, add_ref, add_refs, change_context, scope_of
 from sessionbrowse.cli.references import find_each, find_target, find_targets
 from sessionbrowse.cli.unfinished_changes import finish_unfinished
 from sessionbrowse.config import cache_dir
@@ -118,7 +118,7 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
 
     Kinds of sessions that may have unique content, such as `old`, are moved only if `--kind` names the kind.
     """
-    context, scope = ChangeContext.real(), scope_of(arguments, archived=True)
+    context, scope = change_context(arguments), scope_of(arguments, archived=True)
     places = places_of(scope, output.warn)
     pins = read_pins(context.state, places)
     with open_listing(scope, cache_dir(), skipped=output.warn, note=output.noting_once()) as listing:

@@ -174,7 +174,7 @@ def restorable(context: ChangeContext | None = None) -> list[Change]:
     """Return the deletions whose session can still be restored from a trash, newest first; nothing is changed."""
     context = context or ChangeContext.real()
     changes = [change for change in context.journal.changes().values() if change.verb == "delete"]
-    return [change for change in reversed(changes) if change.can_be_tried and _is_there(change)]
+    return [change for change in reversed(context.told(changes)) if change.can_be_tried and _is_there(change)]
 
 
 def agent_of(path: str, target: Target) -> Agent:

@@ -24,7 +24,7 @@ from sessionbrowse.format.entries import Header
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.model.listing.directories import joined, part_below
 from sessionbrowse.services.change.delete import files_in, is_lock
-from sessionbrowse.services.list.locate import all_files, header_of
+from sessionbrowse.services.list.locate import header_of, shown_files
 from sessionbrowse.services.transaction.change import (
     ChangeResult,
     changing,
@@ -217,7 +217,7 @@ class _Plan(Struct, frozen=True, kw_only=True):
 
 def _sessions(scope: Scope, unreadable: list[str]) -> Iterator[_Session]:
     """Yield the sessions of the roots and agents that `scope` selects; add unreadable files to `unreadable`."""
-    for file in all_files(scope):
+    for file in shown_files(scope):
         if not file.path.endswith(".jsonl"):
             continue
         try:

@@ -110,7 +110,7 @@ def _chosen(named: str | None, context: ChangeContext) -> Change:
     for change in found:
         if named in (change.id, change.group, change.session_id, change.path):
             return change
-    known = context.journal.changes().get(named)
+    known = next((change for change in context.told(context.journal.changes().values()) if change.id == named), None)
     if known is not None and known.verb == "delete" and known.undone_by is not None:
         raise CannotUndo(f"{clean(os.path.basename(known.path))} is restored already.")
     if known is not None and known.verb == "delete":

@@ -17,7 +17,7 @@ from sessionbrowse.model.clean.plan import CopyPreview, Removed
 from sessionbrowse.services.change.fork import RandomBytes, new_session_id
 from sessionbrowse.services.clean.clean import Cleaned, Where, create_copy, new_path
 from sessionbrowse.services.clean.replace_file import refuse_running, replace_by
-from sessionbrowse.services.list.locate import Located, all_files, header_of
+from sessionbrowse.services.list.locate import Located, header_of, shown_files
 from sessionbrowse.services.transaction.change import Origin, changing
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import Scope
@@ -66,7 +66,7 @@ def examine(path: str, agent: str) -> Examined:
 
 def every_session(scope: Scope) -> Iterator[Located]:
     """Yield the session files of the roots and agents that `scope` selects, each with its agent."""
-    for file in all_files(scope):
+    for file in shown_files(scope):
         agent = agent_of_file(file.path, file.agent)
         if not scope.agents or agent in scope.agents:
             yield Located(file.path, agent, file.place_of(agent))

@@ -15,13 +15,13 @@ from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import AmbiguousReference, NoSuchEntry, NoSuchSession, SessionBrowseError
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import Header
-from sessionbrowse.model.listing.excluded import Excluded
 from sessionbrowse.model.session.session import Session
+from sessionbrowse.services.list.withheld import shown_paths
 from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.find.discover import FoundFile, Skipped, discover
 from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_regular
-from sessionbrowse.store.read.summarise import agent_of_file, summarise_path
+from sessionbrowse.store.read.summarise import agent_of_file
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import clean
 
@@ -53,40 +53,19 @@ def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = la
         AmbiguousReference: several sessions match.
         NotASession: the file cannot be read.
     """
-    excluded = scope.excluded
-    if excluded is None:
+    if scope.excluded is None:
         return _locate_any(reference, scope, skipped)
     try:
         found = _locate_any(reference, scope, skipped)
         left = [found.path]
     except AmbiguousReference as error:
         left = list(error.candidates)
-    left = _without_excluded(left, scope, excluded)
+    left = shown_paths(left, scope)
     if not left:
         raise NoSuchSession(f"No session matches {reference!r}.")
     if len(left) > 1:
         raise _ambiguous(reference, left)
     return _located(left[0], {}, scope)
-
-
-def _without_excluded(paths: list[str], scope: Scope, excluded: Excluded) -> list[str]:
-    """Return the given paths without excluded sessions and without sessions made from excluded sessions."""
-    from sessionbrowse.services.list.gather import open_listing
-
-    whole = replace(scope, agents=(), hidden=True, archived=True)
-    with open_listing(whole, cache_dir(), skipped=lambda _: None, note=lambda _: None) as listing:
-        read = {session.path for session in listing.everyone}
-        shown = {session.path for session in listing.sessions}
-
-    def is_shown(path: str) -> bool:
-        for name in (path, os.path.realpath(path)):
-            if name in read:
-                return name in shown
-        # The file is outside all searched directories, or was not read for the list, so it is read now.
-        summary = summarise_path(path, lambda marks: agent_of_path(path, marks))
-        return summary is not None and not excluded.hides(summary)
-
-    return [path for path in paths if is_shown(path)]
 
 
 def _locate_any(reference: str, scope: Scope, skipped: Callable[[Skipped], None]) -> Located:
@@ -183,6 +162,13 @@ def all_files(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None)
     for _, files in scan_passes(replace(scope, hidden=True, archived=True), headers, skipped=skipped):
         found += files
         yield from files
+
+
+def shown_files(scope: Scope) -> list[FoundFile]:
+    """Return the files of `all_files` without excluded sessions."""
+    files = list(all_files(scope))
+    shown = set(shown_paths([file.path for file in files], scope))
+    return [file for file in files if file.path in shown]
 
 
 def find_path(reference: str, files: Iterable[FoundFile], named: Callable[[], list[str]]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
@@ -12,13 +12,14 @@ from sessionbrowse.agents import Surroundings
 from sessionbrowse.config import state_dir
 from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.store.write.in_use import PROC
-from sessionbrowse.store.write.journal import Journal
+from sessionbrowse.store.write.journal import Change, Journal
 
 
 class ChangeContext(Struct, frozen=True, kw_only=True):
     """The environment of a change: `around` (home and environment variables), state directory, journal, clock in ms.
 
-    `new_id` generates ids of changes and entries; `proc` is the directory `/proc`.
+    `new_id` generates ids of changes and entries; `proc` is the directory `/proc`. `told` chooses from changes in the
+    journal those that may be listed, named and undone: an agent is not told of sessions that the user hides from it.
     """
 
     around: Surroundings
@@ -27,6 +28,7 @@ class ChangeContext(Struct, frozen=True, kw_only=True):
     now_ms: Callable[[], float]
     new_id: Callable[[], str]
     proc: str = PROC
+    told: Callable[[Iterable[Change]], list[Change]] = list
 
     @classmethod
     def real(cls) -> ChangeContext:

@@ -165,7 +165,7 @@ def undoable(context: ChangeContext | None = None) -> list[Undoable]:
     """Return the changes that can be undone, newest first; interrupted changes are neither listed nor recovered."""
     context = context or ChangeContext.real()
     rows: dict[str, list[Change]] = {}
-    for change in reversed(context.journal.changes().values()):
+    for change in reversed(context.told(context.journal.changes().values())):
         if change.can_be_tried and change.lost is None and change.verb in UNDOERS:
             rows.setdefault(change.group or change.id, []).append(change)
     return [
@@ -191,7 +191,7 @@ def _summary(change: Change) -> str:
 
 
 def _choose(context: ChangeContext, change_id: str | None) -> list[Change]:
-    changes = list(context.journal.changes().values())
+    changes = context.told(context.journal.changes().values())
     if change_id is not None:
         changes = _named(changes, change_id)
     open_changes = [change for change in reversed(changes) if change.can_be_tried and change.verb in UNDOERS]
