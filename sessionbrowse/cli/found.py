@@ -8,18 +8,41 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sessionbrowse.cli.output import short_id
+from sessionbrowse.model.search.query import SearchQuery
 from sessionbrowse.sequences import without_sequences
 from sessionbrowse.services.search.hits import Hit, hit_document
 from sessionbrowse.services.search.ranked_page import RankedSession, Ranking
+from sessionbrowse.services.search.searcher import Searcher
+from sessionbrowse.services.search.text_index import NO_ENGINE
 from sessionbrowse.text import age, clean, json_exact, shorten_home
 
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
 
 
+def note_index(searcher: Searcher, note: Callable[[str], None]) -> None:
+    """Say that words cannot be looked up in the index here; discard an index that was found to be damaged."""
+    if searcher.index is None:
+        return
+    if searcher.words is None:
+        note(NO_ENGINE)
+    elif searcher.words.damage is not None:
+        from sessionbrowse.store.index.damage import discard_index
+
+        discard_index(searcher.index, searcher.words.damage, note)
+
+
+def note_filters(searcher: Searcher, query: SearchQuery, note: Callable[[str], None]) -> None:
+    """Say which values of filters fit no session, where a search has found nothing."""
+    for sentence in searcher.unmatched(query):
+        note(sentence)
+
+
 def note_ranking(ranking: Ranking, note: Callable[[str], None]) -> None:
-    """Print which words of the search were replaced by similar words, and whether more sessions match."""
+    """Print which words of the search were replaced or found nowhere, and whether more sessions match."""
     for wrong, right in ranking.instead.items():
         note(f"{wrong} was not found; searched instead: {', '.join(right)}.")
+    for word in ranking.nowhere if ranking.sessions else ():
+        note(f"{word} was found nowhere.")
     if ranking.unread:
         note(f"{ranking.unread} more sessions have some of the words; add a word to narrow the search.")
     elif ranking.is_cut:

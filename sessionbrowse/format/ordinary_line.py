@@ -152,6 +152,12 @@ class OrdinaryMessage(_Entry, gc=False, kw_only=True, tag_field="type", tag="mes
     message: OrdinaryUser | OrdinaryAnswer | OrdinaryResult
 
 
+class MessageWithCalls(_Entry, gc=False, kw_only=True, tag_field="type", tag="message"):
+    """An entry with a message, decoded with the arguments of tool calls, but without the content of tool results."""
+
+    message: OrdinaryUser | AnswerWithCalls | OrdinaryResult
+
+
 class MessageWithTools(_Entry, gc=False, kw_only=True, tag_field="type", tag="message"):
     """An entry with a message, decoded with the arguments of tool calls and the content of tool results."""
 
@@ -199,6 +205,10 @@ OrdinaryLine = OrdinaryMessage | OrdinaryModelChange | OrdinaryLevelChange | Ord
 
 decode_ordinary = msgspec.json.Decoder(OrdinaryLine).decode
 """Decode one line, with or without newline; raise one of `REFUSALS` if the line is not in the usual form."""
+decode_with_calls = msgspec.json.Decoder(
+    MessageWithCalls | OrdinaryModelChange | OrdinaryLevelChange | OrdinaryCustom
+).decode
+"""Decode one line like `decode_ordinary`, but with the arguments of tool calls."""
 decode_with_tools = msgspec.json.Decoder(
     MessageWithTools | OrdinaryModelChange | OrdinaryLevelChange | OrdinaryCustom
 ).decode

@@ -44,10 +44,9 @@ ASKED = (
     ("stats", "--by", "day", "--json"),
 )
 TABLES = (
-    "files", "entries", "said_rows", "tools_rows", "shards", "facts", "overview", "said_data", "said_idx", "usage",
-    "settled",
+    "files", "entries", "texts", "facts", "overview", "usage", "settled", "forgotten",
 )  # fmt: skip
-KEYS = {"facts": "name", "settled": "name", "said_idx": "term"}
+KEYS = {"facts": "name", "settled": "name"}
 """The columns by which a row is chosen in tables without row ids."""
 
 
@@ -148,8 +147,8 @@ class OwnFiles:
         return {
             path: path.read_bytes()
             for directory in self.directories
-            for path in directory.iterdir()
-            if "lock" not in path.name
+            for path in directory.rglob("*")
+            if path.is_file() and "lock" not in path.name
         }
 
     def reset(self) -> None:
@@ -158,6 +157,7 @@ class OwnFiles:
             shutil.rmtree(directory)
             directory.mkdir(mode=0o700)
         for path, content in self.sound.items():
+            path.parent.mkdir(mode=0o700, exist_ok=True)
             path.write_bytes(content)
 
     def reset_session(self) -> None:

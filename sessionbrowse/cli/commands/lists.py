@@ -112,8 +112,12 @@ def run_projects(arguments: argparse.Namespace) -> int:
 
 def run_labels(arguments: argparse.Namespace) -> int:
     """Run `labels`: print the labels of all sessions; only session files with labels are opened."""
+    from sessionbrowse.model.search.query import parse_question
     from sessionbrowse.services.inspect import documents as inspect
     from sessionbrowse.services.list.open_session import Opener
+    from sessionbrowse.services.search.checkpoints import fits
+    from sessionbrowse.services.search.hits import Checkpoint
+    from sessionbrowse.store.find.directories import project_texts
 
     scope = scope_of(arguments)
     opener = Opener(cache_dir(), worth_bytes=0)
@@ -122,14 +126,16 @@ def run_labels(arguments: argparse.Namespace) -> int:
     ) as listing:
         there = newest(listing.sessions, within=in_directory(arguments))
         labelled = [session for session in there if session.labels]
-    is_asked, is_then = _text_filter(arguments), _time_filter(arguments)
-    documents = [
-        document
-        for session in labelled
-        for document in inspect.label_documents(opener.open(session.path, session.agent), scope.around.home)
-        if is_then(parse_time(str(document["time"] or "")))
-        and is_asked(*(document[key] for key in ("label", "session", "preview", "cwd")))
-    ]
+    query, is_then = parse_question(" ".join(arguments.query)), _time_filter(arguments)
+    texts = project_texts({session.cwd for session in labelled}) if query.projects else {}
+    documents: list[dict[str, Any]] = []
+    for session in labelled:
+        for document in inspect.label_documents(opener.open(session.path, session.agent), scope.around.home):
+            at = parse_time(str(document["time"] or ""))
+            known = {key: value for key, value in document.items() if key != "time"}
+            mark = Checkpoint(**known, entry_index=0, time_ms=at)
+            if is_then(at) and fits(query, mark, text_of=texts.__getitem__):
+                documents.append(document)
     documents.sort(key=lambda document: str(document["time"] or ""), reverse=True)
     del documents[arguments.limit if arguments.limit is not None else len(documents) :]
     print_text = partial(output.print_labels, home=scope.around.home)
@@ -227,7 +233,7 @@ def _found(
 
     The dictionary is empty unless the sessions are sorted by score.
     """
-    from sessionbrowse.cli.found import note_ranking
+    from sessionbrowse.cli.found import note_filters, note_index, note_ranking
     from sessionbrowse.services.search.ranking import Ranker, can_rank
 
     limit = filters["limit"]
@@ -236,13 +242,19 @@ def _found(
     order = sort if sort not in (None, "best", "relevance") else None
     if order is not None or not can_rank(question):
         rows = [by_path[path] for path in searcher.paths_of(question)]
+        note_index(searcher, note)
+        if not rows:
+            note_filters(searcher, question, note)
         if order is not None:
             rows = [by_path[each.path] for each in select(unpack(listing, rows), sort=order)]
         return unpack(listing, rows[:limit], whole=whole), {}
     ranker = Ranker(searcher, question, half_life_days=settings_in_force().search_half_life)
     ranking = ranker.rank(_MOST_RANKED if limit is None else limit, 0, copies=True)
+    note_index(searcher, note)
     note_ranking(ranking, note)
     ranks = {each.summary.path: each for each in ranking.sessions}
+    if not ranks:
+        note_filters(searcher, question, note)
     return unpack(listing, [by_path[path] for path in ranks], whole=whole), ranks
 
 
@@ -255,8 +267,14 @@ def paths_found(scope: Scope, text: str, note: Note) -> set[str]:
 
     A session matches if one entry, the name, the directory or the id matches the whole query.
     """
+    from sessionbrowse.cli.found import note_filters, note_index
+
     question, _, _, searcher = _searched(scope, text, {"within": None, "named": False}, note)
-    return set(searcher.paths_of(question))
+    found = set(searcher.paths_of(question))
+    note_index(searcher, note)
+    if not found:
+        note_filters(searcher, question, note)
+    return found
 
 
 def _searched(
@@ -337,7 +355,7 @@ def add_arguments(add: AddCommand) -> None:
             "query",
             nargs="*",
             metavar="QUERY",
-            help="words in label, session name, entry or directory",
+            help="a query as in `search`, for label, session name, entry and directory",
         )
         _add_filters(labels, "only labels set", "labels")
         add_for_agent(labels)

@@ -10,7 +10,16 @@ from msgspec.structs import replace
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.for_agents import MOST_CHARACTERS, short_document
-from sessionbrowse.cli.found import documents_of, fitted_json, fitted_lines, note_ranking, text_of, write_fitted
+from sessionbrowse.cli.found import (
+    documents_of,
+    fitted_json,
+    fitted_lines,
+    note_filters,
+    note_index,
+    note_ranking,
+    text_of,
+    write_fitted,
+)
 from sessionbrowse.cli.parser import AddCommand, add_for_agent, count, scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import NotFound, did_you_mean
@@ -53,10 +62,7 @@ def run_search(arguments: argparse.Namespace) -> int:
         find_first = PatternWorker().first_spans
     searcher = Searcher(snapshot, index, find_first=find_first)
     ranking = _ranked(arguments, searcher, query, tools, settings.search_half_life)
-    if index is not None and searcher.words is not None and searcher.words.damage is not None:
-        from sessionbrowse.store.index.damage import discard_index
-
-        discard_index(index, searcher.words.damage, note)
+    note_index(searcher, note)
     note_ranking(ranking, note)
     if arguments.json:
         documents = documents_of(ranking.sessions, arguments.fields)
@@ -67,6 +73,7 @@ def run_search(arguments: argparse.Namespace) -> int:
             write_fitted(fitted_json(documents, arguments.max_chars, output.note), arguments.max_chars)
         return 0
     if not ranking.sessions:
+        note_filters(searcher, query, note)
         more = "" if tools else "; add --tools to search tool calls and results too"
         output.note(f"nothing found{more}")
         return 0
@@ -117,8 +124,8 @@ def add_arguments(add: AddCommand) -> None:
     """Add the commands of this module and their arguments to the parser."""
     if search := add(
         "search",
-        'Search every branch of every session: words, "phrases", re:pattern, and the filters agent: project: name: '
-        "label: role: tool: model: before: after: branch:",
+        'Search every branch of every session: words, "phrases", -word, re:pattern, and the filters agent: project: '
+        "name: label: role: tool: model: before: after: branch:",
     ):
         search.add_argument("query", nargs="+", metavar="QUERY", help="the text to search for")
         search.add_argument(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from sessionbrowse.format.json_value import BadJson, Json, loads
-from sessionbrowse.model.search.entry_text import message_text, tool_text
-from sessionbrowse.model.search.query import SearchQuery
+from sessionbrowse.model.search.entry_text import done_text, message_text, tool_text
+from sessionbrowse.model.search.query import SearchQuery, has_excluded
 from sessionbrowse.sequences import without_sequences
 from sessionbrowse.text import model_name, parse_time
 
@@ -14,7 +14,8 @@ from sessionbrowse.text import model_name, parse_time
 class EntryFacts(Struct, frozen=True):
     """The facts of an entry that a search checks against a query: text, role, time, model, names of tools.
 
-    `model` is `provider/model` in lower case, empty if the entry has none.
+    `model` is `provider/model` in lower case, empty if the entry has none. Of `text`, the first `said` characters were
+    said; names in tool calls, or whole tool calls and results, follow.
     """
 
     text: str
@@ -22,12 +23,14 @@ class EntryFacts(Struct, frozen=True):
     time_ms: float | None
     model: str
     tool_names: tuple[str, ...]
+    said: int
 
 
 def facts_of(raw: bytes, *, tools: bool) -> EntryFacts | None:
     """Return the facts of the entry in the line `raw`, None if the line is not a JSON object.
 
-    With `tools`, the text includes tool calls and results. Escape sequences are not part of the text.
+    The text includes the names in tool calls, with `tools` the whole tool calls and results. Escape sequences are not
+    part of the text.
     """
     try:
         value: Json = loads(raw)
@@ -35,21 +38,30 @@ def facts_of(raw: bytes, *, tools: bool) -> EntryFacts | None:
         return None
     if not isinstance(value, dict):
         return None
-    text = message_text(value)
-    if tools:
-        more = tool_text(value)
-        text = f"{text}\n{more}" if text and more else text or more
+    said = without_sequences(message_text(value))
+    more = without_sequences(tool_text(value) if tools else done_text(value))
+    text = f"{said}\n{more}" if said and more else said or more
     found = value.get("message")
     message: dict[str, Json] = found if isinstance(found, dict) else {}
     model = (model_name(message.get("provider"), message["model"]) or "").lower() if message.get("model") else ""
-    return EntryFacts(without_sequences(text), _role(value), _time(value, message), model, tuple(_tool_names(message)))
+    role = role_of(value)
+    return EntryFacts(
+        text,
+        role,
+        _time(value, message),
+        model,
+        tuple(_tool_names(message)),
+        len(said if role == "assistant" else text),
+    )
 
 
 def fits_facts(query: SearchQuery, facts: EntryFacts) -> bool:
-    """Return True if role, tools, model and time of an entry fit the filters of a query."""
+    """Return True if an entry fits the filters of a query: role, tools, model, time, and words it must not have."""
     if query.roles and not any(facts.role.lower().startswith(wanted) for wanted in query.roles):
         return False
     if query.tools and not any(name.lower() in query.tools for name in facts.tool_names):
+        return False
+    if has_excluded(query, facts.text):
         return False
     if query.models and not any(wanted in facts.model for wanted in query.models):
         return False
@@ -66,7 +78,10 @@ def _tool_names(message: dict[str, Json]) -> list[str]:
     return [name for name in names if isinstance(name, str)]
 
 
-def _role(value: dict[str, Json]) -> str:
+def role_of(value: Json) -> str:
+    """Return the role of a decoded entry's message, else the type of the entry; "" if it has none."""
+    if not isinstance(value, dict):
+        return ""
     message = value.get("message")
     role = message.get("role") if isinstance(message, dict) else value.get("type")
     return role if isinstance(role, str) else ""

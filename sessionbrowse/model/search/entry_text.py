@@ -1,6 +1,9 @@
-"""Extract the searched text of an entry: messages and summaries; optionally tool calls, results, system prompts."""
+"""Extract the searched text of an entry: messages and summaries, names in tool calls; tool calls, results, prompts."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.system_prompt import system_text
@@ -14,6 +17,13 @@ ROLES = (
 """The roles of messages, and the types of other entries, whose text a search looks through."""
 SUMMARIES = tuple(_SAYING_TYPES)
 """The types of entries that contain a summary instead of a message."""
+NAME_KEYS = (
+    *("path", "paths", "file", "file_path", "filePath", "command", "cmd", "pattern", "patterns", "glob", "query"),
+    *("url", "cwd"),
+)
+"""The arguments of tool calls that name what a call is about, such as a path or a command."""
+MOST_OF_A_NAME = 2048
+"""Number of characters of each such argument that are searched."""
 
 
 def may_have_text(kind: str, raw: bytes) -> bool:
@@ -63,6 +73,25 @@ def tool_text(value: Json) -> str:
             calls = [block for block in content if isinstance(block, dict) and block.get("type") == "toolCall"]
             return _joined([text for call in calls for text in (call.get("name"), strings_in(call.get("arguments")))])
     return ""
+
+
+def done_text(value: Json) -> str:
+    """Return the names in the tool calls of a decoded entry as lines: tools, paths, commands, patterns; else ""."""
+    message = value.get("message") if isinstance(value, dict) else None
+    content = message.get("content") if isinstance(message, dict) and message.get("role") == "assistant" else None
+    if not isinstance(content, list):
+        return ""
+    calls = [block for block in content if isinstance(block, dict) and block.get("type") == "toolCall"]
+    return "\n".join([line for call in calls for line in names_of(call.get("name"), call.get("arguments"))])
+
+
+def names_of(tool: Json, arguments: Json | Mapping[str, Any]) -> list[str]:
+    """Return the name of a called tool, and the arguments that name what the call is about (`NAME_KEYS`)."""
+    found = [tool]
+    for key in NAME_KEYS if isinstance(arguments, Mapping) else ():
+        value = arguments.get(key)
+        found += value if isinstance(value, list) else [value]
+    return [each[:MOST_OF_A_NAME] for each in found if isinstance(each, str) and each]
 
 
 def content_text(content: Json) -> str:

@@ -1,7 +1,8 @@
 """The grammar of search queries, and matching texts with a query. This module reads no disk and no index.
 
-A query has words, each of which must begin a word of the text; `"phrases"`; `re:pattern` up to the end of the line;
-and filters such as `agent:pi` or `after:2026-08`. Texts are compared without case and diacritics.
+A query has words, each of which must begin a word of the text; `"phrases"`; `-word` and `-"phrase"`, which must not
+occur; `re:pattern` up to the end of the line; and filters such as `agent:pi` or `after:2026-08`. Texts are compared
+without case and diacritics.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError, did_you_mean
 from sessionbrowse.model.search.patterns import BadPattern, MatchSpan, compiled
-from sessionbrowse.model.search.words import find_whole, find_word, is_cjk, literal, original_offsets, words_of
+from sessionbrowse.model.search.words import (
+    find_whole,
+    find_word,
+    identifier_parts,
+    is_cjk,
+    literal,
+    original_offsets,
+    words_of,
+)
 
 AGENTS = ("pi", "omp", "atomic", "indusagi")
 STATES = ("active", "abandoned", "compacted")
@@ -38,7 +47,12 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     runs: tuple[str, ...] = ()
     """The phrases that the user typed without quotes: sequences of CJK characters."""
     compounds: tuple[tuple[str, ...], ...] = ()
-    """For each identifier in the query, such as `fooBar`, its parts (`foo`, `bar`), to find `foo_bar` and `foo.bar`."""
+    """For each identifier in the query, such as `fooBar`, its parts (`foo`, `bar`), to find `foo_bar` and `foo.bar`.
+
+    Neighbouring words are taken for such parts too, to find `fooBar` by `foo bar`.
+    """
+    excluded: tuple[str, ...] = ()
+    """Words and phrases that a matching text must not have."""
     pattern: str | None = None
     directories: tuple[str, ...] = ()
     """The values of `project:` that are paths, as typed: a session may have another spelling of this directory."""
@@ -105,16 +119,21 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
     words: list[str] = []
     phrases: list[str] = []
     runs: list[str] = []
+    excluded: list[str] = []
     compounds: list[tuple[str, ...]] = []
     marks: list[str] = []
     pattern: str | None = None
     filters: dict[str, list[str]] = {key: [] for key in _FILTERS}
     if text.count('"') % 2:
-        # A phrase has no closing quote while the user types it; until it has one, its words are searched.
-        text = text.replace('"', " ")
+        # A phrase has no closing quote while the user types it; until it has one, it is not searched.
+        text, _, unfinished = text.rpartition('"')
+        if unfinished.strip() and not text.strip():
+            raise BadSearch('Type the closing " of the phrase.')
     for found in _TERM.finditer(text):
         if found["pattern"] is not None:
             pattern = _pattern(found["pattern"].strip())
+        elif found["excluded"] is not None:
+            excluded += _phrase(found["excluded"].strip('"'))
         elif found["phrase"] is not None:
             phrases += _phrase(found["phrase"])
         elif found["key"] is not None and found["key"].lower() in filters:
@@ -129,11 +148,13 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
         # Symbols such as an emoji are no words; they are searched only if the query has no words, phrases or pattern.
         phrases += marks
     phrases += runs
+    compounds += _neighbours(words)
     return SearchQuery(
         words=tuple(dict.fromkeys(words)),
         phrases=tuple(dict.fromkeys(phrases)),
         runs=tuple(dict.fromkeys(runs)),
         compounds=tuple(dict.fromkeys(compounds)),
+        excluded=tuple(dict.fromkeys(excluded)),
         pattern=pattern,
         agents=tuple(_one_of("agent", value, AGENTS) for value in filters["agent"]),
         projects=_folded(filters["project"]),
@@ -187,6 +208,12 @@ def has_words(query: SearchQuery, text: str) -> bool:
     return all(find_word(wanted, folded) >= 0 for wanted in (*query.words, *query.phrases))
 
 
+def has_excluded(query: SearchQuery, text: str) -> bool:
+    """Return True if a text contains a word or phrase that a query excludes."""
+    folded = literal(text) if query.excluded else ""
+    return any(find_word(each, folded) >= 0 for each in query.excluded)
+
+
 def is_as_typed(query: SearchQuery, text: str) -> bool:
     """Return True if a text contains all words and phrases of a query as whole words."""
     folded = literal(text)
@@ -213,15 +240,15 @@ def snippet(text: str, spans: list[MatchSpan]) -> tuple[str, tuple[MatchSpan, ..
 
 _FILTERS = ("agent", "project", "name", "label", "role", "tool", "model", "before", "after", "branch")
 _TERM = re.compile(
-    r'(?:(?<!\S)re:(?P<pattern>.*))|"(?P<phrase>[^"]*)"'
+    r'(?:(?<!\S)re:(?P<pattern>.*))|(?<!\S)-(?P<excluded>"[^"]*"|[^\W\d_]{3}[^\s"]*)|"(?P<phrase>[^"]*)"'
     r'|(?:(?<!\S)(?P<key>[A-Za-z]+):(?:"(?P<quoted>[^"]*)"|(?P<value>[^\s"]*)))|[^\s"]+',
     re.DOTALL,
 )
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]+(?:[_.-][A-Za-z0-9]+)*")
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_MAX_PARTS = 4
+_MAX_PARTS, _LEAST_JOINED = 4, 6
 _RELATIVE = re.compile(r"(\d{1,6})([hdwmy])")
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_DAYS = {"today": 0, "yesterday": 1}
 _HOURS = {"h": 1, "d": 24, "w": 168, "m": 30 * 24, "y": 365 * 24}
 
 
@@ -254,8 +281,18 @@ def _compound(term: str) -> list[tuple[str, ...]]:
     """Return a list with the parts of an identifier (`foo`, `bar` for `fooBar`), empty for any other term."""
     if not _IDENTIFIER.fullmatch(term):
         return []
-    parts = tuple([part.lower() for part in _PART.findall(term)])
+    parts = tuple([part.lower() for part in identifier_parts(term)])
     return [parts] if 1 < len(parts) <= _MAX_PARTS else []
+
+
+def _neighbours(words: list[str]) -> list[tuple[str, ...]]:
+    """Return the neighbouring words of a query that may be parts of one identifier: each pair, and all of a few."""
+    runs = [tuple(words[at : at + size]) for size in (2, len(words)) for at in range(len(words) - size + 1)]
+    return [
+        run
+        for run in runs
+        if 1 < len(run) <= _MAX_PARTS and all(map(str.isascii, run)) and len("".join(run)) >= _LEAST_JOINED
+    ]
 
 
 def _phrase(text: str) -> list[str]:
@@ -297,13 +334,18 @@ def _roles(value: str) -> tuple[str, ...]:
 def _moment(key: str, value: str, now: datetime | None) -> float:
     """Return the time that a date filter names, in milliseconds since 1970.
 
-    The value is a date, which means its beginning in UTC, or a time span before `now` such as `7d` (h, d, w, m, y).
+    The value is a date, which means its beginning in UTC, a time span before `now` such as `7d` (h, d, w, m, y), or
+    `today` or `yesterday`.
     """
     relative = _RELATIVE.fullmatch(value.lower())
     try:
         if relative is not None:
             hours = int(relative[1]) * _HOURS[relative[2]]
             return ((now or datetime.now(UTC)) - timedelta(hours=hours)).timestamp() * 1000
+        if value.lower() in _DAYS:
+            # The day begins where the user is.
+            day = (now or datetime.now(UTC)).astimezone() - timedelta(days=_DAYS[value.lower()])
+            return day.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1000
         date = _DATE.fullmatch(value)
         if date is not None:
             begin = datetime(int(date[1]), int(date[2] or 1), int(date[3] or 1), tzinfo=UTC)
@@ -312,7 +354,7 @@ def _moment(key: str, value: str, now: datetime | None) -> float:
             begin = begin if begin.tzinfo is not None else begin.replace(tzinfo=UTC)
         return begin.timestamp() * 1000
     except (ValueError, OverflowError):
-        raise BadSearch(f"{key}: needs a date such as 2026-08-13 or 7d, not '{value}'.") from None
+        raise BadSearch(f"{key}: needs a date such as 2026-08-13, 7d or today, not '{value}'.") from None
 
 
 def _in_original(text: str, folded: str, places: list[MatchSpan]) -> list[MatchSpan]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sessionbrowse.model.search.patterns import MatchSpan
 from sessionbrowse.model.search.query import SearchQuery
@@ -31,6 +32,8 @@ _SATURATION, _LENGTH_SHARE = 1.2, 0.75
 """The constants k1 and b of BM25."""
 _CLOSE_CHARACTERS = 300
 _CLOSENESS = 0.4
+DONE_FACTOR = 0.5
+"""Factor of the score of an entry whose tool calls are counted like what was said."""
 _ROLE_FACTORS = {"user": 1.3, "name": 1.4, "label": 1.4, "toolResult": 0.6}
 
 Place = tuple[int, int, int, float]
@@ -60,7 +63,8 @@ class Term(Struct, frozen=True):
 class Evidence(Struct, frozen=True):
     """The occurrences (`places`) of a query's terms in one entry, with the count and the best weight of each term.
 
-    A term that does not occur has the weight 0. `length` is the number of characters of the entry's text.
+    A term that does not occur has the weight 0. `length` is the number of characters of the entry's text; after the
+    first `said` of them, names in tool calls, or whole calls and results, follow.
     """
 
     weights: tuple[float, ...]
@@ -68,6 +72,12 @@ class Evidence(Struct, frozen=True):
     places: tuple[Place, ...]
     length: int
     role: str
+    said: int
+
+    @property
+    def is_done(self) -> bool:
+        """True if all terms occur only in tool calls."""
+        return self.places[0][0] >= self.said
 
 
 def terms_of(query: SearchQuery) -> list[Term]:
@@ -98,8 +108,11 @@ def may_have_keys(keys: Sequence[bytes], line: bytes) -> bool:
     return any(map(lowered.__contains__, keys))
 
 
-def evidence_in(terms: Sequence[Term], text: str, role: str) -> Evidence | None:
-    """Return the occurrences of terms in a text; None if the text has no term, or lacks a required phrase."""
+def evidence_in(terms: Sequence[Term], text: str, role: str, said: int | None = None) -> Evidence | None:
+    """Return the occurrences of terms in a text; None if the text has no term, or lacks a required phrase.
+
+    The first `said` characters of the text were said, or all of them.
+    """
     folded = literal(text)
     places: list[Place] = []
     weights, counts = [0.0] * len(terms), [0] * len(terms)
@@ -113,15 +126,29 @@ def evidence_in(terms: Sequence[Term], text: str, role: str) -> Evidence | None:
             counts[number] += 1
     if not places:
         return None
-    return Evidence(tuple(weights), tuple(counts), tuple(sorted(places)), len(folded), role)
+    is_whole = said is None or said >= len(text)
+    until = len(folded) + 1 if is_whole else len(literal(text[:said])) if said else 0
+    return Evidence(tuple(weights), tuple(counts), tuple(sorted(places)), len(folded), role, until)
 
 
 def score_of(evidence: Evidence, rarities: Sequence[float]) -> float:
     """Return the relevance of an entry: the BM25 score of the terms, raised if the terms are close together.
 
     Messages of the user, names and labels get a higher score, tool results a lower one. `rarities` has one number for
-    each term, higher for rarer terms.
+    each term, higher for rarer terms. Terms in tool calls count less than the same terms in what was said.
     """
+    if evidence.said > evidence.length:
+        return _score(evidence, rarities)
+    places = tuple([place for place in evidence.places if place[0] < evidence.said])
+    weights, counts = [0.0] * len(rarities), [0] * len(rarities)
+    for _, _, number, weight in places:
+        weights[number] = max(weights[number], weight)
+        counts[number] += 1
+    said = replace(evidence, weights=tuple(weights), counts=tuple(counts), places=places, length=evidence.said)
+    return max(_score(said, rarities), DONE_FACTOR * _score(evidence, rarities))
+
+
+def _score(evidence: Evidence, rarities: Sequence[float]) -> float:
     norm = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * evidence.length / _USUAL_CHARACTERS)
     score = sum(
         rarity * weight * count * (_SATURATION + 1) / (count + norm)

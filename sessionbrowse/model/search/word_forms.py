@@ -12,6 +12,7 @@ LEAST_MISSPELT = 4
 
 _ENDINGS = ("ing", "ers", "er", "ors", "or", "ed", "es", "en", "s", "e")
 _LEAST_RELATED = 5
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _RELATED_SHARE = 0.65
 
 
@@ -74,6 +75,17 @@ def is_misspelt(wanted: str, word: str) -> bool:
     if len(one) == len(two):
         return one[1:] == two[1:] or (one[:2] == two[1::-1] and one[2:] == two[2:])
     return one[1:] == two if len(one) > len(two) else one == two[1:]
+
+
+def mistaken_heads(wanted: str) -> set[str]:
+    """Return the beginnings of the words that differ from `wanted` by a typing mistake in its first half."""
+    size = len(wanted) // 2 + 1
+    heads = set()
+    for at in range(size):
+        head, tail = wanted[:at], wanted[at:size]
+        heads |= {head + tail[1:], head + tail[1:2] + tail[:1] + tail[2:]}
+        heads.update(head + letter + rest for letter in _LETTERS for rest in (tail[1:], tail))
+    return heads
 
 
 def _are_related(one: str, two: str) -> bool:

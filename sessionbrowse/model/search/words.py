@@ -16,6 +16,12 @@ from functools import lru_cache
 # A word consists of 0-9, a-z, _ and non-ASCII characters. The pattern excludes all other characters: a pattern that
 # lists the characters of words would be slow to compile (2 ms).
 _WORD = re.compile(r"[^\x00-/:-^`{-\x7f]+")
+MAX_WORD, KEPT_OF_WORD = 16_000, 1_000
+"""Of a word with more than the first number of letters, the search engine stores the second number."""
+_ENORMOUS = re.compile(rf"[^\W_]{{{MAX_WORD + 1},}}")
+_CASES = bytes(97 if 97 <= code <= 122 else 65 if 65 <= code <= 90 else 0 for code in range(256))
+_NAME = re.compile("[A-Za-z0-9]{3,80}")
+_PART = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # In scripts without blanks between words, each character counts as a word, so that any substring is found. This text
 # lists the ranges of such characters: of each range the first character, and the one after its last. A regular
 # expression for them would be slow to compile (5 ms).
@@ -36,10 +42,37 @@ def fold(text: str) -> str:
 def fold_foreign(text: str) -> str:
     """Return a text with non-ASCII characters in lower case without diacritics; ASCII letters stay as they are.
 
-    SQLite's tokenizer converts ASCII letters itself.
+    The search engine converts ASCII letters itself.
     """
     # Python's encoder finds non-ASCII characters four times as fast as a regular expression does.
     return text if text.isascii() else text.encode("ascii", _FOLDED).decode()
+
+
+def engine_text(text: str) -> str:
+    """Return a text as the search engine stores it: folded, and at the end the parts of identifiers such as `fooBar`.
+
+    The engine splits words at `_` itself, converts letters to lower case, and refuses enormous words, which are cut.
+    """
+    folded = fold_foreign(text)
+    if len(folded) > MAX_WORD:
+        folded = _ENORMOUS.sub(lambda word: word[0][:KEPT_OF_WORD], folded)
+    parts = camel_parts(folded)
+    return f"{folded}\n{' '.join(parts)}" if parts else folded
+
+
+def camel_parts(text: str) -> list[str]:
+    """Return the parts of all identifiers in a text that are written like `fooBar` or `HTTPServer`."""
+    # Finding the places in bytes is many times as fast as a regular expression over the text.
+    letters = text.encode("utf-8", "surrogatepass").translate(_CASES)
+    if b"aA" not in letters and b"AAa" not in letters:
+        return []
+    found = {word for word in _NAME.findall(text) if not (word.islower() or word.isupper() or word.istitle())}
+    return [part for word in sorted(found) if len(parts := identifier_parts(word)) > 1 for part in parts]
+
+
+def identifier_parts(name: str) -> list[str]:
+    """Return the parts of an identifier: `foo` and `Bar` of `fooBar`."""
+    return _PART.findall(name)
 
 
 def words_of(text: str) -> list[str]:

@@ -214,11 +214,5 @@ def shortened(summary: Summary) -> Summary:
 
 def _unindexed_bytes(searcher: Searcher, tools: bool) -> int:
     """Return the number of bytes in files that a ranking must read completely, because the index lacks their texts."""
-    rows = searcher.rows if not searcher.is_outdated() else {}
-    return sum(
-        [
-            summary.bytes
-            for summary in searcher.summaries
-            if (row := rows.get(summary.path)) is None or (tools and not row.has_tools)
-        ]
-    )
+    rows = searcher.asked_rows(tools)
+    return sum([summary.bytes for summary in searcher.summaries if summary.path not in rows])

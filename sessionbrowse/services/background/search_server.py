@@ -41,12 +41,11 @@ from sessionbrowse.services.search.checkpoints import CheckpointCache
 from sessionbrowse.services.search.hits import Checkpoint
 from sessionbrowse.services.search.ranking import HALF_LIFE_DAYS
 from sessionbrowse.services.search.searcher import Searcher, is_outdated
+from sessionbrowse.services.search.text_index import NO_ENGINE, has_engine
 from sessionbrowse.store.find.roots import Scope, real_surroundings
+from sessionbrowse.store.index.damage import discard_index
 from sessionbrowse.store.index.index import Index, open_index
 
-RECENT_CHARACTERS = 6_000_000
-"""Maximum number of characters of recent messages in memory; common words are found there faster than in the index."""
-RECENT_SESSIONS = 400
 RESCAN_SECONDS = 10.0
 CHECKPOINT_SECONDS = 0.1
 
@@ -149,6 +148,12 @@ class SearchServer:
             return
         self._results = Results(self._searcher, query, wanted, self._half_life_days, self)
         self._results.send_to(wanted.limit, at_least)
+        words = self._searcher.words
+        if self._index is not None and words is not None and words.damage is not None:
+            # The files were read instead. The next writing of the index builds it anew.
+            discard_index(self._index, words.damage, self._set_note)
+            self._index, words.damage = None, None
+            self._send_status()
 
     def is_stale(self, stamp: int) -> bool:
         """Return True if the search with the number `stamp` was stopped, or another search was requested since."""
@@ -210,6 +215,8 @@ class SearchServer:
     def _open_index(self) -> None:
         if self._index is None:
             self._index = open_index(self._directory, self._set_note)
+            if self._index is not None and not has_engine():
+                self._set_note(NO_ENGINE)
 
     def _set_note(self, sentence: str) -> None:
         self._note = sentence
@@ -316,17 +323,8 @@ class SearchServer:
         )
 
     def _preload(self) -> Iterator[None]:
-        """Load the messages of recent sessions, then all labels, into memory; yield after each session."""
+        """Load all labels into memory; yield after each session."""
         searcher = self._searcher
-        held: set[str] = set()
-        characters = 0
-        for summary in searcher.summaries[:RECENT_SESSIONS]:
-            characters += searcher.hold_recent(summary)
-            if characters > RECENT_CHARACTERS:
-                break
-            held.add(summary.path)
-            yield
-        searcher.forget_recent(held)
         labelled = [summary for summary in searcher.summaries if summary.labels]
         for summary in labelled:
             searcher.trees.labels(summary)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.search.patterns import is_in
+from sessionbrowse.model.search.query import SearchQuery, has_excluded, has_words
+from sessionbrowse.model.search.words import literal
 from sessionbrowse.model.tree.rows import row_text
 from sessionbrowse.services.search.hits import Checkpoint
 from sessionbrowse.services.search.session_trees import LabelledEntry, SessionTree, SessionTreeCache, version_of
@@ -23,6 +28,34 @@ class CheckpointCache:
         found = [_checkpoint(summary, tree, label) for label in trees.labels(summary)] if tree is not None else []
         self._known[summary.path] = (version_of(summary), found)
         return found
+
+
+def fits(
+    query: SearchQuery,
+    mark: Checkpoint,
+    pattern_is_in: Callable[[str, str], bool] = is_in,
+    text_of: Callable[[str], str] = str,
+) -> bool:
+    """Return True if a checkpoint matches a query by its label, time, session, agent, entry text and entry state.
+
+    `text_of` returns for a directory the text in which a filter by project searches.
+    """
+    if query.agents and mark.agent not in query.agents:
+        return False
+    if query.states and mark.state not in query.states:
+        return False
+    project = text_of(mark.cwd) if query.projects else ""
+    for wanted, text in ((query.projects, project), (query.names, mark.session or ""), (query.labels, mark.label)):
+        if wanted and not any(word in literal(text) for word in wanted):
+            return False
+    if query.after_ms is not None and (mark.time_ms is None or mark.time_ms < query.after_ms):
+        return False
+    if query.before_ms is not None and (mark.time_ms is None or mark.time_ms >= query.before_ms):
+        return False
+    text = f"{mark.label} {mark.session or ''} {mark.cwd} {mark.preview}"
+    if not has_words(query, text) or has_excluded(query, text):
+        return False
+    return query.pattern is None or pattern_is_in(query.pattern, text)
 
 
 def _checkpoint(summary: Summary, tree: SessionTree, label: LabelledEntry) -> Checkpoint:

@@ -17,6 +17,8 @@ MATCHES = ("exact", "forms", "session", "some", "typo")
 - some: not all terms were found.
 - typo: a misspelt word was corrected.
 """
+DONE_ROLE = "toolCall"
+"""The role of an answer that was found by its tool calls."""
 NAME_SCORE, LABEL_SCORE, TEXT_SCORE, NEAR_SCORE = 3.0, 2.0, 1.0, 0.0
 _SCORE_SPAN_MS = 1e13
 """Times in milliseconds since 1970 are divided by this number, so that recency adds less than one to a score."""

@@ -12,19 +12,23 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.entry_facts import EntryFacts
 from sessionbrowse.model.search.relevance import Evidence, Term, evidence_in, snippet_of
 from sessionbrowse.model.search.word_forms import EXACT as EXACT_FORM
-from sessionbrowse.services.search.hits import LABEL_SCORE, MATCHES, Hit, session_hit
+from sessionbrowse.services.search.hits import DONE_ROLE, LABEL_SCORE, MATCHES, Hit, session_hit
 from sessionbrowse.services.search.searcher import Searcher
-from sessionbrowse.services.search.word_rows import TermRow, Weights
+from sessionbrowse.store.index.packed_places import Places
 from sessionbrowse.store.index.rows import FileRow
 
 PER_SESSION = 3
 """Maximum number of entries shown for one session in the results, by default."""
 _FULL_SESSIONS, _LEAST_OF_BEST = 5, 0.5
 _ABANDONED_FACTOR = 0.9
-LOOKED_AT = 3
-"""Number of sessions that are read, and searched for copies, for each session on a page of results."""
+LOOKED_AT, USUAL_PAGE = 3, 50
+"""Number of sessions that are searched for copies, for each session on a page of results; a smaller page than
+`USUAL_PAGE` counts as such a page, so that it shows the first of the same sessions."""
 
 EXACT, FORMS, SESSION, SOME, TYPO = range(len(MATCHES))
+
+Weights = tuple[float, ...]
+"""The weights of a query's terms in some text: one number per term, from 0 (missing) to 1 (the same word)."""
 
 
 class Found(Struct):
@@ -59,42 +63,39 @@ class Ranking(Struct):
 
     `instead` maps misspelt words of the query to the words searched instead. `unread` counts sessions that contain
     words of the query, but were not read because there were too many. `is_cut` is True if more sessions match than
-    requested.
+    requested. `nowhere` are the words of the query that were found nowhere, and for which nothing similar was found.
     """
 
     sessions: list[RankedSession]
     instead: dict[str, tuple[str, ...]] = {}
     unread: int = 0
     is_cut: bool = False
+    nowhere: tuple[str, ...] = ()
 
 
 class MatchingSession(Struct):
+    """A session that may be a result: what the index tells of it, and the entries that were read (`found`)."""
+
     summary: Summary
     row: FileRow | None
-    rows: list[TermRow]
     named: Weights
-    found: list[Found]
-    expected: tuple[Weights, ...] = ()
-    """The weights of the terms' matches in the session's name, and in each of its rows in the index's full-text tables.
-
-    This estimate is used until the session's file has been read.
-    """
+    places: Places | None = None
+    """The places of the entries in the file, once they are needed."""
+    hits: dict[int, float] = {}
+    """The entries that the index found, with their scores."""
+    is_complete: bool = False
+    """True if the index says that the session holds all terms."""
+    found: list[Found] = []
     elsewhere: Weights = ()
-    """The best match of each term in the session's name or in any of its full-text rows.
-
-    This includes rows whose entries were not read from the session's file.
-    """
+    """The terms that the session holds in entries that were not read."""
+    read: set[int] = set()
     guess: float = 0.0
-    likely: int = SOME
     match: int = SOME
     score: float = 0.0
-    was_read: bool = False
     is_placed: bool = False
 
     def weights(self) -> Weights:
         """Return how well each term of the query matches in the session, by its best match: 0 (missing) to 1."""
-        if not self.was_read:
-            return combined(self.expected)
         groups = [self.named, *(each.evidence.weights for each in self.found)]
         return combined((*groups, self.elsewhere) if self.elsewhere else tuple(groups))
 
@@ -210,7 +211,7 @@ class Page:
         An entry that several files contain is shown only in the best session with it, unless `copies` is True.
         """
         page: list[RankedSession] = []
-        owners = {} if copies else self._owners(ranked[: LOOKED_AT * sessions])
+        owners = {} if copies else self._owners(ranked[: LOOKED_AT * max(sessions, USUAL_PAGE)])
         for candidate in _by_own_entries(ranked, owners) if owners else ranked:
             if len(page) >= sessions:
                 break
@@ -308,7 +309,7 @@ class Page:
             name=summary.name,
             entry_index=found.index,
             entry_id=found.entry_id,
-            role=found.facts.role,
+            role=DONE_ROLE if found.evidence.is_done else found.facts.role,
             state=found.state or "active",
             snippet=line,
             marks=marks,
@@ -319,16 +320,19 @@ class Page:
         )
 
 
+def place_of(candidate: MatchingSession) -> tuple[int, float, float, str]:
+    """Return the place of a session in the order of results; an exact match and one by other forms are judged alike."""
+    summary = candidate.summary
+    return max(candidate.match, FORMS), -candidate.score, -(summary.modified or 0), summary.path
+
+
 def class_of(found: Found) -> int:
     """Return how well a single entry matches: `EXACT`, `FORMS` or `SESSION`, which are positions in `MATCHES`."""
     return likely(found.evidence.weights)
 
 
 def likely(weights: Sequence[float]) -> int:
-    """Return `EXACT`, `FORMS` or `SESSION` (positions in `MATCHES`) for a text, by how well each term matches in it.
-
-    A full-text row of the index has the text of several entries; no entry of the row matches better than the row.
-    """
+    """Return `EXACT`, `FORMS` or `SESSION` (positions in `MATCHES`) for a text, by how well each term matches in it."""
     least = min(weights)
     return EXACT if least == EXACT_FORM else FORMS if least > 0 else SESSION
 
@@ -349,7 +353,7 @@ def _by_own_entries(
         own = _own_entries(candidate, owners)
         if len(own) < len(candidate.found) and candidate.match in (EXACT, FORMS):
             candidate.match = min([likely(candidate.named), *map(class_of, own)])
-    return sorted(ranked, key=lambda each: (each.match, -each.score))
+    return sorted(ranked, key=place_of)
 
 
 def _own_entries(candidate: MatchingSession, owners: Mapping[object, MatchingSession]) -> list[Found]:

@@ -1,20 +1,21 @@
 """Rank sessions by their relevance for a query; words in different entries of a session count together.
 
-The index returns which sessions contain which words. The most promising sessions are read, usually at most READ_ENTRIES
-entries in total, and ranked by the text of these entries. Files that are not indexed are read completely.
+The index returns the entries that are best for the query's words. The most promising ones are read, at most
+`MOST_ENTRIES`, and sessions are ranked by the text of these entries. Files that are not indexed are read completely.
 """
 
 from __future__ import annotations
 
-import math
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_facts, is_in_time
+from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_facts
+from sessionbrowse.model.search.entry_text import ROLES
 from sessionbrowse.model.search.query import SearchQuery
 from sessionbrowse.model.search.relevance import (
     Term,
@@ -24,43 +25,48 @@ from sessionbrowse.model.search.relevance import (
     score_of,
     terms_of,
 )
-from sessionbrowse.model.search.word_forms import EXACT as EXACT_FORM
-from sessionbrowse.model.search.word_forms import LEAST_MISSPELT, is_misspelt
+from sessionbrowse.model.search.word_forms import BEGINNING, LEAST_MISSPELT, is_misspelt
 from sessionbrowse.model.search.words import literal, words_of
 from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
-from sessionbrowse.services.search.hits import MATCHES
 from sessionbrowse.services.search.ranked_page import (
-    LOOKED_AT,
     SESSION,
     SOME,
     TYPO,
+    USUAL_PAGE,
     Found,
     MatchingSession,
     Page,
     RankedSession,
     Ranking,
+    Weights,
     class_of,
-    combined,
     likely,
+    place_of,
     worth,
 )
 from sessionbrowse.services.search.searcher import Searcher
-from sessionbrowse.services.search.word_rows import TermRow, TermRows, Weights, misspelt
-from sessionbrowse.store.index.rows import FileRow
-from sessionbrowse.store.index.schema import is_damage
+from sessionbrowse.services.search.session_names import SessionNames
+from sessionbrowse.services.search.text_index import Question, files_with_all
+from sessionbrowse.store.index.text_reader import idf
 
-READ_ENTRIES = 200
-"""Usual maximum number of entries read from session files for a page of results."""
+ASKED, ASKED_FILTERED, ASKED_TOGETHER = 100, 400, 30
+"""Numbers of entries that the index is asked for: the best, also if filters drop many, and those with all terms."""
+FIRST_OF_ONE, FIRST_ENTRIES = 2, 60
+"""Of each promising session, first this number of entries is read, until this number is read in total."""
+BEST_SESSIONS, MORE_OF_ONE = 15, 8
+"""Of this number of the best sessions, this number of further entries is read."""
+MOST_ENTRIES = 600
+"""Maximum number of entries that are read for a query with filters or phrases, where fewer sessions are found."""
+MOST_FILES = 1000
+"""Maximum number of files to which a question is limited; with more, the answers for other files are dropped."""
 HALF_LIFE_DAYS = 30.0
 READ_OF_ONE = 12
 """Number of entries read from one session, unless the caller requests more hits per session."""
-_MOST_OF_ONE = 8
-"""The limit of entries to read from one session is multiplied by this number if more entries may match better."""
-_SESSION_SHARE, _SECOND_SHARE, _NAME_SHARE, _LABEL_SHARE, _PLACE_SHARE = 0.4, 0.15, 0.5, 0.4, 0.25
+_USER_FACTOR, _USER = 1.3, ROLES.index("user")
+_SESSION_SHARE, _SECOND_SHARE, _NAME_SHARE = 0.4, 0.15, 0.5
 _AGE_SHARE = 0.12
 _LEAST_SHARE = 0.2
 """Minimum share of the query's terms, weighted by rarity, that a session must contain to be a result."""
-_LEAST_ID = 4
 _DAY_MS = 86_400_000
 
 
@@ -85,271 +91,284 @@ class Ranker:
         self._searcher = searcher
         self._query = query
         self._tools = tools or bool(query.tools)
-        # If the query filters entries, words in a full-text row do not count: their entry may be filtered out.
-        self._is_filtered = query.is_about_entries or query.after_ms is not None or query.before_ms is not None
+        # If the query filters entries, words in an entry that was not read do not count: it may be filtered out.
+        self._is_filtered = bool(
+            query.is_about_entries or query.excluded or query.after_ms is not None or query.before_ms is not None
+        )
         self._now = time.time() * 1000 if now_ms is None else now_ms
         self._half_life = half_life_days
         self._cancelled = cancelled
-        self._set_terms(terms_of(query))
+        self._rows = searcher.asked_rows(self._tools)
+        self._terms: list[Term] = []
+        self._question: Question | None = None
         self._rarities: list[float] = []
-        self._worths: dict[Weights, float] = {}
         self._instead: dict[str, tuple[str, ...]] = {}
-        self._known: list[MatchingSession] | None = None
+        self._nowhere: tuple[str, ...] = ()
+        self._fitting: list[Summary] = []
+        self._by_file: dict[int, Summary] = {}
+        self._known: dict[str, MatchingSession] = {}
+        self._is_begun = False
+        self._asked = self._documents = 0
+        self._is_all = False
 
     def _set_terms(self, terms: list[Term]) -> None:
         self._terms = terms
         self._keys = keys_of(terms)
         self._line_keys = [key.encode("utf-8", "surrogatepass") for key in self._keys]
-        self._ids = tuple([term.text for term in terms if len(term.text) >= _LEAST_ID])
-        self._rows: TermRows | None = None
-        # A session's name need not contain the query's quoted phrases, because an entry may contain them.
-        self._optional = [replace(term, is_required=False) for term in terms]
+        self._names = SessionNames(self._query, terms)
         self._nothing: Weights = (0.0,) * len(terms)
+        if self._searcher.words is not None and self._rows:
+            self._question = self._searcher.words.ask(terms, self._tools)
 
     def rank(self, sessions: int, per_session: int | None = None, *, copies: bool = False) -> Ranking:
         """Return the best sessions, each with at most `per_session` of its best entries.
 
         By default, the first sessions have up to PER_SESSION entries and later sessions usually one; entries far worse
-        than the session's best entry are left out. If `per_session` is 0, the sessions have no entries, which is
-        faster. With `copies`, sessions that only contain copies of entries in better sessions are kept too. A later
-        call for more sessions reuses the entries that were read.
+        than the session's best entry are left out. If `per_session` is 0, the sessions have no entries. With `copies`,
+        sessions that only contain copies of entries in better sessions are kept too.
         """
-        if self._known is None:
-            self._known = self._by_guess()
-        candidates = self._known
-        unread = self._read(candidates, sessions, per_session)
-        ranked = [each for each in candidates if each.was_read and self._judge(each)]
-        ranked.sort(key=lambda each: (each.match, -each.score, -(each.summary.modified or 0), each.summary.path))
-        if self._instead:
-            ranked = _with_corrections(ranked)
-        page = Page(self._searcher, self._terms, self._rarities)
-        shown = page.sessions(ranked, sessions, per_session, copies=copies)
-        is_cut = len(shown) >= sessions and (len(ranked) > len(shown) or not all(each.was_read for each in candidates))
-        return Ranking(shown, self._instead, unread, is_cut)
+        try:
+            return self._rank(sessions, per_session, copies=copies)
+        except sqlite3.DatabaseError as error:
+            # The index is damaged, so all files are read.
+            if self._searcher.words is not None:
+                self._searcher.words.note_damage(error)
+            self._question, self._rows, self._is_begun = None, {}, False
+            return self._rank(sessions, per_session, copies=copies)
+
+    def _rank(self, sessions: int, per_session: int | None, *, copies: bool) -> Ranking:
+        if not self._is_begun:
+            self._begin()
+        wanted = max(sessions, USUAL_PAGE)
+        most, room, of_one = ASKED, FIRST_ENTRIES, FIRST_OF_ONE
+        if sessions > USUAL_PAGE:
+            most, room = 4 * sessions, 2 * sessions
+        is_choosy = self._is_filtered or any(term.is_required for term in self._terms)
+        while True:
+            self._ask(most)
+            self._read(room, of_one, 2 * wanted)
+            ranked = self._ranked(4 * wanted)
+            read = sum(len(each.read) for each in self._known.values())
+            is_left = not self._is_all or any(each.hits.keys() - each.read for each in self._known.values() if each.row)
+            if not (is_choosy and is_left) or len(ranked) >= wanted or read >= MOST_ENTRIES or self._cancelled():
+                break
+            most, room, of_one = most * 2, room * 2, of_one * 2
+        if per_session is not None and per_session > FIRST_OF_ONE:
+            for each in ranked[:sessions]:
+                self._read_alone(each, per_session)
+        shown = self._page().sessions(ranked, sessions, per_session, copies=copies)
+        unread = self._unread()
+        is_cut = len(shown) >= sessions and (len(ranked) > len(shown) or unread > 0 or not self._is_all)
+        return Ranking(shown, self._instead, unread, is_cut, self._nowhere)
 
     def more_in(self, summary: Summary, entries: int) -> RankedSession | None:
         """Return one session of the results with up to `entries` entries; None if it no longer matches.
 
         Call `rank` first.
         """
-        rows = self._rows
-        candidates = self._candidates([summary])
-        for candidate in candidates:
-            self._read_one(candidate, entries)
-        # Restore the full-text rows of all sessions, which `rank` needs: `_candidates` kept only this session's rows.
-        self._rows = rows
-        ranked = [candidate for candidate in candidates if self._judge(candidate)]
-        page = Page(self._searcher, self._terms, self._rarities)
-        return next(iter(page.sessions(ranked, 1, entries, copies=True)), None)
+        candidate = self._known.get(summary.path)
+        if candidate is None:
+            return None
+        with suppress(sqlite3.DatabaseError):
+            self._read_alone(candidate, entries)
+        ranked = [candidate] if self._judge(candidate) else []
+        return next(iter(self._page().sessions(ranked, 1, entries, copies=True)), None)
 
-    def _by_guess(self) -> list[MatchingSession]:
-        """Return the sessions that contain terms of the query, most promising first; they are read in this order."""
-        query, fitting = self._query, self._searcher.summaries
-        if query.agents or query.projects or query.labels or query.names:
-            fitting = [each for each in fitting if self._searcher.fits(query, each)]
-        candidates = self._candidates(fitting)
-        if not self._cancelled() and self._take_misspelt(candidates):
-            candidates = self._candidates(fitting)
-        self._rarities, self._worths = self._rarities_in(candidates, len(fitting)), {}
-        known: dict[tuple[Weights, ...], tuple[float, int]] = {}
-        for candidate in candidates:
-            guess = known.get(candidate.expected)
-            if guess is None:
-                guess = known[candidate.expected] = self._guess(candidate.expected)
-            candidate.guess, candidate.likely = guess
-        # Sessions whose full-text rows allow the best match (`MATCHES`) come first, so that they are read first.
-        candidates.sort(key=lambda each: (each.likely, -each.guess, -(each.summary.modified or 0), each.summary.path))
-        return candidates
+    def _page(self) -> Page:
+        return Page(self._searcher, self._terms, self._rarities)
+
+    def _unread(self) -> int:
+        """Return the number of sessions of which the index has found entries, but none was read."""
+        return sum(not each.read and bool(each.hits) for each in self._known.values())
 
     # ---- candidates ----------------------------------------------------------------------------------------
 
-    def _candidates(self, summaries: Sequence[Summary]) -> list[MatchingSession]:
-        searcher = self._searcher
-        rows = searcher.rows if not searcher.is_outdated() else {}
-        by_file: dict[int, list[TermRow]] = {}
-        if rows and searcher.words is not None:
-            try:
-                self._rows = TermRows(
-                    searcher.words,
-                    self._terms,
-                    self._tools,
-                    lambda: (row.row for each in summaries if (row := rows.get(each.path)) is not None),
-                    self._cancelled,
-                )
-                by_file = self._rows.by_file
-            except sqlite3.DatabaseError as error:
-                searcher.words.damage = error if is_damage(error) else None
-                rows = {}
-        found: list[MatchingSession] = []
-        titled = searcher.titles.having((*self._keys, *self._ids))
-        for summary in summaries:
-            row = rows.get(summary.path)
-            is_streamed = row is None or (self._tools and not row.has_tools)
-            is_titled = summary.path in titled
-            if not (is_titled or is_streamed or (row is not None and row.row in by_file)):
-                continue
-            if self._cancelled():
-                return []
-            named = self._named(summary) if is_titled else self._nothing
-            if row is None or is_streamed:
-                candidate = MatchingSession(summary, None, [], named, [], was_read=True)
-                candidate.found = list(self._in_states(candidate, self._judged(streamed_lines(summary))))
-                if candidate.found or any(named):
-                    candidate.expected = (named, *dict.fromkeys([each.evidence.weights for each in candidate.found]))
-                    found.append(candidate)
-            elif row.row in by_file or named is not self._nothing:
-                term_rows = by_file.get(row.row, [])
-                expected = (named, *dict.fromkeys([each.weights for each in term_rows]))
-                found.append(MatchingSession(summary, row, term_rows, named, [], expected))
-        return found
+    def _begin(self) -> None:
+        """Look through the names of all sessions and the files that are not indexed, and rate the query's terms."""
+        self._set_terms(terms_of(self._query))
+        self._fitting = [each for each in self._searcher.summaries if self._searcher.fits(self._query, each)]
+        self._is_begun = True
+        self._begin_with()
+        if not self._cancelled() and self._take_misspelt():
+            self._begin_with()
 
-    def _take_misspelt(self, candidates: Sequence[MatchingSession]) -> bool:
+    def _begin_with(self) -> None:
+        titled = self._searcher.titles.having((*self._keys, *self._names.ids))
+        self._known, self._by_file = {}, {}
+        counts = self._question.counts.copy() if self._question is not None else [0] * len(self._terms)
+        self._documents = self._question.documents if self._question is not None else 0
+        for summary in self._fitting:
+            if self._cancelled():
+                break
+            named = self._names.weights(summary) if summary.path in titled else self._nothing
+            row = self._rows.get(summary.path)
+            if row is None or self._question is None:
+                candidate = MatchingSession(summary, None, named)
+                candidate.found = list(self._in_states(candidate, self._judged(self._counted(summary))))
+            else:
+                self._by_file[row.row] = summary
+                candidate = MatchingSession(summary, row, named)
+            if candidate.found or any(named):
+                self._known[summary.path] = candidate
+                self._documents += any(named)
+                for weights in (named, *(each.evidence.weights for each in candidate.found)):
+                    for number, weight in enumerate(weights):
+                        counts[number] += weight > 0
+        self._rarities = [idf(self._documents, count) if count else 0.0 for count in counts]
+
+    def _counted(self, summary: Summary) -> Iterator[tuple[int, bytes]]:
+        """Yield the lines of a session that is not indexed, and count them."""
+        for line in streamed_lines(summary):
+            self._documents += 1
+            yield line
+
+    def _ask(self, most: int) -> None:
+        """Add the sessions of the best `most` entries to the candidates."""
+        question = self._question
+        if question is None or most <= self._asked:
+            self._is_all = question is None or self._is_all
+            return
+        self._asked = most
+        only = self._by_file if len(self._by_file) <= MOST_FILES else None
+        is_partial = only is None and len(self._by_file) < len(self._rows)
+        roles = None
+        if self._query.roles:
+            wanted = self._query.roles
+            roles = [number for number, role in enumerate(ROLES) if role.lower().startswith(wanted)]
+        hits = question.best(max(most, ASKED_FILTERED) if is_partial else most, files=only, roles=roles)
+        self._is_all = len(hits) < most
+        self._take(hits)
+        if len(self._terms) > 1:
+            together = question.best(max(ASKED_TOGETHER, most // 3), every=True, files=only, roles=roles)
+            self._take(together, is_complete=True)
+            if len(together) < ASKED_TOGETHER and not self._is_filtered:
+                self._take_apart(question)
+
+    def _take_apart(self, question: Question) -> None:
+        """Add the sessions that hold all terms in several entries."""
+        numbers = [number for number, rarity in enumerate(self._rarities) if rarity and question.counts[number]]
+        files = set(files_with_all(question, numbers, MOST_FILES)) & self._by_file.keys() if len(numbers) > 1 else set()
+        if files and len(files) <= MOST_FILES:
+            self._take(question.best(ASKED, files=files), is_complete=True)
+
+    def _take(self, hits: Iterable[tuple[float, int, tuple[int, int]]], *, is_complete: bool = False) -> None:
+        """Add the sessions of entries that the index has found to the candidates."""
+        for score, role, (file, entry) in hits:
+            summary = self._by_file.get(file)
+            if summary is not None:
+                each = self._known.get(summary.path)
+                if each is None:
+                    each = MatchingSession(summary, self._rows[summary.path], self._nothing)
+                    self._known[summary.path] = each
+                factor = _USER_FACTOR if role == _USER else 1.0
+                each.hits[entry] = max(each.hits.get(entry, 0.0), score * factor)
+                each.is_complete = each.is_complete or is_complete
+
+    def _guess(self, candidate: MatchingSession) -> tuple[float, float, str]:
+        """Return the place of a candidate in the order of reading."""
+        best, second = [*sorted(candidate.hits.values(), reverse=True)[:2], 0.0, 0.0][:2]
+        guess = best + _SECOND_SHARE * second + _NAME_SHARE * self._worth(candidate.named)
+        return -guess, -(candidate.summary.modified or 0), candidate.summary.path
+
+    def _take_misspelt(self) -> bool:
         """Correct the words of the query that no session contains: search similar words, one letter different, instead.
 
-        Return True if a word was corrected.
+        Return True if a word was corrected. Words for which nothing is found are kept in `_nowhere`.
         """
-        found = [any(column) for column in zip(*(each.weights() for each in candidates), strict=True)]
-        found = found or [False] * len(self._terms)
         terms = list(self._terms)
+        nowhere: list[str] = []
         for number, term in enumerate(terms):
-            if found[number] or not term.is_word or len(term.text) < LEAST_MISSPELT:
+            if self._rarities[number] or not term.tokens():
                 continue
-            others = self._misspelt(term.text)
+            others = self._misspelt(term.text) if term.is_word and len(term.text) >= LEAST_MISSPELT else ()
             if others:
                 self._instead[term.text] = others
-                terms[number] = replace(term, instead=others)
-        self._set_terms(terms)
+                parts = tuple(others[0].split("_")) if "_" in others[0] else term.parts
+                terms[number] = replace(term, instead=others, parts=parts)
+            else:
+                nowhere.append(term.run or term.text)
+        self._nowhere = tuple(dict.fromkeys(nowhere))
+        if self._instead:
+            self._set_terms(terms)
         return bool(self._instead)
 
     def _misspelt(self, word: str) -> tuple[str, ...]:
-        searcher = self._searcher
         found: set[str] = set()
-        rows = searcher.rows
-        try:
-            if searcher.words is not None:
-                found.update(misspelt(searcher.words, word, self._tools))
-        except sqlite3.Error:
-            # The index is damaged, so words are taken from all session files instead.
-            rows = {}
-        for summary in searcher.summaries:
+        if self._question is not None:
+            found.update(self._question.misspelt(word))
+        for summary in self._searcher.summaries:
             texts = [summary.name or "", *summary.labels, summary.cwd]
-            if summary.path not in rows:
+            if self._question is None or summary.path not in self._rows:
                 texts += [facts.text for _, facts in self._facts(streamed_lines(summary), ())]
             for text in texts:
                 found.update(other for other in words_of(text) if is_misspelt(word, other))
         return tuple(sorted(found))
 
-    def _named(self, summary: Summary) -> Weights:
-        """Return how well each term matches the name, labels, directory and id of a session: 0 (missing) to 1."""
-        own = (summary.id or "").lower()
-        by_id = own.startswith(self._ids)
-        query = self._query
-        if query.is_about_entries or not is_in_time(query, summary.modified):
-            return self._nothing
-        text = "\n".join([summary.name or "", *summary.labels, *summary.cwd.split("/")[-2:]])
-        evidence = evidence_in(self._optional, text, "name")
-        weights = list(evidence.weights) if evidence is not None else [0.0] * len(self._terms)
-        if by_id:
-            for number, term in enumerate(self._terms):
-                # A query splits an id at its hyphens into several words, so each part is compared.
-                if own.startswith(term.text) or f"-{term.text}" in own:
-                    weights[number] = EXACT_FORM
-        return tuple(weights) if any(weights) else self._nothing
-
-    def _rarities_in(self, candidates: Sequence[MatchingSession], sessions: int) -> list[float]:
-        # A term that no session contains gets the rarity 0, because it cannot distinguish sessions.
-        counts = [0] * len(self._terms)
-        for candidate in candidates:
-            for number, weight in enumerate(candidate.weights()):
-                counts[number] += weight > 0
-        for number, is_frequent in enumerate(self._rows.is_frequent if self._rows is not None else ()):
-            if is_frequent:
-                # Frequent terms were not searched in all sessions, so their number of sessions is estimated.
-                counts[number] = max(counts[number], sessions // 3)
-        return [math.log(1 + (sessions - count + 0.5) / (count + 0.5)) if count else 0.0 for count in counts]
-
-    def _guess(self, expected: tuple[Weights, ...]) -> tuple[float, int]:
-        """Estimate a session's relevance and best possible match (a position in `MATCHES`).
-
-        `expected` says how well the terms match in the session's name, and in each of its full-text rows.
-        """
-        named, *rows = expected
-        weights = combined(expected)
-        best = max(map(self._worth, rows), default=0.0)
-        score = (best + _SESSION_SHARE * self._worth(weights)) * self._share(weights)
-        match = min(map(likely, expected))
-        match = SOME if match == SESSION and min(weights) == 0 else match
-        return score + _NAME_SHARE * self._worth(named), match
-
-    def _worth(self, weights: Weights) -> float:
-        known = self._worths.get(weights)
-        if known is None:
-            known = self._worths[weights] = worth(self._rarities, weights)
-        return known
-
-    def _share(self, weights: Sequence[float]) -> float:
-        return self._worth(tuple([float(weight > 0) for weight in weights])) / (sum(self._rarities) or 1.0)
-
     # ---- reading -------------------------------------------------------------------------------------------
 
-    def _read(self, candidates: Sequence[MatchingSession], sessions: int, per_session: int | None) -> int:
-        """Read the most promising sessions until no other can come onto the page, or enough entries have been read.
+    def _read(self, room: int, of_one: int, most: int) -> None:
+        """Read the best entries of the most promising sessions, then more of those that turn out to be the best."""
+        candidates = sorted([each for each in self._known.values() if each.hits], key=self._guess)
+        read = sum(len(each.read) for each in candidates)
+        for candidate in candidates:
+            if read >= room or self._cancelled():
+                break
+            read += self._read_entries(candidate, of_one)
+        # No session that holds all words may stand below one that lacks a word because it was not read.
+        complete = [each for each in candidates if each.is_complete and not each.read]
+        for candidate in complete[: room // 2]:
+            self._read_entries(candidate, 1)
+        self._look_elsewhere(most)
+        best = [each for each in self._ranked(most) if each.row is not None][:BEST_SESSIONS]
+        if self._question is not None and best:
+            files = [each.row.row for each in best if each.row is not None]
+            self._take(self._question.best(BEST_SESSIONS * MORE_OF_ONE, files=files))
+        for candidate in best:
+            self._read_entries(candidate, of_one + MORE_OF_ONE)
 
-        Return the number of unread sessions that might belong on the page.
-        """
-        room = max(READ_ENTRIES, sessions * (per_session or 1))
-        read_of_one = max(READ_OF_ONE, per_session or 0)
-        # A better match (`MATCHES`) comes first whatever its score, so reading stops when enough sessions are read that
-        # match better than the unread sessions can.
-        enough, by_class = LOOKED_AT * sessions, [0] * len(MATCHES)
-        for number, candidate in enumerate(candidates):
-            if self._cancelled() or sum(by_class[: min(candidate.likely, SESSION)]) >= enough:
-                return 0
-            if room <= 0:
-                return sum(not each.was_read for each in candidates[number:])
-            if not candidate.was_read:
-                self._read_one(candidate, read_of_one)
-                room -= len(candidate.found) if candidate.row is not None else 0
-            if candidate.found and not self._instead:
-                by_class[min(map(class_of, candidate.found))] += 1
-        return 0
+    def _read_alone(self, candidate: MatchingSession, entries: int) -> None:
+        """Read up to `entries` of the best entries of one session."""
+        if self._question is not None and candidate.row is not None:
+            self._take(self._question.best(entries, files=[candidate.row.row]))
+        self._read_entries(candidate, entries)
 
-    def _read_one(self, candidate: MatchingSession, entries: int) -> None:
-        candidate.was_read = True
-        if candidate.row is not None and candidate.rows:
-            candidate.found = self._entries(candidate, candidate.row, entries)
-            if self._rows is not None and not self._is_filtered:
-                frequent = self._rows.weights_in(candidate.row.row)
-                candidate.elsewhere = combined((frequent, *candidate.expected))
-
-    def _entries(self, candidate: MatchingSession, row: FileRow, limit: int) -> list[Found]:
-        index = self._searcher.index
-        assert index is not None
-        found: dict[int, Found] = {}
+    def _read_entries(self, candidate: MatchingSession, most: int) -> int:
+        """Read the best entries of a session, until `most` of them are read; return the number of those just read."""
+        index, row = self._searcher.index, candidate.row
+        best = sorted(candidate.hits.keys() - candidate.read, key=lambda entry: (-candidate.hits[entry], entry))
+        chosen = sorted(best[: max(0, most - len(candidate.read))])
+        if row is None or index is None or not chosen:
+            return 0
+        candidate.read.update(chosen)
         try:
-            places = index.places(row)
-            ordered = sorted(
-                candidate.rows, key=lambda each: (likely(each.weights), -self._worth(each.weights), each.row)
-            )
-            best = SOME
-            for each in ordered:
-                # After `limit` entries, only the entries of full-text rows that may match better than all entries found
-                # are read. Reading stops at `_MOST_OF_ONE` times `limit` entries.
-                if len(found) >= limit and (likely(each.weights) >= best or len(found) >= limit * _MOST_OF_ONE):
-                    break
-                chosen = [entry for entry in each.rows.entries_of(row.row, [each.row]) if entry not in found]
-                spots = [(entry, places.offsets[entry], places.sizes[entry]) for entry in chosen]
-                for judged in self._in_states(candidate, self._judged(lines_at(candidate.summary.path, spots))):
-                    found[judged.index] = judged
-                    best = min(best, class_of(judged))
+            places = candidate.places = candidate.places or index.places(row)
+            spots = [(entry, places.offsets[entry], places.sizes[entry]) for entry in chosen]
+            lines = lines_at(candidate.summary.path, spots)
+            candidate.found += self._in_states(candidate, self._judged(lines))
         except (ValueError, IndexError, sqlite3.Error):
             # The index is damaged or the file has changed, so the whole file is read.
-            return list(self._in_states(candidate, self._judged(streamed_lines(candidate.summary))))
-        return list(found.values())
+            candidate.found = list(self._in_states(candidate, self._judged(streamed_lines(candidate.summary))))
+            candidate.row = None
+        return len(chosen)
+
+    def _look_elsewhere(self, most: int) -> None:
+        """Ask which terms the promising sessions hold in entries that were not read."""
+        question = self._question
+        if question is None or self._is_filtered or len(self._terms) < 2:
+            return
+        candidates = [each for each in sorted(self._known.values(), key=self._guess)[:most] if each.row is not None]
+        by_file = {each.row.row: each for each in candidates if each.row is not None}
+        elsewhere = {file: list(self._nothing) for file in by_file}
+        for number, rarity in enumerate(self._rarities):
+            lacking = [file for file, each in by_file.items() if rarity and not each.weights()[number]]
+            for file in question.files_with(number, lacking) if lacking else ():
+                elsewhere[file][number] = BEGINNING
+        for file, weights in elsewhere.items():
+            by_file[file].elsewhere = tuple(map(max, weights, by_file[file].elsewhere or self._nothing))
 
     def _judged(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Found]:
         for index, facts in self._facts(lines, self._line_keys):
-            evidence = evidence_in(self._terms, facts.text, facts.role)
+            evidence = evidence_in(self._terms, facts.text, facts.role, facts.said)
             if evidence is not None:
                 yield Found(index, facts, evidence)
 
@@ -362,6 +381,20 @@ class Ranker:
                 yield index, facts
 
     # ---- the order of answers ------------------------------------------------------------------------------
+
+    def _ranked(self, most: int) -> list[MatchingSession]:
+        """Return the sessions that are results, among the `most` most promising ones, in their order."""
+        candidates = sorted(self._known.values(), key=self._guess)
+        chosen = [*candidates[:most], *[each for each in candidates[most:] if each.read]]
+        ranked = [each for each in chosen if (not each.hits or each.read) and self._judge(each)]
+        ranked.sort(key=place_of)
+        return _with_corrections(ranked) if self._instead else ranked
+
+    def _worth(self, weights: Weights) -> float:
+        return worth(self._rarities, weights)
+
+    def _share(self, weights: Sequence[float]) -> float:
+        return self._worth(tuple([float(weight > 0) for weight in weights])) / (sum(self._rarities) or 1.0)
 
     def _judge(self, candidate: MatchingSession) -> bool:
         """Set the match (a position in `MATCHES`) and score of a session that was read; False if it is no result."""

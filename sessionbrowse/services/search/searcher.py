@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeVar
 
+from msgspec.structs import replace
+
+from sessionbrowse.errors import did_you_mean
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.listing.title_search import Titles
 from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_facts, is_in_time
 from sessionbrowse.model.search.patterns import FindFirst, MatchSpan, first_spans
-from sessionbrowse.model.search.query import SearchQuery, has_words, is_as_typed, may_be_in, word_spans
+from sessionbrowse.model.search.query import SearchQuery, has_excluded, has_words, is_as_typed, may_be_in, word_spans
 from sessionbrowse.model.search.words import literal
 from sessionbrowse.services.list.snapshot import Snapshot
-from sessionbrowse.services.search.candidates import Candidates, WordIndex
 from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
 from sessionbrowse.services.search.hits import (
+    DONE_ROLE,
     LABEL_SCORE,
     NAME_SCORE,
     NEAR_SCORE,
@@ -30,8 +33,8 @@ from sessionbrowse.services.search.hits import (
     entry_hit,
     session_hit,
 )
-from sessionbrowse.services.search.recent_texts import RecentTexts
 from sessionbrowse.services.search.session_trees import SessionTreeCache
+from sessionbrowse.services.search.text_index import TextIndex, has_engine
 from sessionbrowse.store.find.directories import project_texts, spellings_of, within
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.rows import FileRow
@@ -62,21 +65,36 @@ class Searcher:
     ) -> None:
         self.index = index
         self._find_first = find_first
-        self.rows = snapshot.rows if index is not None else {}
+        self.rows = snapshot.rows if index is not None and has_engine() else {}
         self._generation = snapshot.generation
         self.summaries = sorted(snapshot.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
         self._labelled = [summary for summary in self.summaries if summary.labels]
-        self.words = WordIndex(index) if index is not None else None
+        self.words = TextIndex(index) if index is not None and has_engine() else None
         self.trees: SessionTreeCache = SessionTreeCache(index, before.trees if before else None)
-        self._recent: RecentTexts = before._recent if before else RecentTexts()
         self.titles = Titles(self.summaries, snapshot.first_messages)
         self._by_path: dict[str, Summary] | None = None
         self._asked: tuple[tuple[str, ...], frozenset[str]] | None = None
+        self._asked_rows: dict[bool, Mapping[str, FileRow]] = {}
 
     @property
     def indexed_paths(self) -> Collection[str]:
         """The paths of the files that are searched through the index."""
         return self.rows.keys()
+
+    def asked_rows(self, tools: bool) -> Mapping[str, FileRow]:
+        """Return the rows of the files whose texts the index can be asked for, by path; other files are read."""
+        if self.words is None or self.is_outdated():
+            return {}
+        if tools not in self._asked_rows:
+            try:
+                files = self.words.files(tools)
+            except sqlite3.DatabaseError as error:
+                self.words.note_damage(error)
+                return {}
+            self._asked_rows[tools] = {
+                path: row for path, row in self.rows.items() if row.row in files and (row.has_tools or not tools)
+            }
+        return self._asked_rows[tools]
 
     def is_outdated(self) -> bool:
         """Return True if the index was rebuilt since the sessions were listed, so that their index rows are invalid."""
@@ -93,7 +111,9 @@ class Searcher:
         return self.titles.title(summary)
 
     def fits(self, query: SearchQuery, summary: Summary) -> bool:
-        """Return True if a session fits the query's filters for sessions: agent, project, label, name."""
+        """Return True if a session fits the query's filters: agent, project, label, name, words it must not have."""
+        if query.excluded and has_excluded(query, summary.name or ""):
+            return False
         if query.agents and summary.agent not in query.agents:
             return False
         if query.projects and not (
@@ -104,6 +124,23 @@ class Searcher:
         if query.labels and not any(wanted in literal(text) for text in summary.labels for wanted in query.labels):
             return False
         return not query.names or any(wanted in literal(summary.name or "") for wanted in query.names)
+
+    def unmatched(self, query: SearchQuery) -> list[str]:
+        """Return a sentence for each value of a filter by project, name or label that fits no session."""
+        known = {
+            "project": (query.projects, {os.path.basename(summary.cwd) for summary in self.summaries}),
+            "name": (query.names, {summary.name for summary in self.summaries if summary.name}),
+            "label": (query.labels, {label for summary in self._labelled for label in summary.labels}),
+        }
+        return [
+            f"{key}:{value} fits no session.{did_you_mean(value, sorted(values))}"
+            for key, (wanted, values) in known.items()
+            for value in wanted
+            if not any(
+                self.fits(replace(SearchQuery(directories=query.directories), **{f"{key}s": (value,)}), summary)
+                for summary in self.summaries
+            )
+        ]
 
     @cached_property
     def _projects(self) -> dict[str, str]:
@@ -143,8 +180,8 @@ class Searcher:
                     return
                 if self.fits(query, summary) and (wait_for_labels or self.trees.knows_labels(summary)):
                     yield from self._labels(query, summary, cancelled)
+        rows = self.asked_rows(tools and query.has_text)
         candidates, is_asked = None, False
-        rows = self.rows if not self.is_outdated() else {}
         for number, summary in enumerate(self.summaries):
             if cancelled():
                 return
@@ -152,15 +189,15 @@ class Searcher:
             if not self.fits(query, summary):
                 continue
             row = rows.get(summary.path)
-            if row is None or (tools and query.has_text and not row.has_tools):
+            if row is None:
                 yield from self._streamed(query, summary, tools, cancelled)
-            elif not tools and self._recent.has(summary.path, row):
-                yield from self._in_recent(query, summary, cancelled)
             else:
                 if not is_asked and self.words is not None:
-                    candidates, is_asked = self.words.candidates(query, tools), True
-                if candidates is None or row.row in candidates.files:
-                    yield from self._by_index(query, summary, row, candidates, tools, cancelled)
+                    candidates, is_asked = self.words.every(query, tools), True
+                    rows = rows if candidates is not None or self.words.damage is None else {}
+                if candidates is None or row.row in candidates:
+                    chosen = candidates[row.row] if candidates is not None else None
+                    yield from self._by_index(query, summary, row, chosen, tools, cancelled)
         if by_title:
             # Sessions whose title matches only with typing mistakes are yielded last.
             for summary in self.titles.near(query, cancelled):
@@ -235,38 +272,6 @@ class Searcher:
                 match,
             )
 
-    # ---- texts in memory -----------------------------------------------------------------------------------
-
-    def hold_recent(self, summary: Summary) -> int:
-        """Read the texts of a session into memory for faster searching; return their number of characters."""
-        row = self.rows.get(summary.path)
-        if row is None:
-            return 0
-        if not self._recent.has(summary.path, row):
-            tree = self.trees.tree(summary)
-            if tree is None:
-                return 0
-            self._recent.read(summary.path, row, tree)
-        return self._recent.characters(summary.path)
-
-    def forget_recent(self, kept: Collection[str]) -> None:
-        """Remove the texts of all sessions from memory except the sessions with the paths `kept`."""
-        self._recent.keep_only(kept)
-
-    def _in_recent(self, query: SearchQuery, summary: Summary, cancelled: Cancelled) -> Iterator[Hit]:
-        entries = (
-            (entry, entry.facts.text, spans)
-            for entry in self._recent.likely(summary.path, query)
-            if fits_facts(query, entry.facts)
-            and (spans := word_spans(query, entry.facts.text, entry.folded)) is not None
-        )
-        for entry, spans in self._matching(query, entries, cancelled):
-            if cancelled():
-                return
-            hit = self._fitting(query, summary, entry.index, entry.facts, spans, entry.entry_id, entry.state)
-            if hit is not None:
-                yield hit
-
     # ---- text ----------------------------------------------------------------------------------------------
 
     def _by_index(
@@ -274,7 +279,7 @@ class Searcher:
         query: SearchQuery,
         summary: Summary,
         row: FileRow,
-        candidates: Candidates | None,
+        candidates: list[int] | None,
         tools: bool,
         cancelled: Cancelled,
     ) -> Iterator[Hit]:
@@ -282,7 +287,7 @@ class Searcher:
         given: set[int | None] = set()
         try:
             places = self.index.places(row)
-            chosen = candidates.entries_of(row.row) if candidates is not None else range(len(places.offsets))
+            chosen = candidates if candidates is not None else range(len(places.offsets))
             lines = lines_at(summary.path, [(i, places.offsets[i], places.sizes[i]) for i in reversed(chosen)])
             for hit in self._in_lines(query, summary, lines, tools, cancelled):
                 given.add(hit.entry_index)
@@ -335,7 +340,7 @@ class Searcher:
             summary,
             index,
             entry_id,
-            facts.role,
+            DONE_ROLE if spans and spans[0][0] >= facts.said else facts.role,
             state or "active",
             facts.text,
             spans,

@@ -54,15 +54,6 @@ class SessionTree:
         ids = self.session.ids
         return ids[index] if index < len(ids) else None
 
-    def text_places(self) -> list[tuple[int, int, int]]:
-        """Return (index, offset, size) for each entry that is no tool result, in reverse file order."""
-        session = self.session
-        return [
-            (index, session.offsets[index], session.sizes[index])
-            for index in range(len(session.ids) - 1, -1, -1)
-            if session.kind(index).role != "toolResult"
-        ]
-
     def labels(self) -> list[LabelledEntry]:
         """Return the labelled entries, in reverse file order."""
         session = self.session

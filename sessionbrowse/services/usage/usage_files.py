@@ -43,7 +43,7 @@ def usage_files(
     index = found.listing.index
     if index is not None:
         try:
-            for row, held in read_sums(index.databases(), dict(lost)):
+            for row, held in read_sums(index.connection, dict(lost)):
                 del lost[row.row]
                 if held is not None:
                     identities, sums = held
@@ -66,7 +66,7 @@ def _requests_of(found: UsageListing, row: FileRow) -> FileRequests:
     index = found.listing.index
     assert index is not None
     try:
-        return read_usage(index.databases_of(row), row)
+        return read_usage(index.connection, row)
     except sqlite3.Error:
         found.heal()
         return _read(found, row.path)

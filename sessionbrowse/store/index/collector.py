@@ -12,18 +12,55 @@ import msgspec
 from sessionbrowse.format.envelope import Envelope, read_envelope
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock
-from sessionbrowse.format.ordinary_line import decode_ordinary, decode_with_tools
+from sessionbrowse.format.ordinary_line import decode_with_calls, decode_with_tools
 from sessionbrowse.model.listing.bulk_lines import ANSWER, OTHER, RESULT, DecodedLines, of_kind
 from sessionbrowse.model.listing.summary import SummaryProgress
 from sessionbrowse.model.listing.summary_builder import SummaryBuilder
-from sessionbrowse.model.search.entry_text import may_have_text, message_text, strings_in, tool_text
+from sessionbrowse.model.search.entry_facts import role_of
+from sessionbrowse.model.search.entry_text import (
+    NAME_KEYS,
+    done_text,
+    may_have_text,
+    message_text,
+    names_of,
+    strings_in,
+    tool_text,
+)
 from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import Reader, ReaderProgress, Record
 from sessionbrowse.model.usage.request import FileRequests
 from sessionbrowse.model.usage.request_reader import RequestReader
 
-TakeText = Callable[[int, str, str], None]
-"""Callback for an entry's number, message text and tool text (of tool calls and results); each text may be empty."""
+_NAMED = msgspec.defstruct("_NAMED", [(key, Any, None) for key in NAME_KEYS], gc=False)
+_decode_named = msgspec.json.Decoder(_NAMED).decode
+
+
+class EntryText(msgspec.Struct, gc=False):
+    """The texts of one entry: what was said, the names in its tool calls, and its tool calls and results.
+
+    `tools` is empty unless tool calls and results are indexed. `index` is the number of the entry in its file.
+    """
+
+    index: int
+    role: str
+    said: str
+    done: str = ""
+    tools: str = ""
+
+
+TakeText = Callable[[EntryText], object]
+"""Callback for the texts of an entry that has any."""
+
+
+class State(msgspec.Struct, frozen=True, array_like=True):
+    """State after reading the complete lines of a file, up to offset `end`; `last` is the offset of the last entry."""
+
+    end: int
+    last: int
+    head_hash: bytes
+    tail_hash: bytes
+    reader: ReaderProgress
+    summary: SummaryProgress
 
 
 class Collector(SummaryBuilder):
@@ -37,7 +74,7 @@ class Collector(SummaryBuilder):
         """Byte offset of the end of the last complete line (with a newline) that was read."""
         self.resumable: tuple[ReaderProgress, SummaryProgress] | None = None
         """State of line reader and summary at the offset `end`; None if a later reading cannot resume from there."""
-        self.decode = decode_with_tools if tools else decode_ordinary
+        self.decode = decode_with_tools if tools else decode_with_calls
         self.requests = RequestReader()
         self._take_text = take_text
         self._tools = tools
@@ -103,26 +140,29 @@ class Collector(SummaryBuilder):
             # A damaged line can contain two entries, of which omp keeps the first. That entry is indexed without its
             # text, because the line cannot be parsed as one JSON value.
             return
-        said = message_text(value)
         tools = tool_text(value) if self._tools else ""
-        if said or tools:
-            self._take_text(index, said, tools)
+        self._take(EntryText(index, role_of(value), message_text(value), done_text(value), tools))
 
     def usage(self, leaf: int | None = None) -> FileRequests:
         """Return the model requests of the file once it is read; if `leaf` is None, the last entry is the leaf."""
         return self.requests.finish(self.tree, leaf)
 
+    def _take(self, text: EntryText) -> None:
+        if text.said or text.done or text.tools:
+            self._take_text(text)
+
     def _hand_on(self, messages: list[Any], kinds: bytes, index: int) -> None:
-        take_text, tools = self._take_text, self._tools
+        tools = self._tools
         for message, kind in zip(messages, kinds, strict=True):
             if kind == RESULT:
                 if tools:
-                    take_text(index, "", _joined([message.toolName, _text_of(message.content)]))
+                    said = _joined([message.toolName, _text_of(message.content)])
+                    self._take(EntryText(index, message.role, "", "", said))
+            elif kind == ANSWER:
+                done, called = _calls_of(message.content, tools)
+                self._take(EntryText(index, message.role, _text_of(message.content), done, called))
             elif kind != OTHER:
-                said = _text_of(message.content)
-                called = _calls_of(message.content) if tools and kind == ANSWER else ""
-                if said or called:
-                    take_text(index, said, called)
+                self._take(EntryText(index, message.role, _text_of(message.content)))
             index += 1
 
 
@@ -132,18 +172,35 @@ def _text_of(content: Any) -> str:
     return "\n".join([block.text for block in content if block.type == "text" and block.text])
 
 
-def _calls_of(content: Any) -> str:
+def _calls_of(content: Any, tools: bool) -> tuple[str, str]:
+    """Return the names in the tool calls of an answer, and with `tools` the whole text of the calls."""
     if isinstance(content, str):
-        return ""
-    calls = [block for block in content if block.type == "toolCall"]
-    return _joined([text for call in calls for text in (call.name, _arguments(call.arguments))])
+        return "", ""
+    done: list[str] = []
+    called: list[str | None] = []
+    for call in [block for block in content if block.type == "toolCall"]:
+        done += names_of(call.name, _named(call.arguments))
+        if tools:
+            called += [call.name, _arguments(call.arguments)]
+    return "\n".join(done), _joined(called)
+
+
+def _named(raw: msgspec.Raw) -> dict[str, Any]:
+    try:
+        return msgspec.structs.asdict(_decode_named(raw))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return names if isinstance(names := _loaded(raw), dict) else {}
+
+
+def _loaded(raw: msgspec.Raw) -> Json:
+    try:
+        return loads(bytes(raw))
+    except BadJson:
+        return None
 
 
 def _arguments(raw: msgspec.Raw) -> str:
-    try:
-        return strings_in(loads(bytes(raw)))
-    except BadJson:
-        return ""
+    return strings_in(_loaded(raw))
 
 
 def _joined(texts: list[str | None]) -> str:

@@ -8,16 +8,16 @@ from contextlib import suppress
 
 import msgspec
 
+from sessionbrowse.store.index.collector import State
 from sessionbrowse.store.index.index import Index, Note
-from sessionbrowse.store.index.read_state import State
 from sessionbrowse.store.index.rows import FileRow, damaged, opened, read_rows
-from sessionbrowse.store.index.schema import TEXT_TABLES, IndexUnavailable, begin_anew, is_damage, locked
-from sessionbrowse.store.index.text_rows import check_words, read_row_entries, read_runs
+from sessionbrowse.store.index.schema import IndexUnavailable, begin_anew, is_damage, locked
+from sessionbrowse.store.index.texts import check
 from sessionbrowse.store.index.usage_tables import check_requests, read_sums
 
 
 def check_index(index: Index) -> None:
-    """Check all rows and word lists of the main database. The shards (extra databases) were checked when opened.
+    """Check all rows and texts of an index.
 
     Raises:
         IndexBusy: another process is writing the index now.
@@ -26,18 +26,13 @@ def check_index(index: Index) -> None:
     """
     with locked(index.directory):
         try:
-            for table in TEXT_TABLES:
-                check_words(index.connection, table)
-                for run in zip(*read_runs(index.connection, table), strict=True):
-                    read_row_entries(index.connection, table, run)
+            check(index.directory, index.connection, thorough=True)
             rows = read_rows(index.connection)
             for row in rows:
                 _check_entries(index, row)
             _check_usage(index, rows)
         except ValueError as error:
             raise damaged(str(error)) from error
-        for table in TEXT_TABLES:
-            index.connection.execute(f"INSERT INTO {table}({table}) VALUES ('integrity-check')")
 
 
 def discard_index(index: Index, error: Exception, note: Note) -> None:
@@ -68,14 +63,14 @@ def discard_if_damaged(index: Index, note: Note) -> None:
 
 def _check_usage(index: Index, rows: Sequence[FileRow]) -> None:
     by_id = {row.row: row for row in rows}
-    if sum(1 for _ in read_sums(index.databases(), by_id)) != len(by_id):
+    if sum(1 for _ in read_sums(index.connection, by_id)) != len(by_id):
         raise ValueError("model requests are missing in the index")
     check_requests(index.connection, by_id)
 
 
 def _check_entries(index: Index, row: FileRow) -> None:
     state = index.state(row)
-    if state is not None and not row.shard:
+    if state is not None:
         index.entry_parts(row)
         offsets = index.places(row).offsets
         last = msgspec.msgpack.decode(opened(state, row.path), type=State).last

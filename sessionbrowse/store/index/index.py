@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -26,31 +27,27 @@ from sessionbrowse.store.index.rows import (
     renew_overview,
     unpack_summary,
     unread_bytes,
-    with_sum,
 )
 from sessionbrowse.store.index.schema import (
-    SHARD_PREFIX,
-    TEXT_TABLES,
     IndexBusy,
     IndexUnavailable,
     locked,
     not_written,
     open_main,
-    open_shard,
-    shard_facts,
 )
 
 if TYPE_CHECKING:
     from sessionbrowse.store.index.packed_places import Part, Places
 
 BULK_BYTES = 64 * 1024 * 1024
-"""An update that reads at least this number of bytes uses several processes, and each writes its own database."""
-WORN_SHARE, WORN_ROWS = 0.25, 2000
-"""The index is rebuilt if this share and this number of its text rows belong to deleted or rewritten files."""
-MAX_SHARDS = 8
-"""Maximum number of shards (extra databases): SQLite can attach ten, and each one slows every search a little."""
+"""An update that reads at least this number of bytes uses several processes, each with its own text directory."""
+WORN_SHARE = 1 / 3
+"""The index is rebuilt if more than this share of its texts belongs to deleted or rewritten files."""
+COMMIT_DOCUMENTS, COMMIT_SECONDS = 20_000, 1.0
+"""Number of entries with text, and number of seconds, after which what was read is committed."""
+MAX_DIRECTORIES = 8
+"""Maximum number of text directories that are filled by several processes; each one slows every search a little."""
 
-_PUT = f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 17)})"
 _FEW = 500
 """Maximum number of summaries that are fetched by id; for more, the whole table `files` is read."""
 
@@ -59,14 +56,13 @@ Note = Callable[[str], None]
 
 
 class Status(Struct, frozen=True):
-    """The size of an index in bytes, and the numbers of its sessions, entries and shards (extra databases)."""
+    """The size of an index in bytes, and the numbers of its sessions and entries."""
 
     path: str
     sessions: int
     entries: int
     bytes: int
     has_tools: bool
-    shards: int
 
 
 class UpdateProgress(Struct, frozen=True):
@@ -84,13 +80,9 @@ class Index:
     def __init__(self, directory: Path, connection: sqlite3.Connection) -> None:
         self.directory = directory
         self.connection = connection
-        self._open_shards: dict[str, sqlite3.Connection] = {}
 
     def close(self) -> None:
-        """Close the database and its shards (extra databases)."""
-        for shard in self._open_shards.values():
-            shard.close()
-        self._open_shards.clear()
+        """Close the database."""
         self.connection.close()
 
     def rows(self) -> list[ListRow]:
@@ -160,17 +152,13 @@ class Index:
         from sessionbrowse.store.index.packed_places import opened_parts
 
         query = f"SELECT first, count, {', '.join(columns)} FROM entries WHERE file = ?"
-        parts = [part for each in self.databases_of(row) for part in each.execute(query, (row.row,)).fetchall()]
+        parts = self.connection.execute(query, (row.row,)).fetchall()
         return opened_parts(row.row, [(first, count, values) for first, count, *values in parts])
 
     def state(self, row: FileRow) -> bytes | None:
         """Return the packed `State` from which reading continues when the file has grown; None if none is stored."""
         found = self.connection.execute("SELECT state FROM files WHERE id = ?", (row.row,)).fetchone()
         return found[0] if found is not None else None
-
-    def shards(self) -> list[tuple[int, str]]:
-        """Return the number and file name of each shard, a database next to the main database."""
-        return self.connection.execute("SELECT number, name FROM shards ORDER BY number").fetchall()
 
     @property
     def has_tools(self) -> bool:
@@ -187,39 +175,15 @@ class Index:
         return self.connection.execute("SELECT 1 FROM files LIMIT 1").fetchone() is None
 
     def status(self) -> Status:
-        """Return the size of the index and the numbers of its sessions, entries and shards (extra databases)."""
-        sessions = self.connection.execute("SELECT count(*) FROM files").fetchone()[0]
-        live = {row[0] for row in self.connection.execute("SELECT id FROM files")}
-        entries = 0
-        for _, connection in self.databases():
-            entries += sum(
-                count for file, count in connection.execute("SELECT file, count FROM entries") if file in live
-            )
-        names = [name for name in os.listdir(self.directory) if name.startswith((INDEX_FILE, SHARD_PREFIX))]
-        size = sum((self.directory / name).stat().st_size for name in names)
-        return Status(str(self.directory / INDEX_FILE), sessions, entries, size, self.has_tools, len(self.shards()))
-
-    def databases(self) -> list[tuple[int, sqlite3.Connection]]:
-        """Return number and connection of each database to search: the main one (0), then shards (extra databases)."""
-        return [(0, self.connection), *((number, self.shard(number)) for number, _ in self.shards())]
-
-    def databases_of(self, row: FileRow) -> list[sqlite3.Connection]:
-        """Return the databases with a file's entries: the main one (newest entries), then a shard (extra database)."""
-        return [self.connection, *([self.shard(row.shard)] if row.shard else [])]
-
-    def shard(self, number: int) -> sqlite3.Connection:
-        """Return the connection to a shard (an extra database); the connection stays open until `close`.
-
-        Raises:
-            sqlite3.OperationalError: the shard is gone.
-        """
-        found = self.connection.execute("SELECT name FROM shards WHERE number = ?", (number,)).fetchone()
-        if found is None:
-            raise sqlite3.OperationalError(f"no shard {number}")
-        name = found[0]
-        if name not in self._open_shards:
-            self._open_shards[name] = open_shard(self.directory, name)
-        return self._open_shards[name]
+        """Return the size of the index and the numbers of its sessions and entries."""
+        run = self.connection.execute
+        sessions = run("SELECT count(*) FROM files").fetchone()[0]
+        entries = run("SELECT coalesce(sum(count), 0) FROM entries").fetchone()[0]
+        paths = [self.directory / name for name in os.listdir(self.directory) if name.startswith(INDEX_FILE)]
+        for (name,) in run("SELECT name FROM texts"):
+            paths += (self.directory / name).glob("*")
+        size = sum(path.stat().st_size for path in paths)
+        return Status(str(self.directory / INDEX_FILE), sessions, entries, size, self.has_tools)
 
     def update(
         self,
@@ -240,26 +204,20 @@ class Index:
             IndexBusy: another process writes the index now.
             IndexUnavailable: the disk is full or refuses to write.
         """
-        from sessionbrowse.store.index.text_rows import check_texts, writing_words
-
         with self._writing():
             rows = [row for file in files if (row := self.row_of(file.path)) is not None]
             known = {row.path: row for row in rows}
             tools = self.has_tools if tools is None else tools
             changed = [file for file in files if (row := known.get(file.path)) is None or not row.holds(file, tools)]
-            self._drop(dropped := list(gone))
+            self._drop(list(gone))
             total = sum(unread_bytes(known.get(file.path), file) for file in changed)
             if changed:
-                check_texts(self.connection)
                 facts.set_tools(self.connection, tools)
-            if changed and may_fork and total >= BULK_BYTES and len(self.shards()) < MAX_SHARDS:
+            is_bulk = may_fork and total >= BULK_BYTES and self._directories() < MAX_DIRECTORIES
+            if changed and is_bulk:
                 self._update_in_bulk(changed, known, tools, progress)
             elif changed:
-                with writing_words(self.connection):
-                    self._update_one_by_one(changed, known, tools, progress, cancelled, total)
-            touched = [*dropped, *[known[file.path] for file in changed if file.path in known]]
-            if any(row.shard for row in touched):
-                self._drop_empty_shards(touched)
+                self._update_one_by_one(changed, known, tools, progress, cancelled, total)
 
     def _update_one_by_one(
         self,
@@ -270,33 +228,43 @@ class Index:
         cancelled: Callable[[], bool],
         total: int,
     ) -> None:
+        from sessionbrowse.store.index.texts import GrowingTexts
         from sessionbrowse.store.index.usage_tables import read_usage
-        from sessionbrowse.store.index.writer import Writer
+        from sessionbrowse.store.index.writer import FileReader, put
 
         run = self.connection.execute
         next_id = facts.next_id(self.connection)
         unread = 0
-        for number, file in enumerate(changed):
-            if cancelled():
-                return
+        with GrowingTexts(self.directory, self.connection, next_id, tools=tools) as growing:
+            reader = FileReader(growing.writers)
+            last, due = len(changed) - 1, time.monotonic() + COMMIT_SECONDS
             run("BEGIN IMMEDIATE")
-            # Each file gets a new `Writer`, because a rollback makes a writer's count of text rows wrong.
-            writer = Writer(self.connection, 0, tools=tools)
-            old = known.get(file.path)
-            row = None
-            if old is not None and old.may_have_grown(file) and bool(old.has_tools) == tools:
-                usage = read_usage(self.databases_of(old), old)
-                row = writer.growth(file, old, self.state(old), self.entry_parts(old), usage)
-            if row is None:
-                if old is not None:
-                    self._forget(old)
-                row = writer.whole(file, next_id)
-                next_id += 1
-            if row is not None:
-                run(_PUT, with_sum(row))
-            run("COMMIT")
-            unread += unread_bytes(old, file)
-            progress(UpdateProgress(number + 1, len(changed), unread, total))
+            for number, file in enumerate(changed):
+                if cancelled():
+                    last = number
+                else:
+                    old = known.get(file.path)
+                    stored = None
+                    if old is not None and old.may_have_grown(file) and bool(old.has_tools) == tools:
+                        usage = read_usage(self.connection, old)
+                        stored = reader.growth(file, old, self.state(old), self.entry_parts(old), usage)
+                    if stored is None:
+                        if old is not None:
+                            self._forget(old)
+                        stored = reader.whole(file, next_id)
+                        next_id += 1
+                    if stored is not None:
+                        put(self.connection, stored)
+                    unread += unread_bytes(old, file)
+                if number < last and reader.documents < COMMIT_DOCUMENTS and time.monotonic() < due:
+                    continue
+                growing.commit(is_last=number == last)
+                run("COMMIT")
+                progress(UpdateProgress(number + 1, len(changed), unread, total))
+                if number == last:
+                    return
+                reader.documents, due = 0, time.monotonic() + COMMIT_SECONDS
+                run("BEGIN IMMEDIATE")
 
     def _update_in_bulk(
         self,
@@ -305,33 +273,35 @@ class Index:
         tools: bool,
         progress: Callable[[UpdateProgress], None],
     ) -> None:
-        from sessionbrowse.store.index.writer import write_shards
+        from sessionbrowse.store.index.texts import keep, names, remove_strays, stamps_of
+        from sessionbrowse.store.index.writer import put, read_in_processes
 
         first_id = facts.next_id(self.connection)
         numbered = [(file, first_id + number) for number, file in enumerate(changed)]
         sizes = {identity: file.size for file, identity in numbered}
-        first_number = max((number for number, _ in self.shards()), default=0) + 1
-        numbers: dict[str, int] = {}
-        found: list[tuple[Any, ...]] = []
         done = read = 0
         total = sum(sizes.values())
-        self._remove_stray_shards()
-        for name, rows in write_shards(self.directory, numbered, first_number, tools=tools):
-            number = numbers.setdefault(name, first_number + len(numbers))
-            for row in rows:
-                done += 1
-                if row is not None:
-                    read += sizes[row[0]]
-                    found.append(with_sum((*row[:_SHARD_COLUMN], number, *row[_SHARD_COLUMN + 1 :])))
-            progress(UpdateProgress(done, len(changed), read, total))
-        run = self.connection.execute
-        run("BEGIN IMMEDIATE")
+        made: set[str] = set()
+        remove_strays(self.directory, names(self.connection))
+        self.connection.execute("BEGIN IMMEDIATE")
         for old in [known[file.path] for file in changed if file.path in known]:
             self._forget(old)
-        made = [(n, name, *shard_facts(self.directory / name)) for name, n in numbers.items()]
-        self.connection.executemany("INSERT INTO shards VALUES (?, ?, ?, ?, ?, ?, ?)", made)
-        self.connection.executemany(_PUT, found)
-        run("COMMIT")
+        for directories, stored in read_in_processes(self.directory, numbered, tools=tools):
+            made.update(directories)
+            for each in stored:
+                done += 1
+                if each is not None:
+                    read += sizes[each.row[0]]
+                    put(self.connection, each)
+            progress(UpdateProgress(done, len(changed), read, total))
+        stamps = [(name, False, stamps) for name in made if (stamps := stamps_of(self.directory, name)) is not None]
+        keep(self.connection, stamps)
+        self.connection.execute("COMMIT")
+        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _directories(self) -> int:
+        found: int = self.connection.execute("SELECT count(*) FROM texts").fetchone()[0]
+        return found
 
     def _drop(self, gone: Sequence[FileRow]) -> None:
         if not gone:
@@ -341,30 +311,11 @@ class Index:
             self._forget(row)
         self.connection.execute("COMMIT")
 
-    def _drop_empty_shards(self, touched: Iterable[FileRow]) -> None:
-        """Delete the shards (extra databases) that contained the `touched` files, and now contain no indexed file."""
-        is_empty = "NOT EXISTS (SELECT 1 FROM files WHERE shard = :number)"
-        run = self.connection.execute
-        deleted = 0
-        run("BEGIN IMMEDIATE")
-        for number in {row.shard for row in touched if row.shard}:
-            deleted += run(f"DELETE FROM shards WHERE number = :number AND {is_empty}", {"number": number}).rowcount
-        if deleted:
-            facts.begin_generation(self.connection)
-        run("COMMIT")
-        if deleted:
-            self._remove_stray_shards()
-
     def is_worn(self) -> bool:
-        """Return True if the index should be rebuilt, because too many text rows belong to files no longer in it."""
-        live = {row[0] for row in self.connection.execute("SELECT id FROM files")}
-        rows = dead = 0
-        for _, connection in self.databases():
-            for table in TEXT_TABLES:
-                for file, count in connection.execute(f"SELECT file, count FROM {table}_rows"):
-                    rows += count
-                    dead += count if file not in live else 0
-        return dead >= WORN_ROWS and dead > rows * WORN_SHARE
+        """Return True if the index should be rebuilt, because too many of its texts belong to files no longer in it."""
+        from sessionbrowse.store.index.texts import share_of_deleted
+
+        return share_of_deleted(self.directory, self.connection) > WORN_SHARE
 
     def empty(self) -> None:
         """Delete all content of the index except its setting for tool calls; the next update reads all files again.
@@ -373,48 +324,29 @@ class Index:
             IndexBusy: another process writes the index now.
             IndexUnavailable: the disk is full or refuses to write.
         """
-        from sessionbrowse.store.index.text_rows import forget_runs, writing_words
+        from sessionbrowse.store.index.texts import names, remove_strays, renew_sum
 
-        with self._writing(), writing_words(self.connection):
+        with self._writing():
             run = self.connection.execute
             next_id = facts.next_id(self.connection)
             run("BEGIN IMMEDIATE")
-            for table in (
-                "files",
-                "entries",
-                "usage",
-                "settled",
-                "shards",
-                *[f"{table}_{kind}" for table in TEXT_TABLES for kind in ("rows", "words")],
-            ):
+            for table in ("files", "entries", "usage", "settled", "texts", "forgotten"):
                 run(f"DELETE FROM {table}")
-            for table in TEXT_TABLES:
-                run(f"INSERT INTO {table}({table}) VALUES ('delete-all')")
-            forget_runs(self.connection)
-            # Another process may still read the old shards (extra databases), so no new file may get an old file's id.
+            renew_sum(self.connection)
+            # Another process may still read the old texts, so no new file may get an old file's id.
             facts.reserve_ids_below(self.connection, next_id)
             facts.begin_generation(self.connection)
             run("COMMIT")
-            self._remove_stray_shards()
+            remove_strays(self.directory, names(self.connection))
 
     def _forget(self, row: FileRow) -> None:
-        """Delete a file's row, entries and model requests; its text rows stay, unused, until the index is rebuilt."""
+        """Delete a file's row, entries and model requests; a later writing deletes its texts."""
         run = self.connection.execute
         facts.reserve_ids_below(self.connection, row.row + 1)
+        run("INSERT OR IGNORE INTO forgotten VALUES (?)", (row.row,))
         run("DELETE FROM files WHERE id = ?", (row.row,))
         run("DELETE FROM entries WHERE file = ?", (row.row,))
         run("DELETE FROM usage WHERE file = ?", (row.row,))
-
-    def _remove_stray_shards(self) -> None:
-        """Delete shards (extra databases) that the index does not use: empty ones, or leftovers of a killed process."""
-        known = {name for _, name in self.shards()}
-        for name in self._open_shards.keys() - known:
-            self._open_shards.pop(name).close()
-        for name in os.listdir(self.directory):
-            if name.startswith(SHARD_PREFIX) and name.removesuffix("-journal") not in known:
-                # Windows does not delete a file that another process has open; a later call deletes the file.
-                with suppress(FileNotFoundError, PermissionError):
-                    os.unlink(self.directory / name)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -427,10 +359,6 @@ class Index:
                 with suppress(sqlite3.Error):
                     if self.connection.in_transaction:
                         self.connection.execute("ROLLBACK")
-
-
-_SHARD_COLUMN = 11
-"""Position of the column `shard` in the table `files`."""
 
 
 def open_index(directory: Path, note: Note = lambda _: None, *, create: bool = False) -> Index | None:

@@ -16,9 +16,9 @@ from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.find.discover import stamp_of
+from sessionbrowse.store.index.collector import State
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.packed_entries import PackedColumns, ends_at, unpack
-from sessionbrowse.store.index.read_state import State
 from sessionbrowse.store.index.rows import ORDINARY, FileRow, opened
 from sessionbrowse.store.read.content import SHORT_HEAD_BYTES, closing, file_blocks, open_regular, read_at
 

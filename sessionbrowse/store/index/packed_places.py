@@ -61,9 +61,7 @@ class _PackedLinks(Struct, array_like=True):
     kinds: list[list[Any]]
 
 
-_encode = msgspec.msgpack.Encoder().encode
 _decode_places = msgspec.msgpack.Decoder(PackedPlaces).decode
-_decode_row_entries = msgspec.msgpack.Decoder(tuple[bytes, bytes]).decode
 _decode_links = msgspec.msgpack.Decoder(_PackedLinks).decode
 
 
@@ -162,31 +160,6 @@ def _run_on(jumps: dict[int, int], sizes: array[int]) -> array[int]:
     for place, behind in pairwise(starts):
         offsets.extend(accumulate([size + 1 for size in sizes[place : behind - 1]], initial=jumps[place]))
     return offsets
-
-
-def pack_row_entries(entries: Sequence[int], ends: Sequence[int]) -> bytes:
-    """Pack the numbers of the entries whose texts are in each text row (a row of a full-text table).
-
-    `entries` has the numbers for all rows, one row after the other; `ends` has each row's end in `entries`.
-    """
-    gaps = [entry - before for before, entry in zip([0, *entries], entries, strict=False)]
-    counts = [end - before for before, end in zip([0, *ends], ends, strict=False)]
-    return zlib.compress(_encode((pack_integers(gaps), pack_integers(counts))), COMPRESSION)
-
-
-def unpack_row_entries(packed: bytes) -> list[Sequence[int]]:
-    """Return, for each row of a full-text table, the numbers of the entries whose texts it contains.
-
-    Raises:
-        ValueError: the bytes were not made by `pack_row_entries`.
-    """
-    try:
-        gaps, counts = _decode_row_entries(zlib.decompress(packed))
-    except (zlib.error, msgspec.MsgspecError) as error:
-        raise ValueError("damaged rows") from error
-    entries = list(accumulate(unpack_integers(gaps)))
-    ends = list(accumulate(unpack_integers(counts)))
-    return [entries[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
 
 def pack_integers(numbers: Sequence[int]) -> bytes:

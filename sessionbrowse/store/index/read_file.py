@@ -25,8 +25,7 @@ from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.usage.request import NO_USAGE, FileRequests
 from sessionbrowse.model.usage.request_reader import RequestReader
 from sessionbrowse.store.find.discover import is_packed
-from sessionbrowse.store.index.collector import Collector, TakeText
-from sessionbrowse.store.index.read_state import State
+from sessionbrowse.store.index.collector import Collector, State, TakeText
 from sessionbrowse.store.index.rows import FOREIGN, ORDINARY, TRANSCRIPT
 from sessionbrowse.store.read.content import closing, content_status, file_blocks, head_of, open_content, open_regular
 from sessionbrowse.store.read.line_feeder import feed_lines

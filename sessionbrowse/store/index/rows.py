@@ -23,7 +23,7 @@ ORDINARY, TRANSCRIPT, FOREIGN = 0, 1, 2
 """The kinds of indexed files: sessions, indusagi's transcripts, and files of other formats, stored without content."""
 
 STAMP_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, device"
-FILE_COLUMNS = f"{STAMP_COLUMNS}, id, agent, marks, kind, shard, has_tools"
+FILE_COLUMNS = f"{STAMP_COLUMNS}, id, agent, marks, kind, has_tools"
 """The columns of a `FileRow`, in the order of its fields."""
 CHECKED_COLUMNS = f"{FILE_COLUMNS}, sum"
 _LIST_COLUMNS = f"{CHECKED_COLUMNS}, summary"
@@ -43,15 +43,13 @@ PackedSummary = tuple[Summary, tuple[int, int] | None]
 class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
     """A row of the table `files` without the summary: the file's size, times and inode when it was read, and its agent.
 
-    `row` is the row's id. `shard` is the number of the shard (a database next to the main one) that contains the file's
-    entries and texts, 0 for the main database. `has_tools` is 1 if the texts include tool calls and results.
+    `row` is the row's id. `has_tools` is 1 if the texts include tool calls and results.
     """
 
     row: int
     agent: str
     marks: str
     kind: int
-    shard: int
     has_tools: int
 
     def is_current(self, file: FoundFile) -> bool:
@@ -101,7 +99,7 @@ def file_row(values: Sequence[Any]) -> FileRow:
 def with_sum(row: Sequence[Any]) -> tuple[Any, ...]:
     """Return the values of a row of the table `files` with their checksum appended."""
     identity, path, *stamp = row[:7]
-    return (*row, _sum_of((path, *stamp, identity, *row[7:10], *row[11:13])))
+    return (*row, _sum_of((path, *stamp, identity, *row[7:10], row[11])))
 
 
 def damaged(why: str) -> sqlite3.DatabaseError:
@@ -213,26 +211,6 @@ def opened(packed: bytes, owner: str = "") -> memoryview:
     if zlib.crc32(content, zlib.crc32(os.fsencode(owner))).to_bytes(_SUM_BYTES, "big") != packed[:_SUM_BYTES]:
         raise ValueError("a checksum in the index is wrong")
     return content
-
-
-def words_sum(connection: sqlite3.Connection, table: str) -> tuple[str | None, int]:
-    """Return the stored checksum of a full-text table's data, and the checksum of the data that FTS5 has now.
-
-    Raises:
-        TypeError: a row is damaged.
-    """
-    # A single statement reads all rows and the checksum, because another process may write between two statements.
-    rows = connection.execute(
-        f"SELECT NULL, value, NULL FROM facts WHERE name = '{table}_words' "
-        f"UNION ALL SELECT id, block, NULL FROM {table}_data UNION ALL SELECT segid, term, pgno FROM {table}_idx"
-    )
-    stored, found = None, 0
-    for number, content, page in rows:
-        if number is None:
-            stored = content
-        else:
-            found = zlib.crc32(content, zlib.crc32(f"{number} {page}".encode(), found))
-    return stored, found
 
 
 def _path_of(stored: bytes | None) -> str:

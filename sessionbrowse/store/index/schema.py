@@ -1,4 +1,4 @@
-"""Create, check, open, lock and delete the files of the index: a SQLite database, and extra databases (shards)."""
+"""Create, check, open, lock and delete the files of the index: a SQLite database, and text directories beside it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.store.index.rows import OVERVIEW_TABLES, words_sum
+from sessionbrowse.store.index.rows import OVERVIEW_TABLES
 from sessionbrowse.store.index.settled import SETTLED_TABLES, USAGE_TABLES
 from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW
 from sessionbrowse.store.system.locks import take_lock
@@ -21,31 +21,14 @@ from sessionbrowse.store.system.locks import take_lock
 APPLICATION_ID = 0x5E551085
 SCHEMA_VERSION = 17
 LOCK_NAME = "index.lock"
-SHARD_PREFIX = "text-"
+TEXTS_PREFIXES = ("text-", "tools-")
+"""Beginnings of the names of text directories, and of files of earlier versions."""
 _WAIT_S = 2.0
 """Maximum number of seconds to wait for another program that has locked the database."""
 _DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT)
-"""SQLite's result codes for a damaged database. SQLITE_ERROR occurs when a full-text table cannot be opened."""
+"""SQLite's result codes for a damaged database. SQLITE_ERROR occurs when a table is missing."""
 _POLL_S = 0.02
-HASH_BYTES = {"said": 3 * 1024 * 1024, "tools": 16 * 1024 * 1024}
-"""For each full-text table: bytes of words that FTS5 collects before a write; it allocates nearly twice as much.
-
-With less memory FTS5 writes its word lists in more and smaller parts, which take time to merge at the end. The texts of
-tools are several times larger than the texts of messages.
-"""
-_NEVER = 1999
-"""The largest merge threshold that FTS5 accepts. FTS5 then merges nothing while it writes; `merge_parts` merges."""
-
-_SHARD_SETTINGS = (
-    "page_size = 8192",
-    "auto_vacuum = FULL",
-    "journal_mode = OFF",
-    "synchronous = OFF",
-    "locking_mode = EXCLUSIVE",
-    # Each page of a new shard (extra database) is written once, in order, so a page cache is useless.
-    "cache_size = -500",
-)
-STORED_FIELDS = "b69345a1c462c892"
+STORED_FIELDS = "a531af7b05695245"
 """Digest of the names of all stored fields, in order; an index with another digest is rebuilt.
 
 It is a constant because listing sessions should not import the structs with these fields; a test checks the value.
@@ -56,35 +39,17 @@ CREATE TABLE files (
     id INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE,
     size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
     device INTEGER NOT NULL, agent TEXT NOT NULL, marks TEXT NOT NULL, kind INTEGER NOT NULL,
-    modified REAL, shard INTEGER NOT NULL, has_tools INTEGER NOT NULL, has_labels INTEGER NOT NULL,
+    modified REAL, has_tools INTEGER NOT NULL, has_labels INTEGER NOT NULL,
     summary BLOB NOT NULL, state BLOB, sum INTEGER NOT NULL
 );
 CREATE TABLE entries (
     file INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, places BLOB NOT NULL, packed BLOB NOT NULL
 );
 CREATE UNIQUE INDEX entries_by_file ON entries (file, first);
-CREATE TABLE said_rows (
-    base INTEGER PRIMARY KEY, file INTEGER NOT NULL, count INTEGER NOT NULL, entries BLOB NOT NULL
-);
-CREATE TABLE tools_rows (
-    base INTEGER PRIMARY KEY, file INTEGER NOT NULL, count INTEGER NOT NULL, entries BLOB NOT NULL
-);
-CREATE TABLE said_words (number INTEGER PRIMARY KEY, level INTEGER NOT NULL, words BLOB NOT NULL);
-CREATE TABLE tools_words (number INTEGER PRIMARY KEY, level INTEGER NOT NULL, words BLOB NOT NULL);
+CREATE TABLE texts (name TEXT PRIMARY KEY, grows INTEGER NOT NULL, writing INTEGER NOT NULL, stamps BLOB NOT NULL);
+CREATE TABLE forgotten (file INTEGER PRIMARY KEY);
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-INSERT INTO facts VALUES ('said_sum', '0'), ('tools_sum', '0');
-CREATE VIRTUAL TABLE said USING fts5(text, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '_'");
-CREATE VIRTUAL TABLE tools USING fts5(text, content='', columnsize=0, detail=none, tokenize="ascii tokenchars '_'");
 """
-MAIN_TABLES = """
-CREATE TABLE shards (
-    number INTEGER PRIMARY KEY, name TEXT NOT NULL,
-    size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
-    digest BLOB NOT NULL
-);
-"""
-
-
 _MAGIC = b"SQLite format 3\0"
 _FIXED_HEAD = re.compile(rb"\x20\x00(\x01\x01|\x02\x02)\x00\x40\x20\x20.{20}\x00\x00\x00[\x00-\x04]", re.DOTALL)
 """Bytes 16 to 47 of a database header as SQLite writes them for our page size; SQLite refuses other bytes."""
@@ -92,14 +57,6 @@ _APPLICATION_AT, _HEAD_BYTES = 68, 72
 """Position of the application id in a database header, and the end of that id (SQLite's file format, 1.3)."""
 _BESIDE = ("-wal", "-shm", "-journal")
 """Suffixes of the files that SQLite creates next to a database."""
-
-TEXT_TABLES = ("said", "tools")
-"""Full-text tables: of messages, and of tool calls and results. A row has the texts of several consecutive entries.
-
-The table `NAME_rows` maps text rows to files: the `count` rows from id `base` on belong to `file`, and `entries` are
-the packed numbers of the entries in these rows. `NAME_words` has lists of the distinct words, for searching parts of
-words.
-"""
 
 
 class IndexUnavailable(SessionBrowseError):
@@ -131,95 +88,18 @@ def open_main(directory: Path, *, create: bool, report: Callable[[str], None]) -
                     return _create(path)
         connection, reason = _connect_if_usable(path)
         if connection is not None:
-            if not _has_odd_shard(directory, connection):
-                return connection
-            connection.close()
-            reason = "an extra database of the index is missing or damaged"
+            return connection
         if not os.access(directory, os.W_OK):
             raise IndexUnavailable(f"The index {path} cannot be replaced ({reason}); sessionbrowse works without it.")
         with locked(directory):
             connection, again = _connect_if_usable(path) if path.exists() else (None, None)
-            if connection is not None and again is None and not _has_odd_shard(directory, connection):
+            if connection is not None and again is None:
                 return connection  # Another process has just rebuilt the index.
-            if connection is not None:
-                connection.close()
             report(f"The index {path} cannot be used ({reason}); it is built anew.")
             remove_files(directory)
             return _create(path)
     except (OSError, sqlite3.Error) as error:
         raise IndexUnavailable(f"There is no index, because {directory} cannot be used ({_why(error)}).") from error
-
-
-def open_shard(directory: Path, name: str) -> sqlite3.Connection:
-    """Open an existing shard (a database next to the main one) for reading.
-
-    Raises:
-        sqlite3.Error: the shard is gone or damaged.
-    """
-    # A complete shard (extra database) never changes, so reading it needs no locks.
-    uri = (directory / name).as_uri() + "?mode=ro&immutable=1"
-    return sqlite3.connect(uri, uri=True, check_same_thread=False)
-
-
-def shard_facts(path: Path) -> tuple[int, int, int, int, bytes]:
-    """Return size, times, inode and digest of a complete shard (extra database), to detect later changes."""
-    import hashlib  # Imported here because listing unchanged files does not need `hashlib`.
-
-    with open(path, "rb") as file:
-        digest = hashlib.file_digest(file, "blake2b").digest()
-        return (*_stamp(os.fstat(file.fileno())), digest)
-
-
-def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
-    return (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-
-
-def _has_odd_shard(directory: Path, connection: sqlite3.Connection) -> bool:
-    """Return True if a shard (extra database) is missing or its content has changed; new file times do not count."""
-    try:
-        for number, name, *known, digest in connection.execute("SELECT * FROM shards").fetchall():
-            status = os.lstat(directory / name)
-            if [*_stamp(status)] == known:
-                continue
-            if not stat.S_ISREG(status.st_mode) or status.st_size != known[0]:
-                return True
-            facts = shard_facts(directory / name)
-            if facts[-1] != digest:
-                return True
-            with suppress(sqlite3.OperationalError):
-                new = "UPDATE shards SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, digest = ? WHERE number = ?"
-                connection.execute(new, (*facts, number))
-    except (OSError, TypeError, ValueError):
-        return True
-    except sqlite3.DatabaseError as error:
-        return not is_locked(error)
-    return False
-
-
-def create_shard(path: Path) -> sqlite3.Connection:
-    """Create a new shard (an extra database). One process fills it in one transaction, without journal and sync."""
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    os.chmod(path, 0o600)
-    # auto_vacuum frees the pages that become unused when the word lists are merged.
-    for setting in _SHARD_SETTINGS:
-        connection.execute(f"PRAGMA {setting}")
-    connection.executescript(TABLES + USAGE_TABLES)
-    for table, hash_bytes in HASH_BYTES.items():
-        for option, value in (("automerge", 0), ("crisismerge", _NEVER), ("hashsize", hash_bytes)):
-            connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('{option}', {value})")
-    return connection
-
-
-def merge_parts(connection: sqlite3.Connection) -> None:
-    """Merge the parts in which FTS5 has written the word lists of a new shard (extra database)."""
-    for table in TEXT_TABLES:
-        connection.execute(f"INSERT INTO {table}({table}) VALUES ('optimize')")
-
-
-def complete_shard(connection: sqlite3.Connection) -> None:
-    """Commit the transaction that filled a new shard (extra database), and close it."""
-    connection.execute("COMMIT")
-    connection.close()
 
 
 @contextmanager
@@ -273,15 +153,27 @@ def begin_anew(directory: Path) -> None:
 
 
 def remove_files(directory: Path) -> None:
-    """Delete the index and its shards (extra databases), but not the lock file."""
+    """Delete the index and its text directories, but not the lock file."""
     for name in os.listdir(directory):
-        if name.startswith((INDEX_FILE, SHARD_PREFIX)):
+        if name.startswith((INDEX_FILE, *TEXTS_PREFIXES)):
             path = directory / name
             if path.is_dir() and not path.is_symlink():
-                _move_aside(path)
+                if name.startswith(TEXTS_PREFIXES):
+                    remove_tree(path)
+                else:
+                    _move_aside(path)
                 continue
             with suppress(FileNotFoundError):
                 os.unlink(path)
+
+
+def remove_tree(path: Path) -> None:
+    """Delete a text directory; files that another process has open on Windows are left for a later call."""
+    for name in os.listdir(path):
+        with suppress(OSError):
+            os.unlink(path / name)
+    with suppress(OSError):
+        path.rmdir()
 
 
 def make_private(directory: Path) -> None:
@@ -301,14 +193,8 @@ def _create(path: Path) -> sqlite3.Connection:
         os.chmod(temporary, 0o600)
         for setting in ("page_size = 8192", "journal_mode = OFF", "synchronous = OFF"):
             connection.execute(f"PRAGMA {setting}")
-        connection.executescript(
-            f"BEGIN; {TABLES} {USAGE_TABLES} {MAIN_TABLES} {SETTLED_TABLES} {OVERVIEW_TABLES} COMMIT;"
-        )
-        connection.execute("INSERT INTO facts VALUES ('fields', ?)", (STORED_FIELDS,))
-        for table in TEXT_TABLES:
-            connection.execute(
-                "INSERT INTO facts VALUES (?, ?)", (f"{table}_words", str(words_sum(connection, table)[1]))
-            )
+        connection.executescript(f"BEGIN; {TABLES} {USAGE_TABLES} {SETTLED_TABLES} {OVERVIEW_TABLES} COMMIT;")
+        connection.execute("INSERT INTO facts VALUES ('fields', ?), ('texts', '0')", (STORED_FIELDS,))
         # The generation number starts at random, so that a process that still has a deleted index open cannot confuse
         # it with the new one.
         generation = int.from_bytes(os.urandom(7), "big")
@@ -437,7 +323,7 @@ def _unusable(connection: sqlite3.Connection) -> str | None:
         if known is None or known[0] != STORED_FIELDS:
             return "another version of sessionbrowse wrote the index"
         connection.execute("SELECT id FROM files LIMIT 1").fetchone()
-        connection.execute("SELECT base FROM said_rows LIMIT 1").fetchone()
+        connection.execute("SELECT name FROM texts LIMIT 1").fetchone()
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         return None if isinstance(error, sqlite3.Error) and is_locked(error) else "the index file is damaged"
     return None

@@ -15,11 +15,7 @@ CREATE TABLE usage (
     file INTEGER PRIMARY KEY, identities BLOB NOT NULL, sums BLOB NOT NULL, requests BLOB NOT NULL
 );
 """
-"""SQL that creates the table `usage`: a row with the model requests of each file.
-
-If both the main database and a shard (extra database of the index) have a row for a file, that of the main database is
-newer.
-"""
+"""SQL that creates the table `usage`: a row with the model requests of each file."""
 
 SETTLED_TABLES = """
 CREATE TABLE settled (name TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;

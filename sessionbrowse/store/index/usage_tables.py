@@ -54,21 +54,20 @@ def write_usage(connection: sqlite3.Connection, file: int, packed: PackedUsage) 
     connection.execute("INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?)", (file, *packed))
 
 
-def read_usage(connections: Iterable[sqlite3.Connection], row: FileRow) -> FileRequests:
-    """Return the model requests of a file from the first database that contains them.
+def read_usage(connection: sqlite3.Connection, row: FileRow) -> FileRequests:
+    """Return the model requests of a file.
 
     Raises:
         sqlite3.DatabaseError: the model requests are damaged or missing.
     """
-    for connection in connections:
-        found = connection.execute("SELECT requests FROM usage WHERE file = ?", (row.row,)).fetchone()
-        if found is not None:
-            try:
-                content = _opened_requests(row, found[0])
-                return _decode_usage(zlib.decompress(content)) if content else NO_USAGE
-            except (ValueError, TypeError, zlib.error) as error:
-                raise damaged(f"model requests in the index are damaged: {error}") from error
-    raise damaged("model requests are missing in the index")
+    found = connection.execute("SELECT requests FROM usage WHERE file = ?", (row.row,)).fetchone()
+    if found is None:
+        raise damaged("model requests are missing in the index")
+    try:
+        content = _opened_requests(row, found[0])
+        return _decode_usage(zlib.decompress(content)) if content else NO_USAGE
+    except (ValueError, TypeError, zlib.error) as error:
+        raise damaged(f"model requests in the index are damaged: {error}") from error
 
 
 def check_requests(connection: sqlite3.Connection, rows: Mapping[int, FileRow]) -> None:
@@ -86,41 +85,28 @@ def check_requests(connection: sqlite3.Connection, rows: Mapping[int, FileRow]) 
 
 
 def read_sums(
-    databases: Iterable[tuple[int, sqlite3.Connection]], rows: Mapping[int, FileRow]
+    connection: sqlite3.Connection, rows: Mapping[int, FileRow]
 ) -> Iterator[tuple[FileRow, FoundSums | None]]:
     """Yield each file with the hashes and total cost of its model requests, or with None if the file has no requests.
 
-    Files whose values are damaged are skipped. `databases` are pairs of number and connection (0 is the main
-    database); `rows` are the files by id.
+    Files whose values are damaged or missing are skipped; `rows` are the files by id.
     """
-    left = dict(rows)
-    for number, connection in databases:
-        wanted = {row: each for row, each in left.items() if not number or each.shard == number}
-        # A row missing in one database may be in the next; the caller reads the files that are in no database.
-        with suppress(sqlite3.Error):
-            for row, found in _read_sums(connection, wanted) if wanted else ():
-                if left.pop(row.row, None) is not None:
-                    yield row, found
-
-
-def _read_sums(
-    connection: sqlite3.Connection, rows: Mapping[int, FileRow]
-) -> Iterator[tuple[FileRow, FoundSums | None]]:
     ask = "SELECT file, identities, sums FROM usage"
     found: Iterable[tuple[int, bytes, bytes]]
-    if len(rows) > _ASK_ALL_ABOVE:
-        found = connection.execute(ask)
-    else:
-        found = connection.execute(f"{ask} WHERE file IN ({','.join('?' * len(rows))})", tuple(rows))
-    for file, identities, sums in found:
-        row = rows.get(file)
-        if row is None:
-            continue
-        with suppress(ValueError, TypeError):
-            owner = _owner(file, row)
-            content, held = opened(sums, f"1 {owner}"), array("Q")
-            held.frombytes(opened(identities, f"0 {owner}"))
-            yield row, (held, _decode_sums(content)) if content else None
+    with suppress(sqlite3.Error):
+        if len(rows) > _ASK_ALL_ABOVE:
+            found = connection.execute(ask)
+        else:
+            found = connection.execute(f"{ask} WHERE file IN ({','.join('?' * len(rows))})", tuple(rows))
+        for file, identities, sums in found:
+            row = rows.get(file)
+            if row is None:
+                continue
+            with suppress(ValueError, TypeError):
+                owner = _owner(file, row)
+                content, held = opened(sums, f"1 {owner}"), array("Q")
+                held.frombytes(opened(identities, f"0 {owner}"))
+                yield row, (held, _decode_sums(content)) if content else None
 
 
 def _opened_requests(row: FileRow, packed: bytes) -> memoryview:

@@ -1,31 +1,29 @@
-"""Write session files into the index: one by one into the main database, or with several processes into new shards.
-
-A shard is a database next to the main one.
-"""
+"""Read session files for the index, one by one or with several processes, and write what it keeps of them."""
 
 from __future__ import annotations
 
 import os
-import secrets
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from sessionbrowse.agents import Marks
-from sessionbrowse.model.session.columns import Columns, joined
+from sessionbrowse.model.session.columns import joined
 from sessionbrowse.model.usage.request import FileRequests
+from sessionbrowse.sequences import without_sequences
 from sessionbrowse.store.find.discover import FoundFile, stamp_of
+from sessionbrowse.store.index.collector import EntryText, State
 from sessionbrowse.store.index.packed_entries import ends_at, pack, unpack
-from sessionbrowse.store.index.packed_places import Part, opened_parts, sealed_part
+from sessionbrowse.store.index.packed_places import Part, sealed_part
 from sessionbrowse.store.index.read_file import IndexedFile, read_for_index, read_growth
-from sessionbrowse.store.index.read_state import State
-from sessionbrowse.store.index.rows import FileRow, opened, pack_summary, sealed
-from sessionbrowse.store.index.schema import SHARD_PREFIX, TEXT_TABLES, complete_shard, create_shard, merge_parts
-from sessionbrowse.store.index.text_rows import TextRows, write_all_words
-from sessionbrowse.store.index.usage_tables import pack_usage, write_usage
+from sessionbrowse.store.index.rows import FileRow, opened, pack_summary, sealed, with_sum
+from sessionbrowse.store.index.texts import SAID, TOOLS, TextWriter, new_name
+from sessionbrowse.store.index.usage_tables import PackedUsage, pack_usage, write_usage
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 
 MAX_RUNS = 16
@@ -36,39 +34,59 @@ _LARGEST = (1 << 63) - 1
 encode = msgspec.msgpack.Encoder().encode
 _decode_state = msgspec.msgpack.Decoder(State).decode
 
-Row = tuple[Any, ...]
-"""The values of one row of the table `files`, in column order, without the checksum."""
+
+class Stored(Struct, frozen=True):
+    """The values that the database keeps of a file: its row, a run of its entries (`part`), its model requests.
+
+    The run begins with entry number `first` and has `count` entries. `row` has the values of a row of the table
+    `files`, in column order, without the checksum.
+    """
+
+    row: tuple[Any, ...]
+    first: int
+    count: int
+    part: Part
+    usage: PackedUsage
 
 
-class Writer:
-    """Writes the entries and texts of files into one database; the caller writes the rows of `files` and commits."""
+def put(connection: sqlite3.Connection, stored: Stored) -> None:
+    """Write the values of a file into the database; the caller commits."""
+    identity, run = stored.row[0], connection.execute
+    if stored.count:
+        run("DELETE FROM entries WHERE file = ? AND first >= ?", (identity, stored.first))
+        run("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", (identity, stored.first, stored.count, *stored.part))
+    write_usage(connection, identity, stored.usage)
+    run(f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 16)})", with_sum(stored.row))
 
-    def __init__(self, connection: sqlite3.Connection, shard: int, *, tools: bool) -> None:
-        self._connection = connection
-        self._shard = shard
-        self._tools = tools
-        # The words of a shard (extra database) are listed once, when it is complete.
-        self._texts = [TextRows(connection, table, words=not shard) for table in TEXT_TABLES]
 
-    def whole(self, file: FoundFile, identity: int) -> Row | None:
-        """Read a whole file, store its entries and texts, and return its row; None if it cannot be read or stored."""
+class FileReader:
+    """Reads files for the index, and passes their texts to the writers of text directories (by kind in `texts`).
+
+    `documents` counts the entries with text.
+    """
+
+    def __init__(self, texts: Mapping[str, TextWriter]) -> None:
+        self._tools = TOOLS in texts
+        self._texts = texts
+        self._identity = 0
+        self.documents = 0
+
+    def whole(self, file: FoundFile, identity: int) -> Stored | None:
+        """Read a whole file; return the values to store, None if it cannot be read or stored."""
+        self._identity = identity
         found = read_for_index(file.path, file.agent, self._take_text, tools=self._tools, restart=self._restart)
-        return self._keep(file, found, identity, self._shard, ())
+        return self._packed(file, found, identity)
 
     def growth(
-        self,
-        file: FoundFile,
-        known: FileRow,
-        packed_state: bytes | None,
-        parts: Sequence[Part],
-        usage: FileRequests,
-    ) -> Row | None:
-        """Read the appended lines of a file, store them, and return the file's new row.
+        self, file: FoundFile, known: FileRow, packed_state: bytes | None, parts: Sequence[Part], usage: FileRequests
+    ) -> Stored | None:
+        """Read the appended lines of a file; return the values to store, None if it must be read from its beginning.
 
-        Returns None if the file must be read from its beginning.
+        `known`, `packed_state`, `parts` and `usage` are the values that the index stores of the file.
         """
         if packed_state is None:
             return None
+        self._identity = known.row
         try:
             state, entries = _decode_state(opened(packed_state, known.path)), unpack(parts)
         except (msgspec.MsgspecError, ValueError):
@@ -86,101 +104,67 @@ class Writer:
             tools=self._tools,
             usage=usage,
         )
-        if found is None:
-            self._restart()
-            return None
-        return self._keep(file, found, known.row, known.shard, parts)
+        if found is not None and len(parts) >= MAX_RUNS:
+            # All entries become one run.
+            found = replace(found, first=0, entries=joined(entries, found.entries))
+        return self._packed(file, found, known.row) if found is not None else None
 
-    def _keep(
-        self, file: FoundFile, found: IndexedFile | None, identity: int, shard: int, before: Sequence[Part]
-    ) -> Row | None:
-        if found is None:
-            self._restart()
-            return None
+    def _packed(self, file: FoundFile, found: IndexedFile | None, identity: int) -> Stored | None:
         try:
-            row = _row(file, found, identity, shard, self._tools)
-            first, entries = self._with_earlier(identity, found) if before else (found.first, found.entries)
-            packed = sealed_part(identity, first, len(entries), pack(entries))
-            usage = pack_usage(found.usage, identity, stamp_of(file.path, found.status))
+            if found is not None:
+                row = _row(file, found, identity, self._tools)
+                part = sealed_part(identity, found.first, len(found.entries), pack(found.entries))
+                usage = pack_usage(found.usage, identity, stamp_of(file.path, found.status))
+                return Stored(row, found.first, len(found.entries), part, usage)
         except (UnicodeEncodeError, OverflowError, ValueError):
-            # A session cannot be stored if it has a lone surrogate or a too large number, or if its entries in the
-            # index are damaged. Session lists read such a session from its file.
-            self._restart()
-            return None
-        if len(entries):
-            run = self._connection.execute
-            run("DELETE FROM entries WHERE file = ? AND first >= ?", (identity, first))
-            run("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", (identity, first, len(entries), *packed))
-        write_usage(self._connection, identity, usage)
-        for texts in self._texts:
-            texts.finish(identity)
-        return row
+            # A session cannot be stored if it has a lone surrogate or a too large number. Session lists read such a
+            # session from its file.
+            pass
+        self._restart()
+        return None
 
-    def _with_earlier(self, identity: int, found: IndexedFile) -> tuple[int, Columns]:
-        """Return the number of the first entry to store, and the entries to store.
-
-        If the earlier entries of the file are stored as `MAX_RUNS` runs (of consecutive entries) or more, they are
-        included, so that all entries become one run.
-        """
-        ask = "SELECT first, count, places, packed FROM entries WHERE file = ? ORDER BY first"
-        earlier = self._connection.execute(ask, (identity,)).fetchall()
-        if len(earlier) < MAX_RUNS:
-            return found.first, found.entries
-        begin = earlier[0][0]
-        parts = opened_parts(identity, [(first, count, values) for first, count, *values in earlier], begin)
-        return begin, joined(unpack([(places, packed) for places, packed in parts]), found.entries)
-
-    def _take_text(self, index: int, said: str, tools: str) -> None:
-        for texts, text in zip(self._texts, (said, tools), strict=True):
-            if text:
-                texts.add(index, text)
+    def _take_text(self, text: EntryText) -> None:
+        self.documents += 1
+        said, done, tools = map(without_sequences, (text.said, text.done, text.tools))
+        if said or done:
+            self._texts[SAID].add(self._identity, text.index, text.role, said, done)
+        if tools:
+            self._texts[TOOLS].add(self._identity, text.index, text.role, f"{said}\n{tools}", "")
 
     def _restart(self) -> None:
-        for texts in self._texts:
-            texts.restart()
+        for texts in self._texts.values():
+            texts.delete([self._identity])
 
 
-def write_shards(
-    directory: Path, files: Sequence[tuple[FoundFile, int]], numbers: int, *, tools: bool
-) -> Iterator[tuple[str, list[Row | None]]]:
-    """Read files into new shards (extra databases) with several processes; yield a shard's name with the rows of files.
+def read_in_processes(
+    directory: Path, files: Sequence[tuple[FoundFile, int]], *, tools: bool
+) -> Iterator[tuple[list[str], list[Stored | None]]]:
+    """Read files with several processes; yield the names of text directories with the values to store of some files.
 
-    `files` are pairs of a file and its id. Results are yielded as the processes return them. The caller makes a shard
-    part of the index by inserting its name into the table `shards`. `numbers` is the number of the first new shard.
+    `files` are pairs of a file and its id. Each process fills text directories of its own, which are complete when the
+    iteration ends; the caller then makes them part of the index.
     """
     sizes = [file.size for file, _ in files]
-    stamp = secrets.token_hex(4)
-    made: list[tuple[sqlite3.Connection, Writer, str]] = []
-    completed: list[str] = []
+    kinds = (SAID, TOOLS) if tools else (SAID,)
+    made: dict[str, TextWriter] = {}
 
     def work(chunk: list[int]) -> list[Any]:
-        if not made:
-            # Each process creates its own shard (extra database), because a SQLite connection does not survive a fork.
-            # If a process takes over a dead process's work after completing its shard, it creates a second shard.
-            name = f"{SHARD_PREFIX}{stamp}-{os.getpid()}-{len(completed)}.sqlite"
-            connection = create_shard(directory / name)
-            connection.execute("BEGIN")
-            made.append((connection, Writer(connection, numbers, tools=tools), name))
-        _, writer, name = made[0]
-        return [name, [writer.whole(files[index][0], files[index][1]) for index in chunk]]
+        # Each process makes its own directories, because the engine does not survive a fork. If a process takes over a
+        # dead process's work after it has committed its directories, it makes new ones.
+        made.update({kind: TextWriter(directory, new_name(kind)) for kind in kinds if kind not in made})
+        reader = FileReader(made)
+        return [[each.name for each in made.values()], [reader.whole(*files[index]) for index in chunk]]
 
     def finish() -> None:
-        for connection, _, name in made:
-            merge_parts(connection)
-            write_all_words(connection)
-            complete_shard(connection)
-            completed.append(name)
+        for writer in made.values():
+            writer.commit()
         made.clear()
 
-    return map(_pair, fork_map(chunked(sizes), work, workers_for(sum(sizes)), finish))
+    answers = fork_map(chunked(sizes), work, workers_for(sum(sizes)), finish)
+    return ((names, stored) for names, stored in answers)
 
 
-def _pair(answer: list[Any]) -> tuple[str, list[Row | None]]:
-    name, rows = answer
-    return name, rows
-
-
-def _row(file: FoundFile, found: IndexedFile, identity: int, shard: int, tools: bool) -> Row:
+def _row(file: FoundFile, found: IndexedFile, identity: int, tools: bool) -> tuple[Any, ...]:
     summary = found.summary
     status = found.status
     stamp = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
@@ -195,7 +179,6 @@ def _row(file: FoundFile, found: IndexedFile, identity: int, shard: int, tools: 
         " ".join(found.marks),
         found.kind,
         summary.modified,
-        shard,
         int(tools),
         summary.label_count,
         pack_summary(summary, found.first_at),

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from sessionbrowse.model.listing.picker import PatternIsIn
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import is_in
-from sessionbrowse.model.search.query import BadSearch, SearchQuery, has_words, parse_search
-from sessionbrowse.model.search.words import literal
+from sessionbrowse.model.search.query import BadSearch, SearchQuery, parse_search
 from sessionbrowse.services.background.search_messages import (
     CheckpointPage,
     ListCheckpoints,
@@ -16,6 +12,7 @@ from sessionbrowse.services.background.search_messages import (
     SearchAnswer,
     SearchStatus,
 )
+from sessionbrowse.services.search.checkpoints import fits
 from sessionbrowse.services.search.hits import Checkpoint
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.commands.command import CommandContext
@@ -241,26 +238,3 @@ class CheckpointsScreen(ResultsScreen):
         if found is None or found.entry_id is None:
             return
         resume_from(self, found.summary, found.entry_id)
-
-
-def fits(
-    query: SearchQuery, mark: Checkpoint, pattern_is_in: PatternIsIn = is_in, text_of: Callable[[str], str] = str
-) -> bool:
-    """Return True if a checkpoint matches a query by its label, time, session, agent, entry text and entry state.
-
-    `text_of` returns for a directory the text in which a filter by project searches.
-    """
-    if query.agents and mark.agent not in query.agents:
-        return False
-    if query.states and mark.state not in query.states:
-        return False
-    project = text_of(mark.cwd) if query.projects else ""
-    for wanted, text in ((query.projects, project), (query.names, mark.session or ""), (query.labels, mark.label)):
-        if wanted and not any(word in literal(text) for word in wanted):
-            return False
-    if query.after_ms is not None and (mark.time_ms is None or mark.time_ms < query.after_ms):
-        return False
-    if query.before_ms is not None and (mark.time_ms is None or mark.time_ms >= query.before_ms):
-        return False
-    text = f"{mark.label} {mark.session or ''} {mark.cwd} {mark.preview}"
-    return has_words(query, text) and (query.pattern is None or pattern_is_in(query.pattern, text))

@@ -14,7 +14,7 @@ import os
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from pathlib import Path
 
@@ -25,6 +25,8 @@ from tests.bench.generate import DAYS, LAST_DAY_MS, iso, session_id
 EVERYDAY = 800
 """So many of the most frequent words belong to no topic."""
 TOPICS_OF_A_SESSION = 6
+FREQUENT_IN_ONE = 8
+"""Frequent words in one entry."""
 TOPIC_SHARE = 0.35
 """Of the words of a noisy session; a topic is the words of one question."""
 WORD = re.compile(r"[^\W_]+")
@@ -77,13 +79,17 @@ def words_of(text: str) -> list[str]:
     return found
 
 
-def write_noise(folder: Path, vocabulary: Vocabulary, count: int, seed: str) -> None:
-    """Write sessions of scrambled words, the n-th always the same, into pi's folders below `folder`."""
+def write_noise(folder: Path, vocabulary: Vocabulary, count: int, seed: str, frequent: Sequence[str] = ()) -> None:
+    """Write sessions of scrambled words, the n-th always the same, into pi's folders below `folder`.
+
+    Each of the `frequent` words stands in every third session.
+    """
     for number in range(count):
-        _write(folder, vocabulary, random.Random(f"{seed} {number}"))
+        own = [word for place, word in enumerate(frequent) if (place + number) % 3 == 0]
+        _write(folder, vocabulary, random.Random(f"{seed} {number}"), own)
 
 
-def _write(folder: Path, vocabulary: Vocabulary, rng: random.Random) -> None:
+def _write(folder: Path, vocabulary: Vocabulary, rng: random.Random, frequent: list[str]) -> None:
     project = rng.choice(PROJECTS)
     topics = rng.sample(vocabulary.topics, TOPICS_OF_A_SESSION)
     now = LAST_DAY_MS - rng.randrange(DAYS * MILLISECONDS_A_DAY)
@@ -131,6 +137,11 @@ def _write(folder: Path, vocabulary: Vocabulary, rng: random.Random) -> None:
             add("session_info", name=_text(vocabulary, topics, rng, rng.randrange(2, 6)))
         if rng.random() < 0.04:
             add("label", targetId=said, label=_text(vocabulary, topics, rng, 2))
+    rng.shuffle(frequent)
+    for at in range(0, len(frequent), FREQUENT_IN_ONE):
+        some = [*frequent[at : at + FREQUENT_IN_ONE], *_text(vocabulary, topics, rng, 20).split()]
+        rng.shuffle(some)
+        say(rng.choice(["user", "assistant"]), {"type": "text", "text": " ".join(some)})
     path = folder / f"--home-dev-{project}--" / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in lines))

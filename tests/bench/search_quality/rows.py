@@ -5,13 +5,24 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
+from unittest.mock import patch
 
+from msgspec.structs import replace
+
+from sessionbrowse.model.search.query import parse_question
+from sessionbrowse.services.list.snapshot import take_snapshot
+from sessionbrowse.services.search import ranking as ranking_module
+from sessionbrowse.services.search.ranking import Ranker
+from sessionbrowse.services.search.searcher import Searcher
+from sessionbrowse.store.find.roots import Scope, real_surroundings
+from sessionbrowse.store.index.index import open_index
 from tests.bench import words
 from tests.bench.bench import Bench, Line, limited, median, seconds, times
 from tests.bench.generate import Store
 from tests.bench.measure import Run, must, ratios, run, spread
 from tests.bench.peers import Missing, need
 from tests.bench.search_quality.base import Asked
+from tests.bench.search_quality.questions import is_held_out
 from tests.bench.search_quality.ranking import Answer, Quality, of_fast_resume, of_hits, of_list, quality
 from tests.bench.search_quality.stores import STORES, QualityStore, make_quality_store
 from tests.conftest import CORPUS
@@ -21,6 +32,11 @@ HITS_OF_A_SESSION = 3
 AHEAD = {"hard": 0.30, "ordinary": 0.08}
 """The lead in recall at 5 that the stores ask for, as a share of the questions."""
 RIGHT_ENTRIES = 0.8
+RECALL = {"hard": 0.82, "ordinary": 0.99, "10,000": 0.97}
+"""Recall at 5 of all questions."""
+MOST_BELOW = {"hard": 0.09, "ordinary": 0.04}
+"""How far recall at 5 of the questions held out may be below that of the others."""
+BELOW_ALL, EVERY = 0.03, 1_000_000
 TIMED = 60
 QUICK_PART = 9
 """With --quick, one question of so many."""
@@ -85,7 +101,48 @@ def _quality_of(bench: Bench, name: str) -> list[Line]:
             bar = f"≥ {RIGHT_ENTRIES:.0%}"
             what = f"the right entry is among {HITS_OF_A_SESSION} hits of its session, {name} store"
             lines.append(Line(what, f"{whole.entry:.1%}", "", "", bar, whole.entry >= RIGHT_ENTRIES))
+            lines += _halves(name, asked, given)
+            if name == "frequent":
+                lines.append(_beside_all_entries(bench, made.store, asked, whole))
     return lines
+
+
+def _halves(name: str, asked: Sequence[Asked], given: Sequence[Answer]) -> list[Line]:
+    """Compare recall on all questions with its bar, and the half that is held out with the other half."""
+    found: list[Quality] = []
+    for held_out in (False, True):
+        chosen = [place for place, each in enumerate(asked) if is_held_out(each.question) == held_out]
+        found.append(quality([asked[at] for at in chosen], [given[at] for at in chosen], HITS_OF_A_SESSION))
+    built, reported = found
+    most = MOST_BELOW.get(name, MOST_BELOW["ordinary"])
+    below = built.at_5 - reported.at_5
+    what = f"recall at 5, {name} store: questions held out ({reported.questions}); the others ({built.questions})"
+    values = f"{reported.at_5:.3f}", f"{built.at_5:.3f}", f"{-below:+.3f}"
+    lines = [Line(what, *values, f"≤ {most * 100:.0f} points below", below <= most)]
+    if name in RECALL:
+        at_5 = quality(asked, given, HITS_OF_A_SESSION).at_5
+        what, bar = f"recall at 5, {name} store, all questions", f"≥ {RECALL[name]:.2f}"
+        lines.append(Line(what, f"{at_5:.3f}", "", "", bar, at_5 >= RECALL[name]))
+    return lines
+
+
+def _beside_all_entries(bench: Bench, store: Store, asked: Sequence[Asked], mine: Quality) -> Line:
+    """Compare with the same judging where every matching entry is read."""
+    home = str(store.home)
+    around = replace(real_surroundings(), home=home, environ={"HOME": home})
+    index = open_index(bench.cache(store, "ours") / "sessionbrowse")
+    snapshot = take_snapshot(Scope(around=around, hidden=True, archived=True), index, brief=True)
+    searcher = Searcher(snapshot, index)
+    answers = []
+    with patch.multiple(ranking_module, ASKED=EVERY, ASKED_TOGETHER=EVERY, FIRST_OF_ONE=EVERY, FIRST_ENTRIES=EVERY):
+        for each in asked:
+            found = Ranker(searcher, parse_question(each.question.ask)).rank(SESSIONS_ON_A_PAGE).sessions
+            answers.append(Answer(tuple(session.summary.id or "" for session in found), {}))
+    theirs = quality(asked, answers, HITS_OF_A_SESSION)
+    below = theirs.at_5 - mine.at_5
+    values = f"{mine.at_5:.3f}", f"{theirs.at_5:.3f}", f"{-below:+.3f}"
+    what = "recall at 5, frequent store; the same with every matching entry read"
+    return Line(what, *values, f"≤ {BELOW_ALL * 100:.0f} points below", below <= BELOW_ALL)
 
 
 def _beside(what: str, mine: Quality, theirs: Quality, lead: float) -> list[Line]:

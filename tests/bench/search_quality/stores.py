@@ -16,9 +16,10 @@ from tests.bench.search_quality import noise
 from tests.bench.search_quality.base import Asked, Known, read_base, resolve, write_base
 from tests.bench.search_quality.questions import HERE, questions
 
-VERSION = 2
+VERSION = 3
 """Part of a store's description: stores of another generator are made anew."""
-STORES = ("hard", "ordinary", "10,000")
+STORES = ("hard", "ordinary", "10,000", "frequent")
+"""`frequent`: like `ordinary`, but each word that is asked for stands in every third session, anywhere in it."""
 GENERATED = StoreSpec("search-generated", "mixed", 150, 30_000_000)
 FEW_GENERATED = StoreSpec("quick-search-generated", "mixed", 15, 3_000_000)
 NOISY = 450
@@ -66,7 +67,9 @@ def make_quality_store(
     noisy = FEW_NOISY if quick else NOISY
     if name == "10,000":
         noisy = (500 if quick else 10_000) - len(known) - len(generated.files())
-    noise.write_noise(store.home / SESSIONS_BELOW_HOME, vocabulary, noisy, "noise")
+    asked_words = sorted({word for each in asked for word in noise.words_of(each.question.ask.casefold())})
+    frequent = asked_words if name == "frequent" else ()
+    noise.write_noise(store.home / SESSIONS_BELOW_HOME, vocabulary, noisy, "noise", frequent)
     sessions = len(known) + len(generated.files()) + noisy
     complete.write_bytes(msgspec.json.encode(_Made(wanted, asked, sessions)))
     say(f"made {folder.name}: {sessions:,} sessions")

@@ -293,7 +293,6 @@ def test_an_index_that_is_made_anew_while_it_is_searched_loses_no_hit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: Callable[[Index, Path], None]
 ) -> None:
     # What is held in memory is searched there. Texts stand in shards.
-    monkeypatch.setattr("sessionbrowse.services.background.search_server.RECENT_CHARACTERS", 0)
     monkeypatch.setattr("sessionbrowse.store.index.index.BULK_BYTES", 1)
     store, cache = indexed_store(tmp_path)
     with asking(store, cache) as asked:
@@ -451,7 +450,6 @@ def test_the_program_answers_and_ends_when_it_is_killed(tmp_path: Path) -> None:
 def test_an_index_that_was_deleted_and_made_again_is_the_one_that_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sessionbrowse.services.background.search_server.RECENT_CHARACTERS", 0)
     store, cache = indexed_store(tmp_path)
     with asking(store, cache) as asked:
         asked.until(SearchStatus, lambda status: not status.reading)

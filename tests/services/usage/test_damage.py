@@ -13,7 +13,6 @@ from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.services.list import gather
 from sessionbrowse.services.usage.stats import BY, Stats, stats
 from sessionbrowse.services.usage.usage_listing import open_usage
-from sessionbrowse.store.index import index as index_module
 from sessionbrowse.store.index.damage import check_index
 from sessionbrowse.store.index.index import open_index
 from tests.support.index_support import folder, scope_of
@@ -79,21 +78,6 @@ def test_damaged_requests_are_read_from_the_files(tmp_path: Path, damage: str) -
     assert "damaged" in said[0]
     index_of(tmp_path / "s", tmp_path / "cache")
     assert figures(tmp_path / "s", tmp_path / "cache") == expected
-
-
-def test_older_requests_of_a_grown_file_are_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(index_module, "BULK_BYTES", 1)
-        first = make_store(tmp_path / "s")
-        index_of(tmp_path / "s", tmp_path / "cache", processes=True)
-    with first.open("ab") as file:
-        file.write(answer("g", "c", second=9))
-    index_of(tmp_path / "s", tmp_path / "cache")
-    expected = figures(tmp_path / "s", tmp_path / "cache")
-    assert expected == figures(tmp_path / "s", tmp_path / "none")
-    with closing(sqlite3.connect(tmp_path / "cache" / INDEX_FILE, isolation_level=None)) as database:
-        assert database.execute("DELETE FROM usage").rowcount == 1
-    assert figures(tmp_path / "s", tmp_path / "cache", []) == expected
 
 
 def test_the_index_command_finds_damaged_requests(tmp_path: Path) -> None:

@@ -130,9 +130,9 @@ def test_one_folder_reads_the_sums_of_its_files_only(
     monkeypatch.setattr(counting, "decide", lambda _: pytest.fail("decided again"))
     read: list[int] = []
 
-    def reading(databases: Any, rows: Any) -> Any:
+    def reading(connection: Any, rows: Any) -> Any:
         read.append(len(rows))
-        return read_sums(databases, rows)
+        return read_sums(connection, rows)
 
     monkeypatch.setattr(usage_files, "read_sums", reading)
     for by in BY:

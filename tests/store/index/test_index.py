@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -34,19 +34,14 @@ from sessionbrowse.store.index.packed_entries import pack, unpack
 from sessionbrowse.store.index.read_file import read_for_index
 from sessionbrowse.store.index.rows import ListRow
 from sessionbrowse.store.index.schema import (
-    HASH_BYTES,
     LOCK_NAME,
     STORED_FIELDS,
     IndexBusy,
     IndexUnavailable,
-    complete_shard,
-    create_shard,
     locked,
-    merge_parts,
-    open_shard,
 )
-from sessionbrowse.store.index.text_rows import WORD_LISTS, TextRows, read_words, write_all_words
-from sessionbrowse.store.index.writer import MAX_RUNS, Writer
+from sessionbrowse.store.index.texts import names
+from sessionbrowse.store.index.writer import MAX_RUNS, FileReader
 from sessionbrowse.store.read.session_file import open_session
 from tests.support.file_helpers import replace_reads
 from tests.support.index_support import answer, append, entry, folder, header, line_of, result, scope_of, user, write
@@ -137,7 +132,6 @@ def test_a_file_that_was_rewritten_is_read_from_its_old_end_when_it_grows(
 ) -> None:
     """What is left of earlier readings never makes a line that is appended cost a whole reading."""
     monkeypatch.setattr(index_module, "BULK_BYTES", 1)
-    monkeypatch.setattr(index_module, "WORN_ROWS", 4)
     path = folder(tmp_path / "store") / "big.jsonl"
     lines = [user(str(n), str(n - 1) if n else None, "some words " * 50) for n in range(400)]
     for name in ("first", "second"):
@@ -150,21 +144,7 @@ def test_a_file_that_was_rewritten_is_read_from_its_old_end_when_it_grows(
     assert sum(read) < 180_000
     monkeypatch.undo()
     assert found == summaries_from_files(tmp_path / "store")
-    assert len(list((tmp_path / "cache").glob("text-*"))) == 1
-
-
-def test_a_shard_that_is_dropped_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_module, "BULK_BYTES", 1)
-    path = write(folder(tmp_path / "store") / "a.jsonl", header("first"), user("1", None, "some words"))
-    index = open_index(tmp_path / "cache", pytest.fail, create=True)
-    assert index is not None
-    gather.update_index(scope_of(tmp_path / "store"), index, processes=True)
-    _, shard = index.databases()[1]
-    write(path, header("second"), user("1", None, "other words"))
-    gather.update_index(scope_of(tmp_path / "store"), index, processes=True)
-    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
-        shard.execute("SELECT 1")
-    index.close()
+    assert len(directories(tmp_path / "cache")) == 2
 
 
 def bytes_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -293,7 +273,7 @@ def test_the_index_is_for_its_owner_only(tmp_path: Path) -> None:
     indexed_summaries(tmp_path / "store", tmp_path / "cache")
     assert stat.S_IMODE((tmp_path / "cache").stat().st_mode) == 0o700
     for path in (tmp_path / "cache").iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 
 def not_sqlite(path: Path) -> None:
@@ -374,7 +354,7 @@ def test_a_cache_directory_that_cannot_be_one_means_no_index_and_one_sentence(tm
 def test_an_index_that_cannot_be_finished_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sessionbrowse.store.index.schema.MAIN_TABLES", "as on a full disk")
+    monkeypatch.setattr("sessionbrowse.store.index.schema.SETTLED_TABLES", "as on a full disk")
     assert open_index(tmp_path / "cache", lambda _: None, create=True) is None
     assert os.listdir(tmp_path / "cache") == [LOCK_NAME]
 
@@ -386,7 +366,7 @@ def test_a_full_disk_leaves_the_list_as_it_is_and_says_one_sentence(tmp_path: Pa
     assert index is not None
     pages = index.connection.execute("PRAGMA page_count").fetchone()[0]
     index.connection.execute(f"PRAGMA max_page_count = {pages}")
-    append(paths[0], *[user(f"n{n}", "2", " ".join(f"w{n}x{k}" for k in range(300))) for n in range(200)])
+    append(paths[0], *[user(f"n{n}", "2", f"w{n}") for n in range(9000)])
     said: list[str] = []
     assert listed(tmp_path / "store", index, said.append) == summaries_from_files(tmp_path / "store")
     assert len(said) == 1
@@ -425,7 +405,7 @@ def test_while_another_process_writes_the_list_is_right_and_silent(tmp_path: Pat
     assert found == summaries_from_files(tmp_path / "store")
 
 
-def test_shards_written_by_several_processes_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_written_by_several_processes_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = folder(tmp_path / "store")
     for number in range(40):
         write(here / f"{number}.jsonl", header(str(number)), user("1", None, f"session {number}"))
@@ -437,13 +417,13 @@ def test_shards_written_by_several_processes_give_the_same(tmp_path: Path, monke
     )
     index = open_index(tmp_path / "cache")
     assert index is not None
-    assert index.status().shards == 2
+    assert len(directories(tmp_path / "cache")) == 2
     append(here / "7.jsonl", user("2", "1", "grown"))
     assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == summaries_from_files(tmp_path / "store")
     assert_entries_are_those_of_the_files(index, tmp_path / "store")
 
 
-def test_what_a_process_left_that_died_while_it_filled_its_shard_is_read_again(
+def test_what_a_process_left_that_died_while_it_filled_its_texts_is_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = folder(tmp_path / "store")
@@ -451,7 +431,7 @@ def test_what_a_process_left_that_died_while_it_filled_its_shard_is_read_again(
         write(here / f"{number}.jsonl", header(str(number)), user("1", None, f"session {number}"))
     parent = os.getpid()
     begun, told = os.pipe()
-    whole = Writer.whole
+    whole = FileReader.whole
 
     def one_dies(*arguments: Any) -> Any:
         if os.getpid() != parent:
@@ -463,7 +443,7 @@ def test_what_a_process_left_that_died_while_it_filled_its_shard_is_read_again(
             os.set_blocking(begun, False)
         return whole(*arguments)
 
-    monkeypatch.setattr(Writer, "whole", one_dies)
+    monkeypatch.setattr(FileReader, "whole", one_dies)
     monkeypatch.setattr(index_module, "BULK_BYTES", 1)
     monkeypatch.setattr("sessionbrowse.store.index.writer.workers_for", lambda total: 2)
     monkeypatch.setattr("sessionbrowse.store.read.worker_processes.CHUNK_BYTES", 500)
@@ -471,57 +451,23 @@ def test_what_a_process_left_that_died_while_it_filled_its_shard_is_read_again(
     assert found == summaries_from_files(tmp_path / "store")
     index = open_index(tmp_path / "cache")
     assert index is not None
-    # What it had drawn was read when this process's own shard was complete.
-    assert index.status().shards == 2
+    # What it had drawn was read when this process's own texts were complete; what it left is removed later.
+    assert len(directories(tmp_path / "cache")) == 2
     assert_entries_are_those_of_the_files(index, tmp_path / "store")
 
 
-def test_words_of_many_updates_are_listed_in_few_lists(tmp_path: Path) -> None:
-    database = create_shard(tmp_path / "main")
-    database.execute("BEGIN")
-    for number in range(3 * WORD_LISTS):
-        rows = TextRows(database, "said", words=True)
-        rows.add(0, f"Every word{number} été")
-        rows.finish(number)
-    assert database.execute("SELECT count(*) FROM said_words").fetchone()[0] < 2 * WORD_LISTS
-    assert set(read_words(database, "said").decode().split()) == {
-        "every",
-        "ete",
-        *(f"word{n}" for n in range(3 * WORD_LISTS)),
-    }
+def directories(cache: Path) -> list[str]:
+    """Return the names of the text directories that the index knows."""
+    with closing(sqlite3.connect(cache / INDEX_FILE)) as connection:
+        return names(connection)
 
 
-def test_word_lists_that_were_written_in_parts_are_one_in_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(HASH_BYTES, "said", 2000)
-    shard = create_shard(tmp_path / "shard")
-    shard.execute("BEGIN")
-    rows = TextRows(shard, "said", words=False)
-    for number in range(200):
-        rows.add(number, f"always word{number} " + f"only{number}_ " * 800)
-    rows.finish(1)
-    parts = "SELECT count(DISTINCT segid) FROM said_idx"
-    assert shard.execute(parts).fetchone()[0] > 1
-    merge_parts(shard)
-    write_all_words(shard)
-    complete_shard(shard)
-    shard = open_shard(tmp_path, "shard")
-    listed = read_words(shard, "said").decode().split("\n")[1:-1]
-    assert len(listed) == 401
-    assert {"always", "word17", "only199_"} <= set(listed)
-    assert shard.execute(parts).fetchone()[0] == 1
-    assert shard.execute("PRAGMA freelist_count").fetchone()[0] == 0
-    assert [row for (row,) in shard.execute("SELECT rowid FROM said WHERE said MATCH 'word17'")] == [18]
-    assert len(shard.execute("SELECT rowid FROM said WHERE said MATCH 'always'").fetchall()) == 200
-
-
-def test_a_shard_that_is_gone_does_not_break_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_that_are_gone_do_not_break_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = small_store(tmp_path / "store")
     monkeypatch.setattr(index_module, "BULK_BYTES", 1)
     indexed_summaries(tmp_path / "store", tmp_path / "cache", processes=True)
-    for shard in (tmp_path / "cache").glob("text-*"):
-        shard.unlink()
+    for name in directories(tmp_path / "cache"):
+        shutil.rmtree(tmp_path / "cache" / name)
     append(paths[0], user("3", "2", "more"))
     index = open_index(tmp_path / "cache", print)
     assert index is not None
@@ -641,14 +587,16 @@ def test_entries_that_share_a_line_keep_their_places(tmp_path: Path) -> None:
 def test_an_index_full_of_texts_that_are_no_longer_anyone_s_is_built_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sessionbrowse.store.index.index.WORN_ROWS", 4)
+    monkeypatch.setattr(index_module, "WORN_SHARE", 0.2)
     paths = small_store(tmp_path / "root")
-    indexed_summaries(tmp_path / "root", tmp_path / "cache")
-    for word in ("first", "second", "third"):
-        for path in paths:
-            # Another beginning: it is no file that grew.
-            write(path, header(word), user("u", None, f"the {word} text"), user("v", "u", "more"))
-        held_open(tmp_path, everything=False).close()
+    with monkeypatch.context() as patch:
+        patch.setattr(index_module, "BULK_BYTES", 1)
+        indexed_summaries(tmp_path / "root", tmp_path / "cache", processes=True)
+    for path in paths[:-1]:
+        # Another beginning: it is no file that grew.
+        write(path, header("first"), user("u", None, "the first text"), user("v", "u", "more"))
+    held_open(tmp_path, everything=False).close()
+    append(paths[0], user("w", "v", "Old texts are deleted when new ones are written"))
     found = held_open(tmp_path, everything=False)
     assert found.is_worn()
     found.close()
@@ -736,8 +684,7 @@ def test_an_index_that_is_too_damaged_to_be_written_is_built_anew(tmp_path: Path
     indexed_summaries(tmp_path / "store", tmp_path / "cache")
     connection = sqlite3.connect(tmp_path / "cache" / INDEX_FILE)
     with connection:
-        connection.execute("DELETE FROM said_config")
-        connection.execute("UPDATE said_data SET block = x'00'")
+        connection.execute("DROP TABLE forgotten")
     connection.close()
     append(paths[0], user("3", "2", "more"))
     index = open_index(tmp_path / "cache", pytest.fail)
@@ -893,7 +840,7 @@ def test_index_fails_with_a_sentence_while_another_program_holds_it(
     assert main(["index", "--root", str(tmp_path / "store")]) == 1
     out, err = capfd.readouterr()
     assert out == ""
-    assert err == "sessionbrowse: The index could not be read (another program has locked it).\n"
+    assert err == "sessionbrowse: The index could not be written (another program has locked the index).\n"
     holder.close()
     assert main(["index", "--root", str(tmp_path / "store")]) == 0
     assert capfd.readouterr().out.startswith("3 sessions")
@@ -916,46 +863,6 @@ def test_an_index_that_another_program_holds_is_not_thrown_away(
     index.close()
 
 
-def test_text_files_that_were_exchanged_or_are_no_files_are_built_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root, cache = tmp_path / "store", tmp_path / "cache"
-    small_store(root)
-    monkeypatch.setattr(index_module, "BULK_BYTES", 1)
-    wanted = indexed_summaries(root, cache, processes=True)
-
-    def damaged(path: Path, damage: Callable[[Path], object]) -> list[str]:
-        damage(path)
-        said: list[str] = []
-        index = open_index(cache, said.append)
-        assert index is not None
-        index.close()
-        assert indexed_summaries(root, cache, processes=True) == wanted
-        return said
-
-    def shard() -> Path:
-        return next(cache.glob("text-*.sqlite"))
-
-    def flip(path: Path) -> None:
-        content = bytearray(path.read_bytes())
-        content[len(content) // 2] ^= 0x10
-        path.write_bytes(content)
-
-    def replaced(make: Callable[[Path], object]) -> Callable[[Path], None]:
-        def replace(path: Path) -> None:
-            path.unlink()
-            make(path)
-
-        return replace
-
-    assert damaged(shard(), lambda path: os.utime(path, (1, 1))) == []
-    assert damaged(shard(), lambda path: os.replace(shutil.copy(path, tmp_path / "copy"), path)) == []
-    for damage in (flip, replaced(os.mkfifo), replaced(os.mkdir), Path.unlink, lambda path: path.write_bytes(b"")):
-        said = damaged(shard(), damage)
-        assert len(said) == 1
-        assert "extra database of the index is missing or damaged); it is built anew" in said[0]
-
-
 @pytest.mark.parametrize("at", [16, 18, 19, 20, 47])
 def test_a_header_that_sqlite_refuses_is_built_anew(tmp_path: Path, at: int) -> None:
     small_store(tmp_path / "store")
@@ -972,7 +879,7 @@ def test_a_header_that_sqlite_refuses_is_built_anew(tmp_path: Path, at: int) -> 
     assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == wanted
 
 
-@pytest.mark.parametrize("column", ["path", "size", "agent", "marks", "kind", "modified", "shard", "summary", "state"])
+@pytest.mark.parametrize("column", ["path", "size", "agent", "marks", "kind", "modified", "summary", "state"])
 @pytest.mark.parametrize("value", ["'x'", "3.5", "x'00ff'"])
 def test_values_of_other_types_are_damage_and_the_list_is_right(tmp_path: Path, column: str, value: str) -> None:
     small_store(tmp_path / "store")

@@ -12,17 +12,14 @@ import pytest
 
 from sessionbrowse.store.index.packed_places import (
     pack_integers,
-    pack_row_entries,
     unpack_integers,
     unpack_links,
     unpack_places,
-    unpack_row_entries,
 )
 
 UNPACKERS: list[Callable[[bytes], object]] = [
     unpack_integers,
     unpack_links,
-    unpack_row_entries,
     lambda packed: unpack_places([packed]),
 ]
 ODD: list[bytes] = [
@@ -48,8 +45,7 @@ def test_damaged_bytes_are_refused(unpack: Callable[[bytes], object]) -> None:
     assert refused > 100
 
 
-def test_numbers_and_rows_come_back() -> None:
+def test_numbers_come_back() -> None:
     for numbers in ([], [0], [1, 2, 70_000], [2**40, 3], list(range(1000))):
         assert unpack_integers(pack_integers(numbers)) == array("q", numbers) or not numbers
         assert list(unpack_integers(pack_integers(numbers))) == numbers
-    assert [list(row) for row in unpack_row_entries(pack_row_entries([1, 4, 9], [2, 2, 3]))] == [[1, 4], [], [9]]

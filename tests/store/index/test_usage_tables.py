@@ -55,25 +55,24 @@ def test_requests_of_many_files_are_read_by_several_processes(tmp_path: Path, mo
     index = open_index(tmp_path / "cache", pytest.fail, create=True)
     assert index is not None
     gather.update_index(scope_of(tmp_path / "store"), index, processes=True)
-    assert index.shards()
     paths[2].write_bytes(paths[2].read_bytes() + answer("b", "a", second=9))
     gather.update_index(scope_of(tmp_path / "store"), index, processes=True)
     for path in paths:
         row = index.row_of(str(path))
         assert row is not None
-        assert read_usage(index.databases_of(row), row) == whole(path)
+        assert read_usage(index.connection, row) == whole(path)
     rows = {row.row: row for row in index.rows()}
-    assert {row.row for row, _ in read_sums(index.databases(), rows)} == set(rows)
+    assert {row.row for row, _ in read_sums(index.connection, rows)} == set(rows)
     index.empty()
-    assert not list(read_sums(index.databases(), rows))
+    assert not list(read_sums(index.connection, rows))
     index.close()
 
 
 def stored(index: Index, folder: Path) -> FileRequests:
     gather.update_index(scope_of(folder / "store"), index)
     (row,) = index.rows()
-    usage = read_usage(index.databases_of(row), row)
-    for _, found in read_sums(index.databases(), {row.row: row}):
+    usage = read_usage(index.connection, row)
+    for _, found in read_sums(index.connection, {row.row: row}):
         identities, sums = found or ([], sums_of(usage))
         assert list(identities) == usage.identities
         assert sums == sums_of(usage)

@@ -12,9 +12,10 @@ from sessionbrowse.errors import CannotResume
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.query import parse_search
 from sessionbrowse.services.background.search_messages import CheckpointPage, SearchStatus
+from sessionbrowse.services.search.checkpoints import fits
 from sessionbrowse.services.search.hits import Checkpoint
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.tui.search.checkpoints import CheckpointsScreen, fits
+from sessionbrowse.tui.search.checkpoints import CheckpointsScreen
 from tests.support.index_support import answer, entry, folder, header, user, write
 from tests.support.search_support import searched_source
 from tests.support.tui_support import browsing, demo_options

@@ -1,0 +1,238 @@
+"""Ask the text directories of an index: which entries are the best for the terms of a query, and which hold its words.
+
+The forms of a word (other endings, longer words, words one letter away) are chosen among the words that the texts hold.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+
+from sessionbrowse.model.search.query import SearchQuery
+from sessionbrowse.model.search.relevance import Term
+from sessionbrowse.model.search.word_forms import (
+    BEGINNING,
+    EXACT,
+    INSIDE,
+    LEAST_INSIDE,
+    LEAST_MISSPELT,
+    MISSPELT,
+    STEM,
+    fit,
+    is_misspelt,
+    key_of,
+    mistaken_heads,
+)
+from sessionbrowse.store.index.index import Index
+from sessionbrowse.store.index.schema import is_damage
+from sessionbrowse.store.index.text_reader import Form, Place, TextReader, WantedTerm, engine_words, idf
+from sessionbrowse.store.index.texts import SAID, TOOLS, engine, open_texts
+
+MAX_FORMS = 60
+"""Maximum number of forms that are searched for one word of a query."""
+_LAST_PARTS = 30
+NO_ENGINE = "Words are searched in the session files, because the package tantivy cannot be used here."
+
+Scored = list[tuple[float, int, Place]]
+"""Entries with their scores and the numbers of their roles."""
+
+
+class TextIndex:
+    """The text directories of an open index; they are opened at the first question, and stay as they were then."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self.damage: sqlite3.DatabaseError | None = None
+        """The error that showed damage of the index, else None; a damaged index should be rebuilt."""
+        self._open: dict[bool, list[TextReader]] = {}
+
+    def close(self) -> None:
+        """Close the text directories; the next question opens them as they are then."""
+        self._open.clear()
+
+    def files(self, tools: bool) -> set[int]:
+        """Return the ids of the files that can be asked for: those still in the index after its texts were opened.
+
+        Raises:
+            sqlite3.DatabaseError: the index is damaged.
+        """
+        self.readers(tools)
+        return {file for (file,) in self._index.connection.execute("SELECT id FROM files")}
+
+    def readers(self, tools: bool) -> list[TextReader]:
+        """Return the readers of what was said, and with `tools` of tool calls and results.
+
+        Raises:
+            sqlite3.DatabaseError: the index is damaged.
+        """
+        if tools not in self._open:
+            kinds = (SAID, TOOLS) if tools else (SAID,)
+            opened = open_texts(self._index.directory, self._index.connection, kinds)
+            self._open[tools] = [TextReader(each) for each in opened]
+        return self._open[tools]
+
+    def every(self, query: SearchQuery, tools: bool) -> dict[int, list[int]] | None:
+        """Return the entries, by file, that may contain every word of a query.
+
+        Return None if the query has no words, or the index cannot be read.
+        """
+        words = [(engine_words(word), is_open) for word, is_open in query.tokens()]
+        if not any(form for form, _ in words):
+            return None
+        found: dict[int, set[int]] = {}
+        try:
+            for reader in self.readers(tools):
+                for file, entry in reader.every(words):
+                    found.setdefault(file, set()).add(entry)
+        except sqlite3.DatabaseError as error:
+            self.note_damage(error)
+            return None
+        return {file: sorted(entries) for file, entries in found.items()}
+
+    def ask(self, terms: Sequence[Term], tools: bool) -> Question:
+        """Return a question for the entries that are best for some terms.
+
+        Raises:
+            sqlite3.DatabaseError: the index is damaged.
+        """
+        return Question(self.readers(tools), terms)
+
+    def note_damage(self, error: sqlite3.DatabaseError) -> None:
+        """Keep an error that a question raised, if it means damage."""
+        self.damage = error if is_damage(error) else None
+
+
+def has_engine() -> bool:
+    """Return True if words can be looked up in an index on this machine."""
+    return engine() is not None
+
+
+class Question:
+    """A question for the entries that are best for some terms."""
+
+    def __init__(self, readers: Sequence[TextReader], terms: Sequence[Term]) -> None:
+        self._readers = readers
+        self.documents = sum(reader.documents for reader in readers)
+        self._frequencies: dict[str, Counter[str]] = {}
+        self.wanted = [self._wanted(term) for term in terms]
+        self.counts = [self._count(term) for term in self.wanted]
+        """For each term, the number of entries that hold it in any form."""
+
+    def best(
+        self,
+        most: int,
+        *,
+        every: bool = False,
+        files: Collection[int] | None = None,
+        roles: Collection[int] | None = None,
+    ) -> Scored:
+        """Return the best entries, at most `most`; with `every`, those with all terms."""
+        terms = [term for term in self.wanted if term.forms or term.inside]
+        if not terms or (every and len(terms) < 2):
+            return []
+        found: dict[Place, tuple[float, int, Place]] = {}
+        for reader in self._readers:
+            for each in reader.best(terms, most, every=every, files=files, roles=roles):
+                if each[2] not in found or found[each[2]] < each:
+                    found[each[2]] = each
+        return sorted(found.values(), key=lambda each: (-each[0], each[2]))[:most]
+
+    def files_with(self, number: int, files: Collection[int] | None = None) -> set[int]:
+        """Return the files, among `files` if given, that hold the term with this number."""
+        return {file for reader in self._readers for file in reader.files_with(self.wanted[number], files)}
+
+    def misspelt(self, word: str) -> tuple[str, ...]:
+        """Return the words in the index that differ from a word, or from the parts of an identifier, by one mistake."""
+        parts = engine_words(word)
+        if len(parts) > 1:
+            right = [(part,) if self._words(part)[part] else self.misspelt(part) for part in parts]
+            return ("_".join([each[0] for each in right]),) if all(right) else ()
+        if len(word) < LEAST_MISSPELT:
+            return ()
+        near = self._words(word[: len(word) // 2])
+        found = {each for each in near if is_misspelt(word, each)}
+        for head in mistaken_heads(word) if not found else ():
+            found.update(each for each in self._words(head) if is_misspelt(word, each))
+        return tuple(sorted(found))
+
+    def _count(self, term: WantedTerm) -> int:
+        total = sum(reader.count(form) for reader in self._readers for form in term.forms)
+        if term.inside:
+            total += sum(reader.count_inside(term.inside) for reader in self._readers)
+        return min(total, self.documents)
+
+    def _words(self, beginning: str) -> Counter[str]:
+        known = self._frequencies.get(beginning)
+        if known is None:
+            known = self._frequencies[beginning] = Counter()
+            for reader in self._readers:
+                known.update(reader.words(beginning))
+        return known
+
+    def _wanted(self, term: Term) -> WantedTerm:
+        if not term.is_word:
+            return self._phrase(term)
+        forms = self._forms(term.text, EXACT)
+        for other in term.instead:
+            _add(forms, self._forms(other, MISSPELT))
+        for spelling in term.spellings:
+            words = engine_words(spelling)
+            _add(forms, {words: STEM} if len(words) > 1 else self._longer(spelling))
+        if term.parts:
+            _add(forms, {term.parts: STEM})
+        known = {form: weight for form, weight in forms.items() if any(reader.count(form) for reader in self._readers)}
+        is_inside = (
+            not known and not term.instead and len(term.text) >= LEAST_INSIDE and len(engine_words(term.text)) == 1
+        )
+        wanted = WantedTerm(known, inside=term.text if is_inside else "")
+        if is_inside and not self._count(wanted):
+            wanted.inside = ""
+        return self._rated(wanted)
+
+    def _phrase(self, term: Term) -> WantedTerm:
+        words = tuple([word for token in term.tokens() for word in engine_words(token)])
+        forms: dict[Form, float] = {words: EXACT} if words else {}
+        if words and not term.run and not term.text[-1].isspace():
+            _add(forms, self._begun(words))
+        return self._rated(WantedTerm(forms, is_required=term.is_required and bool(words)))
+
+    def _rated(self, term: WantedTerm) -> WantedTerm:
+        count = self._count(term)
+        term.rarity = idf(self.documents, count) if count else 0.0
+        return term
+
+    def _forms(self, wanted: str, worth: float) -> dict[Form, float]:
+        words = engine_words(wanted)
+        if len(words) != 1:
+            return {words: worth, **self._begun(words)} if words else {}
+        frequencies = self._words(key_of(words[0]))
+        weights = {word: weight for word in frequencies if (weight := fit(words[0], word))}
+        best = sorted(weights, key=lambda word: (-weights[word], -frequencies[word], word))[:MAX_FORMS]
+        forms: dict[Form, float] = {words: worth}
+        return forms | {(word,): worth * weights[word] for word in best}
+
+    def _begun(self, words: Form) -> dict[Form, float]:
+        longer = self._words(words[-1]).most_common(_LAST_PARTS)
+        return {(*words[:-1], word): BEGINNING for word, _ in longer if word != words[-1]}
+
+    def _longer(self, spelling: str) -> dict[Form, float]:
+        longer = self._words(spelling).most_common(_LAST_PARTS)
+        return {(word,): STEM if word == spelling else INSIDE for word, _ in longer}
+
+
+def _add(forms: dict[Form, float], more: dict[Form, float]) -> None:
+    for form, weight in more.items():
+        forms[form] = max(forms.get(form, 0.0), weight)
+
+
+def files_with_all(question: Question, numbers: Sequence[int], most: int) -> Iterator[int]:
+    """Yield the files that hold all terms with these numbers, if these are at most `most` files."""
+    files: set[int] | None = None
+    for number in sorted(numbers, key=lambda number: question.counts[number]):
+        few = files if files is not None and len(files) <= most else None
+        found = question.files_with(number, few)
+        files = found if files is None else files & found
+        if not files:
+            return
+    yield from sorted(files or ())
