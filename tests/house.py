@@ -77,7 +77,6 @@ FEATURE_LINES: Mapping[str, int] = {
     "installed and tested versions of the agents; contexts, edits and stubs of pi 1.6 and omp 18.3": 185,
     "keys after any bytes, suspending, no helper program left behind; one check of prices; windows of models": 285,
     "fields on which pi and omp stop: found, repaired, warned of; files of two agents, and of newer ones": 338,
-    "fields on which pi and omp stop: found, repaired, and warned of before a resume; files of two agents": 315,
     "words looked up by a search engine, names in tool calls, excluded words, and the search without the engine": 95,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""
