@@ -77,10 +77,6 @@ class Excluded(Struct, frozen=True, kw_only=True):
         """
         return any(parent == session or parent.endswith(f"_{session}.jsonl") for session in self.sessions)
 
-    def hides(self, session: Excludable) -> bool:
-        """Return True if a session is excluded by its path, id, directory or labels."""
-        return self._hides(session, self._links([session]))
-
     def _links(self, sessions: Collection[Excludable]) -> Mapping[str, str | None]:
         """Return the directories of sessions, and the folders of their files, without links, if the rules need them."""
         directories = {session.cwd for session in sessions} if self.directories else set()
