@@ -57,7 +57,7 @@ _SEQUENCE = LazyPattern(
     # An unfinished one, or one that was cut, ends before the first blank and the first foreign letter: it may hide an
     # address, but no sentence.
     r"|[]PX^_][!-~]*+"
-    r"|[()*+./-][A-Z0-9<=>]|%[@G8]|\#[3-68]|[6-9<=>\\|}~]|[DEHMNOZc](?![a-z])"  # character sets, states
+    r"|[(*)+./-][A-Z0-9<=>]|%[@G8]|\#[3-68]|[6-9<=>\\|}~]|[DEHMNOZc](?![a-z])"  # character sets, states
     r"|(?=[\x1b\r\n]|\Z))"
     # The same in 8 bits, but not within a letter of UTF-8 that was read as Latin-1 or Windows-1252, as many texts have.
     r"|(?<![\xc2-\xdf])(?<![\xe0-\xf4][^\x00-\x7f])(?<![\xf0-\xf4][^\x00-\x7f]{2})"

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 OF_TEXTUAL = """
 border_subtitle cursor_position cursor_blink refresh_styles can_replace validate_cursor get_selection selection_updated
 vertical_scrollbar _update_timer _watch_app_focus _end_mount _keep_new_styles
-_run_input_thread available_themes get_content_width get_content_height
+_run_input_thread _query_in_band_window_resize available_themes get_content_width get_content_height
 ALLOW_SELECT AUTO_FOCUS CSS_PATH ENABLE_COMMAND_PALETTE NOTIFICATION_TIMEOUT
 """
 CALLED_BY_OTHERS = {

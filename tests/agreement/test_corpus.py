@@ -74,10 +74,7 @@ def test_every_key_of_every_real_line_is_known(paths: list[Path]):
             for part in (decoded, getattr(decoded, "message", None)):
                 if isinstance(part, Value) and not isinstance(part, PlainEntry):
                     left.setdefault(type(part).__name__, set()).update(unknown_keys(part))
-    assert {name: keys for name, keys in left.items() if keys} == {
-        "AssistantMessage": {"contextSnapshot"},
-        "CustomRoleMessage": {"hookName"},
-    }
+    assert {name: keys for name, keys in left.items() if keys} == {"CustomRoleMessage": {"hookName"}}
 
 
 def test_list_show_tree_and_context_of_every_real_session_agree(corpus: Path):

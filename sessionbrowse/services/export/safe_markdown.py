@@ -6,6 +6,7 @@ Texts of people and models are Markdown already and are kept as such, where the 
 from __future__ import annotations
 
 import re
+import string
 from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
@@ -29,7 +30,7 @@ _HAS_MARKUP = re.compile(r"[<`#]|~~~|!\[|\]\(|\]:|\[\^|^[ >]*(?:=+|-+) *$|^ {4}"
 _SAFE_LINK = re.compile(r"(?:https?|mailto|ftp):|[^:]*(?:[/?#]|\Z)", re.IGNORECASE)
 _TICKS = re.compile("`+")
 _TAG = re.compile("[A-Za-z/!?]")
-_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_PUNCTUATION = frozenset(string.punctuation)
 _NO_HEADING = re.compile(r"^([ >]*)(#+)(?=[^# ])")
 
 

@@ -599,9 +599,11 @@ async def test_a_session_that_would_resume_without_its_newest_message_is_marked_
         assert any('pi will resume at "assistant: second answer".' in toast for toast in browser.toasts())
 
 
-async def test_resume_beside_a_running_agent_warns_first(store: Store) -> None:
-    store.session()
-    store.process(4243, ["pi"], cwd="/projects/webshop")
+async def test_resume_beside_a_running_agent_warns_first(store: Store, tmp_path: Path) -> None:
+    project = tmp_path / "webshop"
+    project.mkdir()
+    store.session(head=[header(cwd=str(project))])
+    store.process(4243, ["pi"], cwd=str(project))
     async with hands_on(store) as browser:
         await browser.press("r")
         assert "Two programs on one session lose each other's messages." in browser.words("#dialog-text")
