@@ -18,12 +18,20 @@ from sessionbrowse.tui.shell.match_spans import apart
 ROLES = {
     "bashExecution": "bash",
     "pythonExecution": "python",
+    "toolCall": "call",
     "toolResult": "tool",
     "branch_summary": "summary",
     "compaction": "summary",
 }
 """Short names of roles (kinds of entries), for roles whose own name is too long for a row."""
-ROLE_LOOKS = {"user": "user", "assistant": "assistant", "toolResult": "tool", "bashExecution": "tool", "label": "label"}
+ROLE_LOOKS = {
+    "user": "user",
+    "assistant": "assistant",
+    "toolCall": "tool",
+    "toolResult": "tool",
+    "bashExecution": "tool",
+    "label": "label",
+}
 STATE_SIGNS = {"abandoned": "⌥", "compacted": "▒"}
 """Symbols for the state of entries that the model does not receive: on an abandoned branch, or compacted."""
 
@@ -127,7 +135,7 @@ def place_line(summary: Summary, role: str, state: str, style: ListStyle) -> Lin
     line: Line = [agent_span(summary.agent), (f" {one_line(summary.title, 120)}", "title")]
     if summary.cwd:
         line.append((f" · {folder_name(summary.cwd, style.home)[0]}", "dim"))
-    line.append((f" · {clean(role)}", "dim"))
+    line.append((f" · {clean(ROLES.get(role, role))}", "dim"))
     if state in STATE_SIGNS:
         line.append((f" · {STATE_SIGNS[state]} {state}", "branch"))
     return line
