@@ -90,7 +90,8 @@ class HitPage(Struct, frozen=True, tag=True):
 
     `ranked`: the best session is first, else the newest one. `ranking_follows`: ranked sessions soon replace these.
     `instead` maps misspelt words to the words that were searched in their place. `unread` is the number of sessions
-    that contain words of the query but were not read, because there are too many.
+    that contain words of the query but were not read, because there are too many. `nowhere` are the words that were
+    found nowhere.
     """
 
     stamp: int
@@ -100,6 +101,7 @@ class HitPage(Struct, frozen=True, tag=True):
     ranking_follows: bool = False
     instead: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unread: int = 0
+    nowhere: tuple[str, ...] = ()
 
 
 class SessionHits(Struct, frozen=True, tag=True):

@@ -74,7 +74,10 @@ class Results:
         )
         self._listed = newest_first(hits, searcher.summary, HITS_OF_ONE)
         self._ranker: Ranker | None = None
-        if not wanted.newest and can_rank(query) and _unindexed_bytes(searcher, wanted.tools) <= RANKED_BYTES:
+        unindexed = _unindexed_bytes(searcher, wanted.tools)
+        # The index answers faster than the newest exact matches could be found and drawn.
+        self._is_slow = unindexed > 0
+        if not wanted.newest and can_rank(query) and unindexed <= RANKED_BYTES:
             self._ranker = Ranker(
                 searcher, query, tools=wanted.tools, half_life_days=half_life_days, cancelled=self._is_stale
             )
@@ -84,7 +87,7 @@ class Results:
         if self._ranker is None:
             self._list(limit, at_least)
             return
-        if not self.sent and not at_least:
+        if not self.sent and not at_least and self._is_slow:
             self._send_first(self._listed)
         self._rank(self._ranker, limit)
 
@@ -125,7 +128,8 @@ class Results:
         if not stopped:
             self.sent = len(ranking.sessions)
             shown = [_shown(each) for each in ranking.sessions]
-            self._server.send(HitPage(self.stamp, 0, shown, True, False, ranking.instead, ranking.unread))
+            found = HitPage(self.stamp, 0, shown, True, False, ranking.instead, ranking.unread, ranking.nowhere)
+            self._server.send(found)
         paused = not stopped and len(ranking.sessions) >= limit
         self._send_progress(len(self._searcher.summaries), not stopped and not paused, paused, stopped)
 

@@ -312,7 +312,7 @@ class SearchScreen(ResultsScreen):
         if page is None or not self._found or self._is_first:
             return []
         key = None if self.tools else self.browser.keys.key_of("search_tools")
-        return answer_sentence(self._found, ranked=page.ranked, instead=page.instead, unread=page.unread, tools_key=key)
+        return answer_sentence(self._found, page, tools_key=key)
 
     def _show_state(self) -> None:
         """Show in the top bar the state of the search process and the number of sessions."""
