@@ -70,7 +70,7 @@ class Titles:
 
         One letter may be wrong in a word of five to eight letters, two letters in a longer word.
         """
-        if query.phrases or query.pattern is not None or not query.words:
+        if query.phrases or query.excluded or query.pattern is not None or not query.words:
             return
         words = self._title_words()
         near = [self._near_words(word, cancelled) for word in query.words]

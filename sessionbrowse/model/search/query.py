@@ -183,11 +183,13 @@ def parse_question(text: str) -> SearchQuery:
 
 
 def word_spans(query: SearchQuery, text: str, folded: str | None = None) -> list[MatchSpan] | None:
-    """Return the first matches of a query's words and phrases in a text; None if one of them does not match.
+    """Return the first matches of a query's words and phrases in a text; None if one is missing or one is excluded.
 
     The query's regular expression is ignored. `folded` is the text in lower case without diacritics, as
     `literal` returns it, if the caller has it already.
     """
+    if has_excluded(query, text):
+        return None
     if not query.words and not query.phrases:
         return []
     folded = literal(text) if folded is None else folded
@@ -201,7 +203,12 @@ def word_spans(query: SearchQuery, text: str, folded: str | None = None) -> list
 
 
 def has_words(query: SearchQuery, text: str) -> bool:
-    """Return True if a text contains all words and phrases of a query; the query's regular expression is ignored."""
+    """Return True if a text contains all words and phrases of a query, and none that it excludes.
+
+    The query's regular expression is ignored.
+    """
+    if has_excluded(query, text):
+        return False
     if not query.words and not query.phrases:
         return True
     folded = literal(text)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import is_in
-from sessionbrowse.model.search.query import SearchQuery, has_excluded, has_words
+from sessionbrowse.model.search.query import SearchQuery, has_words
 from sessionbrowse.model.search.words import literal
 from sessionbrowse.model.tree.rows import row_text
 from sessionbrowse.services.search.hits import Checkpoint
@@ -53,7 +53,7 @@ def fits(
     if query.before_ms is not None and (mark.time_ms is None or mark.time_ms >= query.before_ms):
         return False
     text = f"{mark.label} {mark.session or ''} {mark.cwd} {mark.preview}"
-    if not has_words(query, text) or has_excluded(query, text):
+    if not has_words(query, text):
         return False
     return query.pattern is None or pattern_is_in(query.pattern, text)
 

@@ -19,7 +19,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.listing.title_search import Titles
 from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_facts, is_in_time
 from sessionbrowse.model.search.patterns import FindFirst, MatchSpan, first_spans
-from sessionbrowse.model.search.query import SearchQuery, has_excluded, has_words, is_as_typed, may_be_in, word_spans
+from sessionbrowse.model.search.query import SearchQuery, has_words, is_as_typed, may_be_in, word_spans
 from sessionbrowse.model.search.words import literal
 from sessionbrowse.services.list.snapshot import Snapshot
 from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
@@ -111,9 +111,7 @@ class Searcher:
         return self.titles.title(summary)
 
     def fits(self, query: SearchQuery, summary: Summary) -> bool:
-        """Return True if a session fits the query's filters: agent, project, label, name, words it must not have."""
-        if query.excluded and has_excluded(query, summary.name or ""):
-            return False
+        """Return True if a session fits the query's filters for sessions: agent, project, label, name."""
         if query.agents and summary.agent not in query.agents:
             return False
         if query.projects and not (

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.entry_facts import is_in_time
-from sessionbrowse.model.search.query import SearchQuery
+from sessionbrowse.model.search.query import SearchQuery, has_excluded
 from sessionbrowse.model.search.relevance import Term, evidence_in
 from sessionbrowse.model.search.word_forms import EXACT
 
@@ -35,7 +35,7 @@ class SessionNames:
         text = "\n".join([summary.name or "", *summary.labels, *summary.cwd.split("/")[-2:]])
         known = self._by_text.get(text)
         if known is None:
-            evidence = evidence_in(self._terms, text, "name")
+            evidence = evidence_in(self._terms, text, "name") if not has_excluded(query, text) else None
             known = self._by_text[text] = evidence.weights if evidence is not None else self._nothing
         if not own.startswith(self.ids):
             return known

@@ -120,9 +120,6 @@ def brute_force(root: Path, text: str, tools: bool) -> set[tuple[str, int]]:
     for path in sorted(root.rglob("*.jsonl")):
         values: list[Any] = [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
         labels = {value["targetId"]: value["label"] for value in values if value["type"] == "label"}
-        name = next((value["name"] for value in reversed(values) if value["type"] == "session_info"), "").strip()
-        if any(starts_a_word(phrase, literal(name)) for phrase in query.excluded):
-            continue
         for index, value in enumerate(values[1:]):
             more = tool_text(value) if tools else names_in_calls(value)
             said: str = "\n".join(part for part in (message_text(value), more) if part)
