@@ -41,6 +41,8 @@ class Entry(Struct, frozen=True, kw_only=True):
     said: str
     tool: str
     """Calls, results and outputs, which only `--tools` and the filter `tool:` search."""
+    done: str
+    """The names of called tools, and their commands: these stores have no other names in calls."""
     role: str
     time: float
     tools: frozenset[str]
@@ -79,7 +81,7 @@ def folded(text: str) -> str:
 
 
 def _fits(entry: Entry, asked: Asked, *, tools: bool, whole: bool) -> bool:
-    text = "\n".join(part for part in (entry.said, entry.tool if tools else "") if part)
+    text = "\n".join(part for part in (entry.said, entry.tool if tools else entry.done) if part)
     if not text:
         return False
     plain = folded(text)
@@ -163,6 +165,7 @@ def _entries(path: Path, agent: str) -> Iterator[Entry]:
         yield Entry(
             id=line["id"],
             said=_said(line),
+            done=_done(blocks) if message.get("role") == "assistant" else "",
             tool=_tool(message, blocks),
             role=message.get("role") or line["type"],
             time=datetime.fromisoformat(line["timestamp"]).timestamp() * 1000,
@@ -204,6 +207,11 @@ def _tool(message: Json, blocks: list[Json]) -> str:
         case _:
             texts = []
     return "\n".join(text for text in texts if text)
+
+
+def _done(blocks: list[Json]) -> str:
+    calls = [block for block in blocks if block.get("type") == "toolCall"]
+    return "\n".join(text for call in calls for text in (call["name"], call["arguments"]["command"]) if text)
 
 
 def _states(lines: list[Json]) -> dict[str, str]:

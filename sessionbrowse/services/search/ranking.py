@@ -66,7 +66,7 @@ _USER_FACTOR, _USER = 1.3, ROLES.index("user")
 _SESSION_SHARE, _SECOND_SHARE, _NAME_SHARE = 0.4, 0.15, 0.5
 _AGE_SHARE = 0.12
 _LEAST_SHARE = 0.2
-"""Minimum share of the query's terms, weighted by rarity, that a session must contain to be a result."""
+"""Least share of the query's terms, weighted by rarity, in a session that is a result."""
 _DAY_MS = 86_400_000
 
 
@@ -156,6 +156,7 @@ class Ranker:
         if per_session is not None and per_session > FIRST_OF_ONE:
             for each in ranked[:sessions]:
                 self._read_alone(each, per_session)
+            ranked = self._ranked(4 * wanted)
         shown = self._page().sessions(ranked, sessions, per_session, copies=copies)
         unread = self._unread()
         is_cut = len(shown) >= sessions and (len(ranked) > len(shown) or unread > 0 or not self._is_all)
@@ -178,7 +179,6 @@ class Ranker:
         return Page(self._searcher, self._terms, self._rarities)
 
     def _unread(self) -> int:
-        """Return the number of sessions of which the index has found entries, but none was read."""
         return sum(not each.read and bool(each.hits) for each in self._known.values())
 
     # ---- candidates ----------------------------------------------------------------------------------------
@@ -193,8 +193,8 @@ class Ranker:
             self._begin_with()
 
     def _begin_with(self) -> None:
-        titled = self._searcher.titles.having((*self._keys, *self._names.ids))
         self._known, self._by_file = {}, {}
+        titled = self._searcher.titles.having((*self._keys, *self._names.ids))
         counts = self._question.counts.copy() if self._question is not None else [0] * len(self._terms)
         self._documents = self._question.documents if self._question is not None else 0
         for summary in self._fitting:
@@ -320,8 +320,8 @@ class Ranker:
             self._read_entries(candidate, 1)
         self._look_elsewhere(most)
         best = [each for each in self._ranked(most) if each.row is not None][:BEST_SESSIONS]
-        if self._question is not None and best:
-            files = [each.row.row for each in best if each.row is not None]
+        files = [each.row.row for each in best if each.row is not None]
+        if self._question is not None and files:
             self._take(self._question.best(BEST_SESSIONS * MORE_OF_ONE, files=files))
         for candidate in best:
             self._read_entries(candidate, of_one + MORE_OF_ONE)

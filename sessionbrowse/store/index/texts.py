@@ -112,7 +112,7 @@ class TextWriter:
     def delete(self, files: Iterable[int]) -> None:
         """Delete the documents of some files."""
         if self._module is not None:
-            wanted = [file for file in files if self._writer is not None or self._holds(file)]
+            wanted = list(files) if self._writer is not None else self._held(list(files))
             if wanted:
                 query = self._module.Query.term_set_query(self._schema, "file", wanted)
                 self._opened().delete_documents_by_query(query)
@@ -138,10 +138,13 @@ class TextWriter:
             writer.wait_merging_threads()
         return stamps_of(self._path.parent, self.name)
 
-    def _holds(self, file: int) -> bool:
+    def _held(self, files: list[int]) -> list[int]:
+        """Return those of some files of which the directory holds documents."""
+        if not files or not (self._path / META).exists():
+            return []
         with _writing():
-            is_there = self._module is not None and (self._path / META).exists()
-            return is_there and bool(_reader(self._module, str(self._path)).searcher().doc_freq("file", file))
+            searcher = _reader(self._module, str(self._path)).searcher()
+            return [file for file in files if searcher.doc_freq("file", file)]
 
     def is_empty(self) -> bool:
         """Return True if the directory holds no documents but deleted ones."""
