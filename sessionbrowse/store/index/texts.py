@@ -142,7 +142,7 @@ class TextWriter:
         """Return those of some files of which the directory holds documents."""
         if not files or not (self._path / META).exists():
             return []
-        with _writing():
+        with guarded():
             searcher = _reader(self._module, str(self._path)).searcher()
             return [file for file in files if searcher.doc_freq("file", file)]
 
@@ -158,7 +158,8 @@ class TextWriter:
     def _opened(self) -> Any:
         if self._writer is None:
             assert self._module is not None
-            with _writing():
+            # A directory that exists and cannot be opened is damaged.
+            with guarded() if (self._path / META).exists() else _writing():
                 self._path.mkdir(mode=0o700, exist_ok=True)
                 index = self._module.Index(self._schema, str(self._path))
                 _register(self._module, index)
@@ -227,6 +228,11 @@ def _writing() -> Iterator[None]:
         yield
     except ValueError as error:
         raise OSError(0, f"the texts were not stored: {error}") from error
+    except BaseException as error:
+        # The engine panics if the system refuses it a thread.
+        if type(error).__name__ == "PanicException":
+            raise OSError(0, "the texts were not stored") from error
+        raise
 
 
 def role_code(role: str) -> int:

@@ -57,8 +57,9 @@ def test_a_program_that_was_killed_is_started_again(scope: UsageScope, program: 
     program.ask(UsageQuestion())
     channel = program._channel
     assert channel is not None
+    assert channel._program is not None
     os.kill(channel.process_id, signal.SIGKILL)
-    os.waitpid(channel.process_id, 0)
+    channel._program.wait(30)
     assert program.ask(UsageQuestion()) == answer(scope, UsageQuestion())
 
 
