@@ -355,6 +355,11 @@ class Index:
                 yield
             except (sqlite3.Error, OSError) as error:
                 raise not_written(self.directory, error) from error
+            except BaseException as error:
+                # The search engine panics if the system refuses it memory or a thread.
+                if type(error).__name__ != "PanicException":
+                    raise
+                raise not_written(self.directory, OSError(0, "the texts were not stored")) from error
             finally:
                 with suppress(sqlite3.Error):
                     if self.connection.in_transaction:
