@@ -406,8 +406,12 @@ def _stamps(path: Path, known: dict[tuple[Any, ...], int] | None = None) -> Stam
     Raises:
         ValueError, OSError: a file is missing, is no file, or its checksum is wrong.
     """
+    # The engine reads files that `meta.json` does not name too, and would wait for a pipe for ever.
+    for each in os.scandir(path):
+        if not each.is_file():
+            raise ValueError(f"{each.name} is no file")
     meta = (path / META).read_bytes()
-    segments = {each["segment_id"].replace("-", "") for each in msgspec.json.decode(meta)["segments"]}
+    segments = {named["segment_id"].replace("-", "") for named in msgspec.json.decode(meta)["segments"]}
     names = [name for name in sorted(os.listdir(path)) if name.partition(".")[0] in segments]
     if {name.partition(".")[0] for name in names} != segments:
         raise ValueError("a file is missing")

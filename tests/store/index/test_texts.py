@@ -173,6 +173,19 @@ def test_many_damaged_files_never_change_an_answer(tmp_path: Path, seed: int) ->
     damaged_files(tmp_path, 500, random.Random(f"texts {seed}"))
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no pipes in directories")
+@pytest.mark.parametrize("name", ["meta.json", ".managed.json"])
+def test_no_pipe_among_the_files_of_the_texts_is_waited_for(tmp_path: Path, name: str) -> None:
+    small_store(tmp_path / "store", 2)
+    built(tmp_path).close()
+    for path in (tmp_path / "cache").glob(f"text-*/{name}"):
+        path.unlink()
+        os.mkfifo(path)
+    append(folder(tmp_path / "store") / "1.jsonl", user("9", "2", "more"))
+    done = in_child(tmp_path / "store", tmp_path / "cache")
+    assert (done.returncode, done.stdout.splitlines()[1:]) == (0, ["True"]), done.stderr
+
+
 def test_texts_that_were_copied_are_sound_and_their_new_stamps_are_kept(tmp_path: Path) -> None:
     small_store(tmp_path / "store", 3)
     built(tmp_path).close()
