@@ -107,7 +107,9 @@ class TextWriter:
         for field, text in (("said", said), ("done", done)):
             if text:
                 document.add_text(field, engine_text(text))
-        self._opened().add_document(document)
+        # A writer whose thread got no memory refuses every further document.
+        with _writing():
+            self._opened().add_document(document)
 
     def delete(self, files: Iterable[int]) -> None:
         """Delete the documents of some files."""
@@ -115,14 +117,16 @@ class TextWriter:
             wanted = list(files) if self._writer is not None else self._held(list(files))
             if wanted:
                 query = self._module.Query.term_set_query(self._schema, "file", wanted)
-                self._opened().delete_documents_by_query(query)
+                with _writing():
+                    self._opened().delete_documents_by_query(query)
 
     def delete_from(self, file: int) -> None:
         """Delete the documents of all files with the id `file` or a higher one, which a killed process has left."""
         if self._module is not None and self._path.exists():
             unsigned = self._module.FieldType.Unsigned
             query = self._module.Query.range_query(self._schema, "file", unsigned, file, None)
-            self._opened().delete_documents_by_query(query)
+            with _writing():
+                self._opened().delete_documents_by_query(query)
 
     def commit(self) -> bytes | None:
         """Make what was added part of the directory; return the packed stamps of its files, None if nothing was added.
