@@ -184,8 +184,9 @@ def test_tools_are_searched_only_where_asked(store, indexed):
     assert store.ask("quokka", indexed, tools=True).sessions[0].hits[0].role == "toolResult"
 
 
-@pytest.mark.skipif(not has_engine(), reason="without the search engine all sessions are read")
 def test_where_many_sessions_match_the_rest_is_counted(store, monkeypatch):
+    if not has_engine():
+        pytest.skip("without the search engine all sessions are read")
     monkeypatch.setattr(ranking_module, "FIRST_ENTRIES", 5)
     for number in range(12):
         store.add(f"s{number}", user("1", None, f"lantern number {number}"))

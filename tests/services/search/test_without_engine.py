@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,10 +11,7 @@ import pytest
 from sessionbrowse.cli import main
 from sessionbrowse.services.search.text_index import NO_ENGINE
 from sessionbrowse.store.index import texts
-from tests.services.search import test_ranking, test_searcher
 from tests.support.index_support import answer, folder, header, user, write
-
-PATIENCE_SECONDS = 600
 
 
 @pytest.fixture
@@ -63,12 +59,3 @@ def test_texts_that_were_stored_without_the_engine_are_stored_once_it_is_there(
         assert '"a"' in told.out
         assert said in told.err
         assert main(["index", *root]) == 0
-
-
-@pytest.mark.slow
-def test_the_tests_of_the_search_pass_without_the_engine() -> None:
-    files = [str(module.__file__) for module in (test_ranking, test_searcher)]
-    code = "import sys; sys.modules['tantivy'] = None; import pytest; sys.exit(pytest.main(sys.argv[1:]))"
-    command = [sys.executable, "-c", code, "-q", "-p", "no:cacheprovider", "-m", "not stress", *files]
-    found = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
-    assert found.returncode == 0, found.stdout[-3000:]
