@@ -239,11 +239,20 @@ def _narrowed(prefix: str) -> str:
 
 
 def print_context(document: dict[str, Any]) -> None:
-    """Print the messages of a context, then the entries that the context omits, with the reasons."""
+    """Print the size and parts of a context, its messages, then the entries that it omits, with the reasons."""
+    from sessionbrowse.model.context.token_parts import PART_WORDS
+
     model = document["model"]
     named = (model and model_name(model["provider"], model["model_id"])) or "no model"
     thinking = document["thinking_level"] or "not set"
-    _print(clean(f"{named} · thinking {thinking} · about {tokens(document['tokens'])} tokens"))
+    outside, total = document["outside"], tokens(document["total"])
+    size = f"about {total} tokens" if outside is None else f"{total} tokens by the last answer"
+    _print(clean(f"{named} · thinking {thinking} · {size}"))
+    parts = {"outside": outside, **document["parts"]} if outside and outside > 0 else document["parts"]
+    if parts:
+        _print(" · ".join([f"{PART_WORDS.get(part, part)} {tokens(count)}" for part, count in parts.items()]))
+    if outside and outside < 0:
+        _print(f"the parts are estimates, together {tokens(-outside)} more than the last answer counts")
     for message in document["messages"]:
         kind = f" ({message['custom_type']})" if message["custom_type"] else ""
         images = f" · {message['images']} images" if message["images"] else ""

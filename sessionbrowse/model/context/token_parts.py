@@ -25,9 +25,10 @@ from sessionbrowse.model.context.message import SUMMARY_ROLES, ContextMessage
 from sessionbrowse.model.context.token_estimate import estimate
 from sessionbrowse.model.edits import path_of
 
-Part = Literal["system", "summary", "user", "assistant", "thinking", "calls", "results", "images", "other"]
+Part = Literal["outside", "system", "summary", "user", "assistant", "thinking", "calls", "results", "images", "other"]
 
 PARTS: tuple[Part, ...] = (
+    "outside",
     "system",
     "summary",
     "user",
@@ -38,6 +39,12 @@ PARTS: tuple[Part, ...] = (
     "images",
     "other",
 )
+PART_WORDS: dict[str, str] = {
+    "outside": "system prompt and tools",
+    "calls": "tool calls",
+    "results": "tool results",
+}
+"""Names of parts for users; the other parts are called as in the code."""
 _PART_OF_ROLE: dict[str, Part] = {
     "system": "system",
     "developer": "system",

@@ -14,7 +14,8 @@ from sessionbrowse.format.entries import Block, Compaction, ToolCallBlock
 from sessionbrowse.format.json_value import BadJson, json_object, loads
 from sessionbrowse.model.context import build
 from sessionbrowse.model.context.forgotten import forgotten
-from sessionbrowse.model.context.token_parts import context_items, largest_items, tokens_by_part
+from sessionbrowse.model.context.token_parts import context_items, largest_items
+from sessionbrowse.model.context.used_tokens import parts_of_context, used_tokens
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.model.tree.entry_states import EntryStates
@@ -85,7 +86,8 @@ def tree_document(session: Session, filter_name: str = "default", home: str = ""
 def context_document(session: Session, at: int | None = None) -> Document:
     """Return the context that the model would receive at an entry (default: the leaf) as a JSON document."""
     built = build.build(session, at)
-    model, items = built.model, context_items(built.messages)
+    model, items, used = built.model, context_items(built.messages), used_tokens(built)
+    parts = {part: tokens for part, tokens in parts_of_context(built).items() if part != "outside"}
     return {
         "at": built.at,
         "model": asdict(model) if model is not None else None,
@@ -96,7 +98,9 @@ def context_document(session: Session, at: int | None = None) -> Document:
         ],
         "left_out": [{"entry_id": left.entry_id, "reason": left.reason} for left in built.left_out],
         "tokens": built.tokens,
-        "parts": dict(sorted(tokens_by_part(items).items(), key=lambda part: -part[1])),
+        "total": used.total,
+        "outside": used.outside,
+        "parts": dict(sorted(parts.items(), key=lambda part: -part[1])),
         "largest": [{key: getattr(item, key) for key in _ITEM_KEYS} for item in largest_items(items)],
         "forgotten": _forgotten(session, built),
     }

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from sessionbrowse import text
 from sessionbrowse.format.entries import BranchSummary, Compaction, ToolCallBlock, ToolResultMessage
 from sessionbrowse.model.context.build import Context, ContextMessage, LeftOut
-from sessionbrowse.model.context.token_parts import ContextItem, context_items, largest_items, tokens_by_part
+from sessionbrowse.model.context.token_parts import PART_WORDS, ContextItem, context_items, largest_items
 from sessionbrowse.model.context.token_parts import Part as TokenPart
-from sessionbrowse.model.context.used_tokens import UsedTokens, used_tokens
+from sessionbrowse.model.context.used_tokens import UsedTokens, parts_of_context, used_tokens
 from sessionbrowse.model.edits import path_of
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.folds import Fold
@@ -21,6 +21,7 @@ from sessionbrowse.tui.reading.texts import Detail, said_parts
 
 DETAIL = Detail(lines=40, output_lines=12)
 PART_ROLES: dict[TokenPart, str] = {
+    "outside": "faint",
     "system": "note",
     "summary": "branch",
     "user": "user",
@@ -31,8 +32,7 @@ PART_ROLES: dict[TokenPart, str] = {
     "images": "warning",
     "other": "dim",
 }
-PART_WORDS: dict[TokenPart, str] = {"calls": "tool calls", "results": "tool results"}
-SHADES = "█▓▒▚▌▞▐▄▀"
+SHADES = "▤█▓▒▚▌▞▐▄▀"
 """Characters that fill the sections of the context bar, so that terminals without colours show the sections, too."""
 FREE = "░"
 LEAST_ITEMS, FIRST_ITEMS, MOST_ITEMS = 3, 5, 30
@@ -60,11 +60,10 @@ def context_parts(context: Context, window: int | None) -> list[Part]:
     counts = f"{plural(sent, 'message')} sent · {plural(len(context.left_out), 'entry', 'entries')} omitted"
     parts: list[Part] = [LinePart(head), LinePart([(counts, "dim")])]
     if context.tokens:
-        items = context_items(context.messages)
-        shares = _scaled(tokens_by_part(items), used.total)
+        shares = parts_of_context(context)
         parts.append(FittedPart(lambda width: window_bar(shares, window, width)))
-        parts.append(LinePart(legend(shares, window)))
-        parts += largest_parts(context, items)
+        parts.append(LinePart(legend(shares, (window or 0) - used.total)))
+        parts += largest_parts(context, context_items(context.messages))
     if context.note is not None:
         parts.append(LinePart([(clean(context.note), "warning")]))
     parts.append(LinePart([]))
@@ -130,19 +129,11 @@ def _call_words(call: ToolCallBlock) -> str:
 
 def _source(used: UsedTokens) -> str:
     """Return a note on the source of the context's size: the usage that the last answer reported, or an estimate."""
-    if not used.counted:
+    if used.outside is None:
         return " estimated"
     after = f" + ~{text.tokens(used.estimated)} estimated after it" if used.estimated else ""
-    return f" · {text.tokens(used.counted)} by the last answer{after}"
-
-
-def _scaled(shares: dict[TokenPart, int], total: int) -> dict[TokenPart, int]:
-    """Scale the estimated tokens of each kind of text so that their sum is `total`, the size of the context."""
-    whole, seen, scaled = sum(shares.values()), 0, {}
-    for part, tokens in shares.items():
-        begin, seen = seen * total // whole, seen + tokens
-        scaled[part] = seen * total // whole - begin
-    return scaled
+    more = f" · parts estimated at {text.tokens(-used.outside)} more" if used.outside < 0 else ""
+    return f" · {text.tokens(used.counted)} by the last answer{after}{more}"
 
 
 def _percent(part: int, whole: int) -> str:
@@ -222,8 +213,8 @@ def window_bar(shares: dict[TokenPart, int], window: int | None, width: int) -> 
     return [*line, (FREE * (width - used), "faint")]
 
 
-def legend(shares: dict[TokenPart, int], window: int | None) -> Line:
-    """Return the legend of the context bar: for each kind of text its shade, name and number of tokens."""
+def legend(shares: dict[TokenPart, int], free: int) -> Line:
+    """Return the legend of the context bar: shade, name and tokens of each part; then the free tokens."""
     line: Line = []
     for number, (part, count) in enumerate(shares.items()):
         line += [
@@ -231,7 +222,6 @@ def legend(shares: dict[TokenPart, int], window: int | None) -> Line:
             (_shade(number), PART_ROLES[part]),
             (f" {PART_WORDS.get(part, part)} {text.tokens(count)}".replace(" ", _UNBROKEN), "dim"),
         ]
-    free = (window or 0) - sum(shares.values())
     return (
         [*line, ("  " + FREE, "faint"), (f" free {text.tokens(free)}".replace(" ", _UNBROKEN), "dim")]
         if free > 0

@@ -22,9 +22,9 @@ def said(entry_id: str, parent: str, **fields: Any) -> bytes:
 
 def test_the_last_answer_tells_the_whole_and_later_texts_are_estimated(tmp_path: Path) -> None:
     asked = user("u1", None, "q" * 400)
-    assert size(tmp_path, asked, said("a1", "u1")) == UsedTokens(178_000, 0)
+    assert size(tmp_path, asked, said("a1", "u1")) == UsedTokens(178_000, 0, held=102)
     later = (user("u2", "a1", "q" * 400), user("u3", "u2", "q" * 40))
-    assert size(tmp_path, asked, said("a1", "u1"), *later) == UsedTokens(178_000, 110)
+    assert size(tmp_path, asked, said("a1", "u1"), *later) == UsedTokens(178_000, 110, held=102)
 
 
 def test_without_an_answer_that_counts_all_is_an_estimate(tmp_path: Path) -> None:
@@ -49,4 +49,4 @@ def test_answers_before_a_compaction_tell_nothing_of_the_context_after_it(tmp_pa
     assert size(tmp_path, *lines, compaction).counted == 0
     usage = {"input": 900, "output": 100}
     after = (user("u3", "k"), said("a3", "u3", usage=usage))
-    assert size(tmp_path, *lines, compaction, *after) == UsedTokens(1_000, 0)
+    assert size(tmp_path, *lines, compaction, *after) == UsedTokens(1_000, 0, held=206)
