@@ -80,24 +80,33 @@ function brief(message: any): Record<string, unknown> {
 }
 
 /** The entries of the rows by index, read from the real component by walking down until it comes round again. */
+function walked(manager: any, entries: any[], mode: string): number[] {
+	const selector = new TreeSelectorComponent(manager.getTree(), manager.getLeafId(), 200000, () => {}, () => {}, undefined, mode as any);
+	const list = selector.getTreeList();
+	selector.handleInput("\x1b[H");
+	const first = list.getSelectedNode();
+	const indexes: number[] = [];
+	for (let node = first; node; ) {
+		indexes.push(entries.indexOf(node.entry));
+		selector.handleInput("\x1b[B");
+		node = list.getSelectedNode();
+		if (node === first) break;
+	}
+	return indexes;
+}
+
+/** The entries of the rows by index, in each mode that omp draws. */
 async function rowIndexes(file: string): Promise<Record<string, unknown>> {
 	const copy = copyIn(file);
 	const manager = await SessionManager.open(copy, path.dirname(copy), undefined, { suppressBreadcrumb: true });
 	const entries = manager.getEntries() as any[];
 	const out: Record<string, unknown> = {};
 	for (const mode of MODES) {
-		const selector = new TreeSelectorComponent(manager.getTree(), manager.getLeafId(), 200000, () => {}, () => {}, undefined, mode as any);
-		const list = selector.getTreeList();
-		selector.handleInput("\x1b[H");
-		const first = list.getSelectedNode();
-		const indexes: number[] = [];
-		for (let node = first; node; ) {
-			indexes.push(entries.indexOf(node.entry));
-			selector.handleInput("\x1b[B");
-			node = list.getSelectedNode();
-			if (node === first) break;
+		try {
+			out[mode] = walked(manager, entries, mode);
+		} catch {
+			// tree.ts fails in the same way, and says how.
 		}
-		out[mode] = indexes;
 	}
 	await manager.close();
 	return out;

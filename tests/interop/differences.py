@@ -27,13 +27,13 @@ from .programs import number
 
 
 class Difference(Struct, frozen=True):
-    """One file: what the program does with it, why we do otherwise, and our answers.
+    """Files, separated by spaces: what the program does with each, why we do otherwise, and our answers.
 
     These are by aspect, or by aspect and place. `drawn`, our whole tree, stands for all aspects of rows. Only versions
     from `since` on, and before `until`, differ.
     """
 
-    file: str
+    files: str
     they: str
     why: str
     ours: dict[str, Any]
@@ -43,7 +43,7 @@ class Difference(Struct, frozen=True):
     def concerns(self, file: str, version: str) -> bool:
         """Return True for the file, and a version of the program that is said to differ."""
         return (
-            self.file == file
+            file in self.files.split()
             and number(self.since) <= number(version)
             and (not self.until or number(version) < number(self.until))
         )
@@ -51,23 +51,28 @@ class Difference(Struct, frozen=True):
 
 _SHOW_ALL = "a browser shows what is in the file; the loop is cut at its first entry and reported as a problem"
 _SNAPSHOT = ["compactionSummary: summary k", "user: asked while it ran", "assistant: answered while it ran"]
+_BEFORE_18_3 = {
+    "they": "keep nothing before a compaction whose summary Anthropic made",
+    "why": "from 18.3 on, omp keeps what followed the last entry that the summary covers",
+    "until": "18.3.0",
+}
 _LOOP_FILE = [[0, "a"], [1, "b"], [2, "a"], [3, "c"]]
 
 DIFFERENCES: tuple[Difference, ...] = (
     Difference(
-        file="pi/edge/self-parent-leaf.jsonl",
+        files="pi/edge/self-parent-leaf.jsonl",
         they="never return from getBranch(): the leaf is its own parent",
         why=_SHOW_ALL,
         ours={"branch": ["b"], "context": ["user <b>: self"], "drawn": ["• user: self", "user: hi"]},
     ),
     Difference(
-        file="pi/edge/self-parent.jsonl",
+        files="pi/edge/self-parent.jsonl",
         they="draw one root and, a column to the right of it, the entry that is its own parent",
         why="its getTree() calls that entry a root, and two roots are drawn as everywhere else",
         ours={"drawn": ["• user: hi", "   • assistant: x", "user: self"]},
     ),
     Difference(
-        file="pi/edge/two-cycle.jsonl",
+        files="pi/edge/two-cycle.jsonl",
         they="show entries whose parents form a loop nowhere",
         why=_SHOW_ALL,
         ours={
@@ -76,7 +81,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         },
     ),
     Difference(
-        file="pi/edge/two-cycle-leaf.jsonl",
+        files="pi/edge/two-cycle-leaf.jsonl",
         they="never return from getBranch(): the leaf is in a loop of parents",
         why=_SHOW_ALL,
         ours={
@@ -87,7 +92,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         },
     ),
     Difference(
-        file="pi/edge/duplicate-id-loop.jsonl",
+        files="pi/edge/duplicate-id-loop.jsonl",
         they="never return from getTree() and getBranch(): a second entry with the id of a root is below it",
         why="the second entry hangs below the first one, as the file tells the story",
         ours={
@@ -99,100 +104,84 @@ DIFFERENCES: tuple[Difference, ...] = (
         },
     ),
     Difference(
-        file="pi/edge/duplicate-id.jsonl",
+        files="pi/edge/duplicate-id.jsonl",
         they="draw the second of two entries with one id twice and the first one never",
         why="both are in the file, so both are shown",
         ours={"drawn": ["• user: A1", "├─ • user: B2", "└─ user: B1"]},
     ),
     Difference(
-        file="pi/edge/json-scalars.jsonl",
+        files="pi/edge/json-scalars.jsonl",
         they="take every value without id for the current leaf if the last line is one, and draw them all first",
         why="only the last line is the leaf, which comes first; the others stay in file order",
         ours={"drawn": ["", "", "user: hi", ""]},
     ),
     Difference(
-        file="pi/edge/message-missing.jsonl",
+        files="pi/edge/message-missing.jsonl pi/edge/message-null.jsonl",
         they="fail with a TypeError in /tree, /session and when building the context",
         why="such an entry says nothing to a model; the rest of a session stays readable",
         ours={"context": [], "list: tokens": 0, "list: cost": 0, "drawn": ["• [message]"]},
     ),
     Difference(
-        file="pi/edge/message-null.jsonl",
-        they="fail with a TypeError in /tree, /session and when building the context",
-        why="such an entry says nothing to a model; the rest of a session stays readable",
-        ours={"context": [], "list: tokens": 0, "list: cost": 0, "drawn": ["• [message]"]},
-    ),
-    Difference(
-        file="pi/edge/custom-message-no-content.jsonl",
+        files="pi/edge/custom-message-no-content.jsonl",
         they="fail with a TypeError when /tree draws it",
         why="a custom message without content is drawn without content",
         ours={"drawn": ["• user: hi", "• [k]:"]},
     ),
     Difference(
-        file="pi/edge/name-number.jsonl",
+        files="pi/edge/name-number.jsonl",
         they="fail with a TypeError when asked for the name",
         why="the number is what the user would recognise",
         ours={"name": "5"},
     ),
     Difference(
-        file="pi/edge/header-number-id.jsonl",
+        files="pi/edge/header-number-id.jsonl",
         they="list a number as id and refuse to open the file",
         why="an id is text; the refusal is said",
         ours={"list: id": None},
     ),
     Difference(
-        file="omp/edge/self-parent-leaf.jsonl",
+        files="omp/edge/self-parent-leaf.jsonl",
         they="never return from /tree: the leaf is its own parent",
         why=_SHOW_ALL,
         ours={"drawn": ["• user: self", "user: question"]},
         until="18.2.5",
     ),
     Difference(
-        file="omp/edge/no-id.jsonl",
+        files="omp/edge/no-id.jsonl",
         they="draw no entries without id in /tree",
         why="a browser shows what is in the file",
         ours={"drawn": ["user: question", "[custom: x]"]},
         since="18.2.5",
     ),
-    *(
-        Difference(
-            file=f"omp/edge/{name}.jsonl",
-            they="draw no entries without id in /tree, such as a title slot that is not at the start",
-            why="a browser shows what is in the file",
-            ours={"drawn": ["• user: question", "   • assistant: answer", "[title]"]},
-            since="18.2.5",
-        )
-        for name in ("slot-after-header", "slot-in-the-middle")
-    ),
-    *(
-        Difference(
-            file=f"omp/edge/{name}.jsonl",
-            they="keep nothing before a compaction whose summary Anthropic made",
-            why="from 18.3 on, omp keeps what followed the last entry that the summary covers",
-            ours={
-                "context @ leaf": [*_SNAPSHOT, "user: after"],
-                "context @ entry 5": _SNAPSHOT,
-                "context @ entry 6": [*_SNAPSHOT, "user: after"],
-            },
-            until="18.3.0",
-        )
-        for name in ("snapshot", "snapshot-through-label", "snapshot-and-rollover")
+    Difference(
+        files="omp/edge/slot-after-header.jsonl omp/edge/slot-in-the-middle.jsonl",
+        they="draw no entries without id in /tree, such as a title slot that is not at the start",
+        why="a browser shows what is in the file",
+        ours={"drawn": ["• user: question", "   • assistant: answer", "[title]"]},
+        since="18.2.5",
     ),
     Difference(
-        file="omp/edge/rows-of-patches.jsonl",
+        files="omp/edge/snapshot.jsonl omp/edge/snapshot-through-label.jsonl omp/edge/snapshot-and-rollover.jsonl",
+        ours={
+            "context @ leaf": [*_SNAPSHOT, "user: after"],
+            "context @ entry 5": _SNAPSHOT,
+            "context @ entry 6": [*_SNAPSHOT, "user: after"],
+        },
+        **_BEFORE_18_3,
+    ),
+    Difference(
+        files="omp/edge/snapshot-and-clear.jsonl",
+        ours={"context": ["compactionSummary: summary k", "user: asked"]},
+        **_BEFORE_18_3,
+    ),
+    Difference(
+        files="omp/edge/rows-of-patches.jsonl",
         they="draw an edit whose argument is a patch without the names of its files",
         why="the names tell what was edited; they are the first lines of the patch",
         ours={"drawn": ["• user: q", "• [edit: src/a.py]"]},
     ),
     Difference(
-        file="omp/edge/snapshot-and-clear.jsonl",
-        they="keep nothing before a compaction whose summary Anthropic made",
-        why="from 18.3 on, omp keeps what followed the last entry that the summary covers",
-        ours={"context": ["compactionSummary: summary k", "user: asked"]},
-        until="18.3.0",
-    ),
-    Difference(
-        file="omp/edge/cycle.jsonl",
+        files="omp/edge/cycle.jsonl",
         they="show entries whose parents form a loop nowhere",
         why=_SHOW_ALL,
         ours={
@@ -201,7 +190,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         },
     ),
     Difference(
-        file="omp/edge/cycle-leaf.jsonl",
+        files="omp/edge/cycle-leaf.jsonl",
         they="show entries whose parents form a loop nowhere, though the context is made of them",
         why=_SHOW_ALL,
         ours={
@@ -210,49 +199,49 @@ DIFFERENCES: tuple[Difference, ...] = (
         },
     ),
     Difference(
-        file="omp/edge/cycle-only.jsonl",
+        files="omp/edge/cycle-only.jsonl",
         they="show an empty tree",
         why=_SHOW_ALL,
         ours={"tree": [[0, "c"], [1, "d"]], "drawn": ["• user: one", "• user: two"]},
     ),
     Difference(
-        file="omp/edge/duplicate-id-loop.jsonl",
+        files="omp/edge/duplicate-id-loop.jsonl",
         they="never return from getTree(): a second entry with the id of a root is below it",
         why="the second entry hangs below the first one, as the file tells the story",
         ours={"opens": None, "tree": _LOOP_FILE, "branch": ["a", "b", "a", "c"]},
     ),
     Difference(
-        file="omp/edge/duplicate-id.jsonl",
+        files="omp/edge/duplicate-id.jsonl",
         they="draw the second of two entries with one id twice and the first one never",
         why="both are in the file, so both are shown",
         ours={"drawn": ["• user: question", "├─ • user: B2", "└─ user: B1"]},
     ),
     Difference(
-        file="omp/edge/no-type.jsonl",
+        files="omp/edge/no-type.jsonl",
         they="fail with a TypeError when /tree draws an entry without type",
         why="it is drawn as an entry of an unknown type",
         ours={"drawn": ["• user: question", "• []"]},
     ),
     Difference(
-        file="omp/edge/scalars.jsonl",
+        files="omp/edge/scalars.jsonl",
         they="fail with a TypeError when /tree draws a value that is no entry",
         why="it is drawn as an entry of an unknown type",
         ours={"drawn": ["• user: question", "   • assistant: answer", "[]", "[]", "[]", "[]", "[]", "[]", "[]"]},
     ),
     Difference(
-        file="omp/edge/scalar-at-end.jsonl",
+        files="omp/edge/scalar-at-end.jsonl",
         they="fail with a TypeError when /tree draws a value that is no entry",
         why="it is drawn as an entry of an unknown type",
         ours={"drawn": ["[]", "user: question", "   assistant: answer"]},
     ),
     Difference(
-        file="omp/edge/content-null-answer.jsonl",
+        files="omp/edge/content-null-answer.jsonl",
         they="fail with a TypeError when building the context",
         why="an answer without content gives the model nothing; the rest of a session stays readable",
         ours={"context": ["user <a>: q1", "assistant <b>: "]},
     ),
     Difference(
-        file="omp/edge/lone-cr.jsonl",
+        files="omp/edge/lone-cr.jsonl",
         they="take the file for one line, keep its header and lose everything behind it",
         why="the conversation is there to be read; that omp does not see it is reported as a problem",
         ours={
@@ -270,13 +259,13 @@ DIFFERENCES: tuple[Difference, ...] = (
         },
     ),
     Difference(
-        file="omp/edge/slot-with-mark.jsonl",
+        files="omp/edge/slot-with-mark.jsonl",
         they="do read the slot behind a byte order mark; only the oracle's own look at the first line does not",
         why="the name, which is compared too, is the slot's",
         ours={"title slot": ["Slot title", "user", "2026-01-02T03:04:00.000Z"]},
     ),
     Difference(
-        file="omp/edge/title-in-header-number.jsonl",
+        files="omp/edge/title-in-header-number.jsonl",
         they="show a number, or any other value, as the name",
         why="a name is text everywhere in our answers",
         ours={"name": None},

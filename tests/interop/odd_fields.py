@@ -67,11 +67,7 @@ def differences(new: Mapping[tuple[str, str], Verdicts], kept: Mapping[tuple[str
 
 def programs() -> list[tuple[str, str]]:
     """Return the programs that can draw sessions here: name and version."""
-    return [("pi", version) for version in real.PI_VERSIONS] + [("omp", OMP_THAT_DRAWS)]
-
-
-OMP_THAT_DRAWS = "18.2.3"
-"""The newest omp whose interactive program runs: the npm packages of later versions do not fit together."""
+    return real.PROGRAMS
 
 
 # ---- asking --------------------------------------------------------------------------------------------------
@@ -119,10 +115,12 @@ def _answers(agent: str, version: str, some: Sequence[Shape]) -> dict[str, Any]:
         files = [root / f"{number:05}.jsonl" for number in range(len(some))]
         for file, shape in zip(files, some, strict=True):
             file.write_bytes(shape.content)
-        ask_agent = (
-            real.ask_pi(version, root, files, trees=False) if agent == "pi" else real.ask_omp(root, files, version)
+        asked = (
+            real.ask_pi(version, root, files, trees=False)
+            if agent == "pi"
+            else real.ask_omp(root, files, version, trees=False)
         )
-        return dict(zip((shape.name for shape in some), ask_agent, strict=True))
+        return dict(zip((shape.name for shape in some), asked, strict=True))
 
 
 def _opens(answer: Any) -> bool:

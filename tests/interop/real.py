@@ -99,15 +99,15 @@ def ask_pi(version: str, root: Path, files: Iterable[Path], *, trees: bool = Tru
     yield from _ask(command, requests, _pi_env(version) | {"PI_ORACLE_HOME": PI_HOME})
 
 
-def ask_omp(root: Path, files: Iterable[Path], version: str = OMP) -> Iterator[dict[str, Any]]:
+def ask_omp(root: Path, files: Iterable[Path], version: str = OMP, *, trees: bool = True) -> Iterator[dict[str, Any]]:
     """Yield omp's answer for each file (see ask_omp.ts); `key` is the path below `root`."""
     folder = omp_folder(version)
     requests = []
     for file in files:
         key = file.relative_to(root).as_posix()
         chooser = random.Random(key)
-        views = [[f"--search={chooser.choice(SEARCHES)}", "--filter=all", "--width=1000"]]
-        requests.append({"key": key, "file": str(file), "trees": True, "views": views, "contexts": 6})
+        views = [[f"--search={chooser.choice(SEARCHES)}", "--filter=all", "--width=1000"]] if trees else []
+        requests.append({"key": key, "file": str(file), "trees": trees, "views": views, "contexts": 6 if trees else 0})
     yield from _ask([bun(folder), folder / "ask_omp.ts"], requests, None)
 
 

@@ -237,13 +237,15 @@ _OMP_TOOLS: dict[str, tuple[Json, Json]] = {
 }
 
 
+_COMPACTION = {"summary": "The summary", "firstKeptEntryId": "00000002", "tokensBefore": 12000}
+
+
 def _shared_samples() -> dict[str, Sample]:
     thinking = {"type": "thinking", "thinking": "I think", "thinkingSignature": "c2ln"}
     said = {"type": "text", "text": "text", "textSignature": "c2ln"}
     call = _calling("read", path="/a")
     shell = {"command": "ls", "output": "files", "exitCode": 0, "cancelled": False, "truncated": True}
     note = {"customType": "note", "content": [*_text("note"), _image()], "display": True, "details": {"a": 1}}
-    compaction = {"summary": "The summary", "firstKeptEntryId": "00000002", "tokensBefore": 12000}
     return {
         "header": Sample({"type": "session"}),
         "user": Sample(_message("user", content=[*_text("question"), _image()])),
@@ -256,7 +258,7 @@ def _shared_samples() -> dict[str, Sample]:
         "custom-role": Sample(_message("custom", **note)),
         "unknown-role": Sample(_message("narrator", content=_text("once"))),
         "thinking_level_change": Sample(_entry("thinking_level_change", thinkingLevel="high")),
-        "compaction": Sample(_entry("compaction", **compaction, details={"readFiles": ["/a"], "modifiedFiles": []})),
+        "compaction": Sample(_entry("compaction", **_COMPACTION, details={"readFiles": ["/a"], "modifiedFiles": []})),
         "branch_summary": Sample(_entry("branch_summary", fromId="00000001", summary="The branch", details={"a": 1})),
         "custom": Sample(_entry("custom", customType="state", data={"a": 1})),
         "custom_message": Sample(_entry("custom_message", **note)),
@@ -270,7 +272,6 @@ def _pi_samples() -> dict[str, Sample]:
     tool = {"name": "read", "description": "Read a file", "parameters": {}}
     system = {"content": "Be brief.", "sections": {"rules": "None.", "tools": None}, "toolsAdded": [tool]}
     nested = {"calls": [{"id": "n1", "name": "read", "status": "ok"}], "complete": True}
-    compaction = {"summary": "The summary", "firstKeptEntryId": "00000002", "tokensBefore": 12000}
     return {
         "system": Sample(_message("system", **system, toolsRemoved=[{"name": "write"}])),
         "assistant-more": Sample(
@@ -291,7 +292,7 @@ def _pi_samples() -> dict[str, Sample]:
         "compaction-pi": Sample(
             _entry(
                 "compaction",
-                **compaction,
+                **_COMPACTION,
                 usage=_usage(),
                 fromHook=False,
                 systemMessage={"role": "system", "content": "s", "timestamp": 1},
@@ -308,13 +309,13 @@ def _pi_samples() -> dict[str, Sample]:
 
 
 def _omp_samples() -> dict[str, Sample]:
-    compaction = {
-        "summary": "The summary",
+    compaction = _COMPACTION | {
         "shortSummary": "short",
-        "firstKeptEntryId": "00000002",
-        "tokensBefore": 12000,
+        "tokensAfter": 5,
+        "method": "soft",
+        "providerReplayThroughEntryId": "00000002",
+        "warning": "w",
     }
-    compaction |= {"tokensAfter": 5, "method": "soft", "providerReplayThroughEntryId": "00000002", "warning": "w"}
     python = {"code": "1", "output": "1", "exitCode": 0, "cancelled": False, "truncated": False}
     file = {"path": "/a", "content": "text", "lineCount": 1, "byteSize": 4, "image": _image()}
     session_init = {"systemPrompt": "p", "task": "t", "tools": ["read"], "agent": "scout", "modelRole": "smol"}

@@ -67,11 +67,6 @@ CHAINS: Sequence[Sequence[str]] = (
 )
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path)
-
-
 def _left_just_now(store: Store, *, slot: str | None = "old title") -> Path:
     path = store.session("omp", [*CONVERSATION, user("0000000b", "00000002", "dropped"), EXIT], slot=slot)
     _touch(path)

@@ -20,15 +20,7 @@ from sessionbrowse.store.read.archive import archived_path, original_path
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
 from tests.support.change_helpers import PROJECT, Store, target
-from tests.support.file_helpers import own_system_trash, picture
-
-
-@pytest.fixture
-def store(tmp_path: Path, own_home: Path) -> Store:
-    own_system_trash()
-    store = Store(tmp_path)
-    store.environ = {"XDG_DATA_HOME": str(own_home / ".local" / "share")}
-    return store
+from tests.support.file_helpers import picture
 
 
 @pytest.mark.parametrize("agent", ["pi", "atomic", "indusagi"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -27,11 +26,6 @@ from tests.support.change_helpers import (
     target,
     user,
 )
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path)
 
 
 @pytest.mark.parametrize("agent", ["pi", "omp", "atomic", "indusagi"])

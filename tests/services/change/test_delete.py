@@ -24,14 +24,6 @@ from tests.support.change_helpers import PROJECT, Store, header, target
 from tests.support.file_helpers import own_system_trash, picture
 
 
-@pytest.fixture
-def store(tmp_path: Path, own_home: Path) -> Store:
-    own_system_trash()
-    store = Store(tmp_path)
-    store.environ = {"XDG_DATA_HOME": str(own_home / ".local" / "share")}
-    return store
-
-
 class Terminal(io.StringIO):
     """A text stream that says it is a terminal."""
 

@@ -23,11 +23,6 @@ from sessionbrowse.store.write import trash
 from tests.support.change_helpers import PROJECT, Store, assistant, entry, header, line, lines_of, user
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path)
-
-
 def made(store: Store, path: Path, **options: Any) -> tuple[Forked, list[Any]]:
     """Fork and return the new file's lines too."""
     forked = fork(str(path), context=store.context, **options)

@@ -14,11 +14,6 @@ from sessionbrowse.store.read.session_file import open_session
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, Store, entry, line, lines_of, target
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path)
-
-
 @pytest.mark.parametrize("agent", ["pi", "omp", "atomic", "indusagi"])
 def test_a_label_is_one_line_at_the_end_and_the_conversation_stays(store: Store, agent: str) -> None:
     path = store.session(agent)

@@ -28,11 +28,6 @@ from tests.support.file_helpers import picture
 OLD, NEW = "/projects/webshop", "/srv/shop"
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path)
-
-
 def write(path: Path, head: dict[str, Any], *, end: bytes = b"") -> Path:
     """Write a session that was last changed long ago."""
     path.parent.mkdir(parents=True, exist_ok=True)

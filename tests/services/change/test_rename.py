@@ -25,11 +25,6 @@ from tests.support.change_helpers import (
 )
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path)
-
-
 @pytest.mark.parametrize("agent", ["pi", "atomic", "indusagi"])
 def test_rename_appends_one_line_and_keeps_every_older_byte(store: Store, agent: str) -> None:
     path = store.session(agent, [*CONVERSATION, entry("session_info", "00000009", "00000008", name="older")])

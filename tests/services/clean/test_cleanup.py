@@ -38,11 +38,6 @@ DAY_MS = 24 * 3600 * 1000
 IMAGE = base64.b64encode(random.Random(7).randbytes(1_200_000)).decode()
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path)
-
-
 def made(store: Store, short: str, *values: Any, parent: str | None = None, days_ago: int = 20) -> Path:
     """Write a session with an id of its own, last changed some days ago."""
     now = NOW_MS - days_ago * DAY_MS

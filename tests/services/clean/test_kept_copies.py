@@ -185,11 +185,6 @@ def test_a_session_that_was_its_own_duplicate_is_put_back_at_once_and_the_rest_i
     assert {path: Path(path).read_bytes() for path in was} == was
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path)
-
-
 @pytest.mark.parametrize("second", ["link", "again", "hard links"])
 def test_a_store_that_is_named_twice_is_listed_once(
     own_home: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], second: str

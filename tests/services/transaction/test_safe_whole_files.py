@@ -51,14 +51,6 @@ LATE = line(user("000000ff", "00000008", "said meanwhile"))
 
 
 @pytest.fixture
-def store(tmp_path: Path, own_home: Path) -> Store:
-    own_system_trash()
-    store = Store(tmp_path)
-    store.environ = {"XDG_DATA_HOME": str(own_home / ".local" / "share")}
-    return store
-
-
-@pytest.fixture
 def other_disk(tmp_path: Path) -> Iterator[Path]:
     """A folder on another disk."""
     if not os.path.isdir("/dev/shm"):

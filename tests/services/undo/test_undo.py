@@ -29,12 +29,6 @@ from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write import atomic_rename
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, PROJECT, Store, entry, header, line, target, user
 
-
-@pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path)
-
-
 NAMED = [*CONVERSATION, entry("session_info", "00000009", "00000008", name="older")]
 
 
