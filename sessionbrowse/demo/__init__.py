@@ -1,15 +1,32 @@
-"""Fictional sessions of all four agents, with which users can try sessionbrowse without risk."""
+"""Fictional sessions of all four agents, with which users can try sessionbrowse without risk.
+
+The folder `store` contains them as their agents would have written them at `_WRITTEN_MS`, but for three things: a
+session's file lies in `AGENT/PROJECT` under a short name; `{demo}` stands for the folder that the demo is written to;
+and `{PROJECT}` in a path stands for the folder in which that agent keeps the project's sessions. The file of a
+session is named after the time and id in its header, and what lies beside a session has a name that begins like it.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from pathlib import Path
 
-from sessionbrowse.demo import at_home, auth_story, infra, ledger, notes, webshop
-from sessionbrowse.demo.files import write
-from sessionbrowse.demo.world import MOVED_TO, PROJECTS, World
+from sessionbrowse.agents import AGENTS, Surroundings
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.ids import file_name
+from sessionbrowse.text import iso_ms, parse_time
 
 __all__ = ["make_demo"]
+
+_STORE = Path(__file__).parent / "store"
+_WRITTEN_MS = 1_795_270_000_000
+"""The time of the stored sessions, 2026-11-21T14:06:40Z."""
+
+_TIME = re.compile(rb'(\d{4}-\d\d-\d\d)T(\d\d)([:-])(\d\d)[:-](\d\d)([.-])(\d{3})Z|(?<="timestamp":)\d{13}')
+_PATH = re.compile(rb'\{demo\}(?:/(\w+)/agent/sessions/\{([\w-]+)\})?([^"\\\s]*)')
+_HEADER = re.compile(rb'"type":"session".*?"id":"([^"]+)","timestamp":"([^"]+)"')
 
 
 def make_demo(target: Path, now_ms: int | None = None) -> Path:
@@ -18,11 +35,58 @@ def make_demo(target: Path, now_ms: int | None = None) -> Path:
     All times are relative to `now_ms` (default: the current time). For the same `target` and `now_ms` the files are
     identical.
     """
-    world = World(target.absolute(), round(time.time() * 1000) if now_ms is None else now_ms)
-    for project, purpose in PROJECTS.items():
-        readme = world.home / project / "README.md"
-        write(readme, [f"# {project}\n\n{purpose}\n".encode()], world.now_ms)
-    write(world.home / MOVED_TO / "README.md", [b"# legacy-crm\n\nHere it is.\n"], world.now_ms)
-    for stories in (auth_story, webshop, infra, notes, ledger, at_home):
-        stories.write_sessions(world)
-    return world.target
+    target = target.absolute()
+    now_ms = round(time.time() * 1000) if now_ms is None else now_ms
+    sessions: dict[str, tuple[str, int]] = {}
+    for path in sorted(_STORE.rglob("*"), key=lambda path: (len(path.parts), path)):
+        if path.is_dir():
+            continue
+        content, last_ms = _shifted(_PATH.sub(lambda found: _path(target, found), path.read_bytes()), now_ms)
+        agent, project, *rest = path.relative_to(_STORE).parts
+        if agent == "home":
+            written = target / path.relative_to(_STORE)
+        else:
+            name, _, more = rest[0].partition(".")
+            if more == "jsonl" and (header := _HEADER.search(content)):
+                sessions[name] = file_name(header[2].decode(), header[1].decode()).removesuffix(".jsonl"), last_ms
+            stem, ended_ms = sessions.get(name, (name, now_ms))
+            rest[0] = stem + ("." if more else "") + _shifted(more.encode(), now_ms)[0].decode()
+            written = target.joinpath(agent, "agent", "sessions", _folder(target, agent, project), *rest)
+            last_ms = last_ms or ended_ms
+        written.parent.mkdir(parents=True, exist_ok=True)
+        written.write_bytes(content)
+        os.utime(written, ns=((last_ms or now_ms) * 1_000_000,) * 2)
+    return target
+
+
+def _folder(target: Path, agent: str, project: str) -> str:
+    """Return the name of the folder in which an agent keeps a project's sessions."""
+    home = target / "home" / "dev"
+    return AGENTS[agent].folder_of(str(home / project), Surroundings(home=str(home), environ={}, cwd=str(target)))
+
+
+def _path(target: Path, found: re.Match[bytes]) -> bytes:
+    """Return a path of the demo as it stands in a JSON string."""
+    agent, project, rest = (part.decode() if part else "" for part in found.groups())
+    path = target.joinpath(agent, "agent", "sessions", _folder(target, agent, project)) if project else target
+    return json_line(str(path) + rest.replace("/", os.sep)).strip()[1:-1]
+
+
+def _shifted(content: bytes, now_ms: int) -> tuple[bytes, int]:
+    """Return a content with all times moved to the demo's present, and the latest of them, or 0."""
+    last_ms = 0
+
+    def shifted(found: re.Match[bytes]) -> bytes:
+        nonlocal last_ms
+        day, hour, colon, minute, second, point, thousandth = found.groups()
+        if not day:
+            return b"%d" % (int(found[0]) + now_ms - _WRITTEN_MS)
+        stored_ms = parse_time(f"{day.decode()}T{(hour + b':' + minute + b':' + second + b'.' + thousandth).decode()}Z")
+        assert stored_ms is not None
+        moved_ms = int(stored_ms) + now_ms - _WRITTEN_MS
+        if colon == b":":  # Else it stands in the name of a file.
+            last_ms = max(last_ms, moved_ms)
+        date, _, clock = iso_ms(moved_ms).encode().partition(b"T")
+        return date + b"T" + clock.replace(b":", colon).replace(b".", point)
+
+    return _TIME.sub(shifted, content), last_ms

@@ -13,12 +13,12 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.demo import make_demo
-from sessionbrowse.demo.writer import Story
 from sessionbrowse.model.session.session import migrated_id
 from sessionbrowse.text import parse_time
 from tests.bench import words
 from tests.bench.generate import LAST_DAY_MS
 from tests.bench.search_quality.questions import Question, Written, written_sessions
+from tests.bench.search_quality.story import Story
 
 DAY_MS = 86_400_000
 FOLDERS = {"pi": ".pi/agent", "omp": ".omp/agent", "atomic": ".atomic/agent", "indusagi": ".indusagi/agent"}
@@ -60,13 +60,8 @@ def write_base(home: Path, corpus: Path) -> dict[str, dict[int, str]]:
     written: dict[str, dict[int, str]] = {}
     stories: dict[str, Story] = {}
     for each in written_sessions():
-        story = Story(
-            "pi",
-            home / FOLDERS["pi"],
-            home / "dev" / each.project,
-            LAST_DAY_MS - round(each.days * DAY_MS),
-            each.key,
-        )
+        ends_ms = LAST_DAY_MS - round(each.days * DAY_MS)
+        story = Story(home / FOLDERS["pi"], home / "dev" / each.project, ends_ms, each.key)
         begun = {}
         if each.fork_of:
             begun = {turn: entry for turn, entry in written[each.fork_of].items() if turn <= each.at}
