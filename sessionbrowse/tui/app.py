@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
@@ -276,6 +276,12 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         """Return the directories of projects, newest first, except directories known to be gone."""
         rows = self.library.projects()
         return [row.cwd for row in rows if row.cwd and self.exists.get(row.cwd) is not False]
+
+    @property
+    def place(self) -> Hashable:
+        """The place of the topmost screen that has one: see `CommandScreen.place`."""
+        screens = (screen for screen in reversed(self.screen_stack) if isinstance(screen, CommandScreen))
+        return next((place for screen in screens if (place := screen.place) is not None), None)
 
     def show_session(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""

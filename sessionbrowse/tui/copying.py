@@ -21,7 +21,7 @@ Find = Callable[[], str]
 """A function that returns the text to copy; called in a background thread."""
 
 
-def do_copy(screen: CommandScreen[None]) -> None:
+def do_copy_text(screen: CommandScreen[None]) -> None:
     """Copy the text of the entry on screen; in the session list, copy the path of the session's file."""
     viewed = screen.viewed_entry
     if viewed is None:
@@ -32,7 +32,7 @@ def do_copy(screen: CommandScreen[None]) -> None:
         _copy(screen, _shown(screen, viewed), f"the {_NAMES[viewed.view]}")
 
 
-def do_copy_menu(screen: CommandScreen[None]) -> None:
+def do_copy(screen: CommandScreen[None]) -> None:
     """Ask the user which part of the session to copy: text, raw line, ids, path, directory or command."""
     viewed = screen.viewed_entry
     if viewed is None:

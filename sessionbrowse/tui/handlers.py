@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, cast
 
 from sessionbrowse.tui import copying
-from sessionbrowse.tui.changes import archive, checkout, delete, fork, label, relocate, rename, restore, undo
+from sessionbrowse.tui.changes import actions, archive, checkout, delete, fork, label, relocate, rename, undo
 from sessionbrowse.tui.commands.command import CUSTOM_ID
 from sessionbrowse.tui.dialogs import help, palette
 from sessionbrowse.tui.lists import families, filter, panes, pin, scope, selection, sort
@@ -22,16 +22,15 @@ from sessionbrowse.tui.session import compare, entry_view, tree_filters, tree_fi
 from sessionbrowse.tui.shell import common_commands
 from sessionbrowse.tui.stats import open_stats
 
-EVERY_SCREEN = (common_commands, help, palette)
-LISTS = (archive, delete, relocate, restore, families, filter, open_stats, panes, pin, scope, selection, sort)
+EVERY_SCREEN = (common_commands, actions, help, palette)
+LISTS = (families, filter, open_stats, panes, pin, scope, sort)
 SESSION = (label, checkout, compare, entry_view, tree_filters, tree_find, tree_folding, tree_moving)
-BOTH = (rename, fork, undo, copying, resume, open_search)
+BOTH = (archive, delete, relocate, rename, fork, undo, copying, resume, open_search, selection)
 
 LATER = {
     "cleanup": "open_clean",
-    "doctor": "open_clean",
-    "damage": "open_clean",
-    "mark_branch": "clean_copy",
+    "problems": "open_clean",
+    "mend": "open_clean",
     "prune": "clean_copy",
     "shrink": "clean_copy",
     "export": "export_session",
@@ -43,7 +42,7 @@ MODULES = {
     "browse": (*LISTS, *BOTH, *EVERY_SCREEN),
     "session": (*SESSION, *BOTH, *EVERY_SCREEN),
     "search": (resume, *EVERY_SCREEN),
-    "doctor": (delete, selection, undo, *EVERY_SCREEN),
+    "doctor": (delete, relocate, selection, undo, *EVERY_SCREEN),
     "cleanup": (selection, undo, *EVERY_SCREEN),
     "review": (selection, *EVERY_SCREEN),
     "checkpoints": (resume, undo, *EVERY_SCREEN),

@@ -25,6 +25,10 @@ IN_TREE = (TREE, SESSION, "everywhere")
 LETTERS = "letters are commands here, so a search begins with /"
 
 
+WITHOUT_TYPING = ("slash", "full_stop", "r", "p", "c", "space")
+"""Keys that type in `habits = "pi"`: there the feature is at hand as it is in pi, or has another key."""
+
+
 class Habit(Struct, frozen=True):
     """A feature: whose, where, what; the agent's key and the command it gives here; the test; why a key differs."""
 
@@ -84,10 +88,10 @@ HABITS = (
     pick("pi", "threads: newest first, children below", "ctrl+s", "sort", f"{PICKER}::test_children_stand_below_their_parent_and_the_thread_with_the_newest_member_first"),
     pick("pi", "ages", "f5", "reload", "test_text::test_ages_are_those_of_pi"),
     pick("pi", "nothing found", "slash", "filter", f"{BROWSE}::test_a_filter_without_hits_says_how_to_get_out"),
-    pick("pi", "session is gone: where to continue", "r", "resume", "tui/resume/test_resuming::test_where_the_directory_is_gone_another_one_can_be_chosen"),
+    pick("pi", "session is gone: where to continue", "alt+r", "resume", "tui/resume/test_resuming::test_where_the_directory_is_gone_another_one_can_be_chosen"),
     # ---- omp: its picker
     pick("omp", "delete", "delete", "delete", f"{CHANGES}::test_delete_asks_naming_size_children_and_companions_and_restore_brings_it_back"),
-    pick("omp", "pinned first", "p", "pin", "tui/lists/test_sort_and_scope::test_a_pin_of_omp_is_shown_and_left_to_omp"),
+    pick("omp", "pinned first", "alt+p", "pin", "tui/lists/test_sort_and_scope::test_a_pin_of_omp_is_shown_and_left_to_omp"),
     pick("omp", "fork mark", "f5", "reload", f"{BROWSE}::test_a_row_shows_agent_age_messages_and_signs"),
     pick("omp", "mouse: wheel", "f5", "reload", f"{ROWS}::test_the_wheel_scrolls_without_moving_the_cursor", "the wheel scrolls"),
     pick("omp", "mouse: click", "f5", "reload", f"{ROWS}::test_a_click_moves_the_cursor_and_only_a_double_click_goes_in", "never opens by accident"),
@@ -95,19 +99,19 @@ HABITS = (
     tree("pi", "active path first, opens on the leaf", "full_stop", "leaf", f"{SCREEN}::test_the_tree_opens_on_the_leaf_with_the_active_branch_first"),
     tree("pi", "wrap around", "up", "up", f"{SCREEN}::test_arrows_wrap_around_the_tree_as_in_pi"),
     tree("pi", "wrap around", "down", "down", f"{SCREEN}::test_arrows_wrap_around_the_tree_as_in_pi"),
-    tree("omp", "go to the branch beside", "left", "branch_left", f"{BRANCHES}::test_left_and_right_go_to_the_branch_beside"),
-    tree("omp", "go to the branch beside", "right", "branch_right", f"{BRANCHES}::test_left_and_right_go_to_the_branch_beside"),
+    tree("omp", "go to the branch beside", "shift+left", "branch_left", f"{BRANCHES}::test_the_branch_beside_is_gone_to"),
+    tree("omp", "go to the branch beside", "shift+right", "branch_right", f"{BRANCHES}::test_the_branch_beside_is_gone_to"),
     tree("pi", "page", "ctrl+b", "tree_page_up", f"{SCREEN}::test_fold_keys_jump_where_there_is_nothing_to_fold"),
     tree("pi", "page", "ctrl+f", "tree_page_down", f"{SCREEN}::test_fold_keys_jump_where_there_is_nothing_to_fold"),
     tree("pi", "fold or jump up", "ctrl+left", "fold", f"{SCREEN}::test_fold_keys_jump_where_there_is_nothing_to_fold"),
     tree("pi", "fold or jump up", "alt+left", "fold", f"{SCREEN}::test_fold_keys_jump_where_there_is_nothing_to_fold"),
     tree("pi", "unfold or jump down", "ctrl+right", "unfold", f"{SCREEN}::test_fold_keys_jump_where_there_is_nothing_to_fold"),
     tree("pi", "unfold or jump down", "alt+right", "unfold", f"{SCREEN}::test_fold_keys_jump_where_there_is_nothing_to_fold"),
-    tree("pi", "only branch points and roots fold", "space", "toggle_fold", f"{TREES}::test_only_roots_and_rows_with_siblings_that_have_something_below_can_be_folded"),
+    tree("pi", "only branch points and roots fold", "ctrl+left", "fold", f"{TREES}::test_only_roots_and_rows_with_siblings_that_have_something_below_can_be_folded"),
     tree("pi", "label", "L", "label", f"{CHANGES}::test_a_label_is_set_changed_and_taken_away_in_the_tree"),
     tree("pi", "label times", "T", "label_times", f"{SCREEN}::test_labels_stand_beside_their_entries_and_their_times_on_request"),
-    tree("pi", "copy the text", "ctrl+x", "copy", f"{SCREEN}::test_copying_takes_the_text_of_the_entry"),
-    tree("pi", "go there", "c", "checkout", f"{CHANGES}::test_check_out_of_what_the_user_said_resumes_before_it_and_hands_the_text_over", "Enter reads the entry"),
+    tree("pi", "copy the text", "ctrl+x", "copy_text", f"{SCREEN}::test_copying_takes_the_text_of_the_entry"),
+    tree("pi", "go there", "enter", "open", f"{CHANGES}::test_check_out_of_what_the_user_said_resumes_before_it_and_hands_the_text_over", "Enter reads the entry"),
     tree("pi", "search", "slash", "filter", f"{TREES}::test_a_search_wants_all_words_of_what_pi_searches", LETTERS),
     tree("pi", "what is searched", "slash", "filter", f"{TEXTS}::test_the_search_looks_at_role_and_the_beginning_of_the_text", LETTERS),
     tree("pi", "escape clears, then closes", "escape", "back", f"{SCREEN}::test_enter_goes_to_the_entry_and_escape_back_to_tree_and_list"),
@@ -131,7 +135,7 @@ HABITS = (
     tree("omp", "ends", "end", "last", f"{SCREEN}::test_arrows_wrap_around_the_tree_as_in_pi"),
     tree("omp", "usual rows", "alt+d", "filter_default", f"{SCREEN}::test_the_five_choices_of_rows"),
     tree("omp", "no tools", "alt+t", "filter_no_tools", f"{SCREEN}::test_the_five_choices_of_rows"),
-    tree("omp", "user only", "alt+u", "filter_user_only", f"{SCREEN}::test_the_five_choices_of_rows"),
+    tree("omp", "user only", "ctrl+u", "filter_user_only", f"{SCREEN}::test_the_five_choices_of_rows", "alt+u undoes"),
     tree("omp", "labelled only", "alt+l", "filter_labeled_only", f"{SCREEN}::test_the_five_choices_of_rows"),
     tree("omp", "all", "alt+a", "filter_all", f"{SCREEN}::test_the_five_choices_of_rows"),
     tree("omp", "forgiving search", "slash", "filter", f"{OMP_TREES}::test_the_search_is_forgiving", LETTERS),
@@ -149,15 +153,16 @@ def known_tests(module: str) -> frozenset[str]:
 
 @pytest.mark.parametrize("habit", HABITS, ids=lambda habit: f"{habit.agent}: {habit.feature} ({habit.key})")
 def test_every_habit_has_its_key_and_a_test(habit: Habit) -> None:
-    found = Keys().find(habit.key, habit.places)
-    assert found is not None
-    assert found.id == habit.command
+    # `habits = "pi"` has the keys of the agents; the default habits have one key for a verb, and letters that run it.
+    bound = (Keys(habits="pi"), Keys()) if habit.key in WITHOUT_TYPING else (Keys(habits="pi"),)
+    found = [command.id for keys in bound if (command := keys.find(habit.key, habit.places)) is not None]
+    assert habit.command in found
     module, _, test = habit.test.partition("::")
     assert test in known_tests(module)
 
 
 def test_keys_that_differ_from_the_agents_say_why() -> None:
-    assert {habit.command for habit in HABITS if habit.differs} == {"filter", "open", "checkout", "reload"}
+    assert {habit.command for habit in HABITS if habit.differs} == {"filter", "open", "filter_user_only", "reload"}
     assert all(BY_ID[habit.command].help for habit in HABITS)
 
 

@@ -10,7 +10,7 @@ import sessionbrowse
 from sessionbrowse.config import example
 from sessionbrowse.model.clean.damage import KINDS
 from tests.documentation.command_pages import man_page, markdown, read_commands
-from tests.documentation.screen_pages import screens
+from tests.documentation.screen_pages import keys, screens
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -25,6 +25,7 @@ def pages() -> dict[Path, str]:
         DOCS / "library.md": _library(),
         DOCS / "damage.md": _damage(),
         DOCS / "screens.md": screens(),
+        DOCS / "keys.md": keys(),
     }
 
 

@@ -1,10 +1,13 @@
-"""The page `docs/screens.md`: each screen in some sentences, with its keys from the command table."""
+"""The pages `docs/screens.md` (each screen in some sentences, with its keys) and `docs/keys.md` (all keys)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sessionbrowse.tui.commands import contexts
+from sessionbrowse.tui.commands.command import Command
 from sessionbrowse.tui.commands.keymap import Keys, key_label
-from sessionbrowse.tui.commands.table import COMMANDS
+from sessionbrowse.tui.commands.table import ACTIONS, BY_ID, COMMANDS
 
 Screen = tuple[str, str, str, tuple[str, ...]]
 """Title, text, the name of a picture in `screenshots/` (or ""), and the contexts whose keys are listed."""
@@ -12,8 +15,8 @@ Screen = tuple[str, str, str, tuple[str, ...]]
 SCREENS: tuple[Screen, ...] = (
     (
         "Lists",
-        "The first screen: folders at the left, the sessions of the chosen folder in the middle, a preview at the "
-        "right where there is room. A row shows name or first prompt, branches (`⌥`), labels (`⚑`), the folder if "
+        "The first screen: projects at the left, the sessions of the chosen project in the middle, a preview at the "
+        "right where there is room. A row shows name or first prompt, branches (`⌥`), labels (`⚑`), the project if "
         "all are listed, the agent's letter, how the session ended if it did not end well (`!` interrupted, `■` "
         "aborted, `⊗` error, `◔` pending), age, messages and cost. `⊞1` stands for a fork or a subagent folded "
         "below; the preview tells what the family cost, each request counted once.",
@@ -21,16 +24,16 @@ SCREENS: tuple[Screen, ...] = (
         (contexts.LIST, contexts.PROJECTS, contexts.SESSIONS, contexts.PREVIEW),
     ),
     (
-        "Filter line",
-        "`/` filters the list while you type: names first, then sessions in which it was said. Esc clears the filter.",
+        "Search line",
+        "`/` searches the list while you type: names first, then sessions in which it was said. Esc clears the search.",
         "",
         (contexts.TYPING,),
     ),
     (
         "Session",
         "The tree of one session at the left, the entry under the cursor at the right: whole, as the context that the "
-        "model would receive there, as its raw line, or compared with another entry. A branch shows its cost where it "
-        "begins; `•` marks the branch on which the agent resumes.",
+        "model would receive there, as its raw line, or its branch compared with another. A branch shows its cost "
+        "where it begins; `•` marks the branch on which the agent resumes.",
         "session",
         (contexts.SESSION, contexts.TREE, contexts.VIEW),
     ),
@@ -57,16 +60,16 @@ SCREENS: tuple[Screen, ...] = (
         "search-all",
         (contexts.SEARCHING, contexts.FOUND, contexts.RESULTS, contexts.RESULTS_VIEW),
     ),
-    ("Checkpoints", "The labels of all sessions, newest first.", "", (contexts.CHECKPOINTS,)),
+    ("Labels", "The labels of all sessions, newest first.", "", (contexts.CHECKPOINTS,)),
     (
-        "Statistics",
+        "Cost",
         "Tokens and cost, each request counted once, wherever it was copied: a bar for each day, week or month, and "
         "tables by project, session, model, family, branch, agent and provider. Enter goes into a row.",
         "",
         (contexts.STATS,),
     ),
     (
-        "Doctor",
+        "Problems",
         "Damage found in sessions, what each agent makes of it, and what repairs it. [damage.md](damage.md) lists all "
         "kinds.",
         "",
@@ -74,7 +77,7 @@ SCREENS: tuple[Screen, ...] = (
     ),
     (
         "Clean-up",
-        "Sessions that could go, with the reason; those that hold nothing of their own are marked at first.",
+        "Sessions that could go, with the reason; those that hold nothing of their own are selected at first.",
         "",
         (contexts.CLEANUP,),
     ),
@@ -105,8 +108,8 @@ def screens() -> str:
     lines = [
         "# Screens",
         "",
-        "Each screen, and the keys that work only there; those that work everywhere stand in the",
-        "[README](../README.md#keys). Made by `make docs`.",
+        "Each screen, and the keys that work only there; [keys.md](keys.md) lists all. Made",
+        "by `make docs`.",
         "",
     ]
     for title, text, picture, places in SCREENS:
@@ -114,16 +117,78 @@ def screens() -> str:
         if picture:
             lines += [f"![{title}](../screenshots/{picture}.svg)", ""]
         rows = _rows(places)
-        lines += ["| key | does | where |", "|---|---|---|", *rows, ""] if rows else []
+        lines += [*HEAD, *rows, ""] if rows else []
     return "\n".join(lines)
 
 
-def _rows(places: tuple[str, ...]) -> list[str]:
-    keys = Keys()
-    rows = []
+def keys() -> str:
+    """Return the page of all keys in Markdown."""
+    lines = [
+        "# Keys",
+        "",
+        "All keys, and the commands without one. `^r` is Ctrl+R. In the browser `?` shows the keys of the current",
+        'screen, with your own; `habits = "pi"` in the [settings](settings.md) has other ones. Made by `make docs`.',
+        "",
+        *HEAD,
+        *key_rows(),
+        "",
+        "## In the actions menu",
+        "",
+        "`x` opens the menu of every verb for the row or the selected rows, with the reason where one cannot work.",
+        "There a letter runs a verb, as do its keys above. Your own commands follow.",
+        "",
+        "| letter | does |",
+        "|---|---|",
+        *[f"| `{command.letter}` | {command.help} |" for command in letters()],
+        "",
+        "## Without a key",
+        "",
+        "In the palette (`:`) of the screen to which they belong; the settings can give them a key.",
+        "",
+        "| command | does | where |",
+        "|---|---|---|",
+    ]
     for command in COMMANDS:
-        here = [contexts.CONTEXT_NAMES[place] for place in places if place in command.where]
-        if here:
-            shown = " ".join([f"`{key_label(key)}`" for key in keys.of(command)]).replace("|", "\\|")
-            rows.append(f"| {shown} | {command.help} | {', '.join(here)} |")
+        if not command.keys and not command.letter:
+            lines.append(f"| `{command.id}` | {command.help} | {_places([command])} |")
+    return "\n".join([*lines, ""])
+
+
+HEAD = ("| key | does | where |", "|---|---|---|")
+
+
+def letters() -> list[Command]:
+    """Return the commands that have a letter in the actions menu, in its order."""
+    return [BY_ID[command_id] for command_id in ACTIONS if BY_ID[command_id].letter]
+
+
+def key_rows(commands: Sequence[Command] = COMMANDS) -> list[str]:
+    """Return the rows of the table of default keys: one row for each verb, as opposite keys belong together."""
+    by_verb: dict[str, list[Command]] = {}
+    for command in commands:
+        if command.keys:
+            by_verb.setdefault(command.verb, []).append(command)
+    rows = []
+    for same in by_verb.values():
+        shown = dict.fromkeys([key_label(key) for command in same for key in command.keys])
+        labels = " ".join([f"`{label}`" for label in shown]).replace("|", "\\|")
+        rows.append(f"| {labels} | {same[0].help} | {_places(same)} |")
     return rows
+
+
+def _places(commands: Sequence[Command]) -> str:
+    return ", ".join(dict.fromkeys([contexts.CONTEXT_NAMES[context] for each in commands for context in each.where]))
+
+
+def _rows(places: tuple[str, ...]) -> list[str]:
+    bound = Keys()
+    rows: dict[tuple[str, str, str], list[str]] = {}
+    for command in COMMANDS:
+        here = ", ".join([contexts.CONTEXT_NAMES[place] for place in places if place in command.where])
+        if here and (command.keys or command.letter):
+            shown = [key_label(key) for key in bound.of(command)] or ["x " + command.letter]
+            rows.setdefault((command.verb, command.help, here), []).extend(shown)
+    return [
+        f"| {' '.join([f'`{label}`' for label in dict.fromkeys(shown)])} | {help} | {here} |".replace("`|`", "`\\|`")
+        for (_, help, here), shown in rows.items()
+    ]

@@ -1,4 +1,4 @@
-"""Make what the README shows and what the tests compare: pictures of every screen and dialog, and the table of keys.
+"""Make what the README shows and what the tests compare: pictures of every screen and dialog.
 
 `make screenshots` runs it; `ARGS="60"` takes those of one size only. The pictures depend on nothing but the program:
 the store, what its place is called, and the time are fixed.
@@ -12,10 +12,6 @@ import sys
 import time
 from pathlib import Path
 
-from sessionbrowse.tui.commands.command import GROUPS
-from sessionbrowse.tui.commands.contexts import CONTEXT_NAMES
-from sessionbrowse.tui.commands.keymap import Keys, key_label
-from sessionbrowse.tui.commands.table import COMMANDS
 from tests.pictures.pictures import LOOKS, Album, album
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,7 +30,7 @@ def files_of(taken: Album) -> dict[Path, str]:
 
 
 def main(sizes: list[str]) -> None:
-    """Write the pictures and the table of keys; pictures of scenes that there are no longer go."""
+    """Write the pictures; pictures of scenes that there are no longer go."""
     os.environ["TZ"] = "UTC"
     time.tzset()
     for size in sizes or LOOKS:
@@ -48,28 +44,6 @@ def main(sizes: list[str]) -> None:
         for path in set((TEXTS / size).iterdir()) - set(files):
             path.unlink()
         print(f"{len(files)} pictures of {size} columns")
-    write_keys(ROOT / "README.md")
-
-
-def write_keys(readme: Path) -> None:
-    """Put the table of keys between its marks in the README."""
-    before, begin, rest = readme.read_text().partition("<!-- keys -->")
-    _, end, after = rest.partition("<!-- /keys -->")
-    if begin and end:
-        readme.write_text(f"{before}{begin}\n{key_table()}\n{end}{after}")
-
-
-def key_table() -> str:
-    """Return the table of keys for the README in Markdown, made from the command table."""
-    keys = Keys()
-    lines = ["| key | does | where |", "|---|---|---|"]
-    for group in GROUPS:
-        for command in COMMANDS:
-            if command.group == group:
-                shown = " ".join([f"`{key_label(key)}`" for key in keys.of(command)]).replace("|", "\\|")
-                where = ", ".join([CONTEXT_NAMES[context] for context in command.where])
-                lines.append(f"| {shown} | {command.help} | {where} |")
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

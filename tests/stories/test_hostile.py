@@ -120,7 +120,9 @@ async def test_no_screen_draws_what_a_session_says_raw(tmp_path: Path) -> None:
         check(browser)
         await browser.press("escape", "up", "enter")
         assert browser.screen_name == "session"
-        await browser.press("5", "T", "g", "O", "d")
+        await browser.press("5")
+        await browser.run("label_times", "open_all")
+        await browser.press("g", "space")
         count = browser.row_list("#tree").count
         assert count > 12
         for _ in range(count):
@@ -130,9 +132,12 @@ async def test_no_screen_draws_what_a_session_says_raw(tmp_path: Path) -> None:
             await browser.press("enter", "G")
             check(browser)
             await browser.press("escape", "down")
-        await browser.press("Y")
+        await browser.press("y")
         check(browser)
-        await browser.press("escape", "e", "i", "y")
+        await browser.press("escape", "x")
+        check(browser)
+        await browser.press("e")
+        await browser.run("open_image", "copy_text")
         check(browser)
         await browser.press("slash")
         await browser.type("gnp")
@@ -150,7 +155,7 @@ async def test_no_question_shows_what_a_session_says_raw(tmp_path: Path, monkeyp
     (tmp_path / "proc").mkdir()
     context = ChangeContext.at(state, str(tmp_path / "state"), lambda: 1.8e12, proc=str(tmp_path / "proc"))
     async with browsing(roots=[str(tmp_path / ".pi")], home=str(tmp_path), context=context, painted=True) as browser:
-        for keys in (["ctrl+r"], ["ctrl+d"], ["f"], ["M"], ["t"], ["U"]):
+        for keys in (["ctrl+r"], ["ctrl+d"], ["f"], ["x", "m"], ["x"], ["U"]):
             await browser.press(*keys)
             assert browser.screen_name == "dialog", keys
             check(browser)
@@ -160,11 +165,11 @@ async def test_no_question_shows_what_a_session_says_raw(tmp_path: Path, monkeyp
         await browser.press("exclamation_mark")
         assert browser.screen_name == "doctor"
         check(browser)
-        await browser.press("A", "m")
+        await browser.press("A", "x", "w")
         check(browser)
-        await browser.press("escape", "escape", "escape", "E")
+        await browser.press("escape", "escape", "escape", "x", "t")
         check(browser)
-        await browser.press("escape", "enter", "X", "enter")
+        await browser.press("escape", "enter", "x", "b", "enter")
         check(browser)
         await browser.press("escape", "escape")
         await browser.press("ctrl+r", "enter", "ctrl+r")
@@ -172,7 +177,7 @@ async def test_no_question_shows_what_a_session_says_raw(tmp_path: Path, monkeyp
         await browser.press("enter", "U")
         assert "calm" in browser.screen_text()
         check(browser)
-        await browser.press("escape", "ctrl+d", "enter", "t")
+        await browser.press("escape", "ctrl+d", "enter", "U")
         assert not path.exists(), browser.screen_text()
         check(browser)
         await browser.press("enter")

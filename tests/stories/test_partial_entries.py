@@ -135,7 +135,7 @@ async def test_no_screen_draws_a_value_that_is_not_there(tmp_path: Path, agent: 
     folder = tmp_path / f".{agent}" / "agent" / "sessions" / AGENTS[agent][1]
     chain = session(agent, folder, null=null, every_field=False)[-1]
     async with browsing(roots=[str(tmp_path / f".{agent}")], home=str(tmp_path), painted=True) as browser:
-        await browser.press("full_stop", "O")
+        await browser.run("hidden", "families")
         count = browser.row_list("#sessions").count
         assert count > 10
         for _ in range(count):

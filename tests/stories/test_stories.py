@@ -98,7 +98,7 @@ def test_label_a_checkpoint_and_find_it_a_day_later(story: StoryHome) -> None:
         browser.wait("user: Now the tests")
         browser.press("/tests", ENTER)
         browser.wait("1 match")
-        browser.press("n", "m")
+        browser.press("n", "L")
         browser.wait("Label")
         browser.press("before-the-tests", ENTER)
         browser.wait("⚑ before-the-tests")

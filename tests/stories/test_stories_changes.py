@@ -75,7 +75,7 @@ def test_move_a_project(story: StoryHome) -> None:
     old.rename(new)
     with story.browser() as browser:
         browser.wait("missing")
-        browser.press(LEFT, DOWN, "M")
+        browser.press(LEFT, DOWN, "x", "m")
         browser.wait("~/dev/clients/webshop")
         browser.press(ENTER)
         browser.wait("2 sessions of ~/dev/webshop")

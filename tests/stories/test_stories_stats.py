@@ -9,9 +9,18 @@ from typing import Any
 import pytest
 
 from tests.support.story_support import SIZES, StoryHome, message, quit_browser
-from tests.support.terminal import ENTER, ESCAPE
+from tests.support.terminal import DOWN, ENTER, ESCAPE
 
 SORT = "\x13"
+
+
+def choose(browser: Any, words: str, number: int) -> None:
+    """Choose an answer in the dialog of a command that is found by words in the palette."""
+    browser.press(":")
+    browser.wait("What do you want to do?")
+    browser.press(*words, ENTER)
+    browser.wait("shown now")
+    browser.press(*[DOWN] * number, ENTER)
 
 
 def side_branch(text: str, moment: datetime, cost: float) -> list[dict[str, Any]]:
@@ -41,10 +50,11 @@ def test_the_dearest_abandoned_branch_of_last_month_opens(tmp_path: Path, column
         browser.wait("Ask the lion")
         browser.press("$")
         browser.wait("$11.28")
-        browser.press("t", "t")
+        choose(browser, "span", 2)
         browser.wait("last month")
         browser.wait("$3.77")
-        browser.press("b", "b", "b", "b", SORT)
+        choose(browser, "tables", 4)
+        browser.press(SORT)
         browser.wait("abandoned first")
         browser.wait(lambda screen: any(line.startswith("│▌") and "okapi" in line for line in screen.lines()))
         browser.press(ENTER)

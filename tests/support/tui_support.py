@@ -25,6 +25,7 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.list.scan import Batch
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.app import BrowseApp
+from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.data.source import Source
 from sessionbrowse.tui.data.sources import source_of
@@ -54,6 +55,14 @@ class Driven:
         """Press keys, waiting after each until everything it caused is done."""
         for key in keys:
             self.app.post_message(events.Key(key, key if len(key) == 1 else _CHARACTERS.get(key)))
+            await self.settle()
+
+    async def run(self, *command_ids: str) -> None:
+        """Run commands as the palette does, for commands that have no key by default."""
+        for command_id in command_ids:
+            screen = self.app.screen
+            assert isinstance(screen, CommandScreen)
+            screen.give(BY_ID[command_id])
             await self.settle()
 
     async def press_now(self, *keys: str) -> None:

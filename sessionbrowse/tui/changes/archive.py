@@ -1,4 +1,4 @@
-"""The command that archives sessions, or unarchives them."""
+"""The command that archives sessions, or unarchives them, after a question."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import Archived, archive, unarchive
 from sessionbrowse.services.change.delete import outermost
 from sessionbrowse.text import plural
-from sessionbrowse.tui.changes.session_titles import named, sessions_named
+from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
+from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 def do_archive(screen: CommandScreen[None]) -> None:
-    """Archive the selected sessions, or the one under the cursor; unarchive archived sessions."""
+    """Ask, then archive the selected sessions, or the one under the cursor; unarchive archived sessions."""
     changes, chosen = screen.browser.changes, outermost(list(screen.chosen), lambda summary: summary.path)
 
     def item(summary: Summary) -> ChangeItem:
@@ -34,5 +36,21 @@ def do_archive(screen: CommandScreen[None]) -> None:
             return f"Unarchived {subject}; {agents} shows {'it' if len(done) == 1 else 'them'} again."
         return f"Archived {subject}; hidden from {agents}."
 
-    if chosen:
-        changes.carry_out(ChangePlan(title="Archiving", items=[item(one) for one in chosen], describe=describe))
+    if not chosen:
+        return
+    agents = "/".join(sorted({summary.agent for summary in chosen}))
+    verb = "Unarchive" if chosen[0].archived else "Archive"
+    effect = "lists it again" if chosen[0].archived else "no longer lists it; nothing is deleted"
+    effect = effect.replace(" it", " them") if len(chosen) > 1 else effect
+
+    def answered(key: str | None) -> None:
+        if key == "go":
+            changes.carry_out(ChangePlan(title="Archiving", items=[item(one) for one in chosen], describe=describe))
+
+    parts: list[Part] = [
+        *session_parts(chosen, screen.browser.home),
+        LinePart([(f"{agents} {effect}.", "")]),
+        LinePart([]),
+    ]
+    choices = [Choice("go", f"{verb} {sessions_named(chosen)}"), CANCEL]
+    screen.browser.push_screen(AskScreen(f"{verb}?", parts, choices), answered)

@@ -10,7 +10,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -36,7 +36,7 @@ from sessionbrowse.tui.changes.change_queue import ChangeQueue
 from sessionbrowse.tui.changes.listed_paths import listed_in
 from sessionbrowse.tui.changes.reread import below, read_again, touched
 from sessionbrowse.tui.data.source import SessionUpdates, place_of
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.shell.browser import Browser
@@ -90,6 +90,7 @@ class ChangeRunner:
         self._browser = browser
         self._queue = ChangeQueue(browser.call_later)
         self._context: ChangeContext | None = None
+        self._places: dict[str, Hashable] = {}
 
     @property
     def busy(self) -> bool:
@@ -116,6 +117,10 @@ class ChangeRunner:
     def around(self) -> Surroundings:
         """The home directory, environment variables and current directory that changes use."""
         return self.context.around
+
+    def place_of(self, undo_id: str) -> Hashable:
+        """Return the place where the user made a change: screen, and project or session; None if it is not known."""
+        return self._places.get(undo_id)
 
     def forget_context(self) -> None:
         """Drop the change context, because the browser now shows other sessions; the next change makes a new one."""
@@ -245,6 +250,8 @@ class ChangeRunner:
 
     def _finished(self, plan: ChangePlan, result: Result) -> None:
         bulk = result.bulk
+        made = [one.undo_id for one in bulk.done if one.undo_id is not None]
+        self._places |= dict.fromkeys([*made, *([result.group] if result.group else [])], self._browser.place)
         self._browser.publish(result.updates)
         if any(isinstance(one, Undone) and one.verb == "relocate" for one in bulk.done):
             self._browser.start_scan()
@@ -291,19 +298,16 @@ class ChangeRunner:
         self._browser.say(str(error) if isinstance(error, SessionBrowseError) else repr(error), "error")
 
     def _ask_anyway(self, plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]], group: str | None) -> None:
-        choices = [Choice("no", "Cancel"), Choice("yes", "Do it anyway", roles="warning")]
+        choices = [CANCEL, Choice("anyway", "Do it anyway", roles="warning")]
 
         def answered(key: str | None) -> None:
-            if key == "yes":
+            if key == "anyway":
                 self.carry_out(_again(plan, failed, group, force=True))
 
         self._browser.push_screen(AskScreen("In use", _reasons(failed), choices), answered)
 
     def _ask_own_trash(self, plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]], group: str | None) -> None:
-        choices = [
-            Choice("own", "Move to sessionbrowse's own trash"),
-            Choice("no", "Cancel"),
-        ]
+        choices = [Choice("own", "Move to sessionbrowse's own trash"), CANCEL]
 
         def answered(key: str | None) -> None:
             if key == "own":

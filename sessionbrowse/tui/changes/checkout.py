@@ -9,8 +9,9 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.tree.rows import row_text
 from sessionbrowse.services.change.checkout import CheckedOut, checkout
 from sessionbrowse.text import clean
-from sessionbrowse.tui.changes.session_titles import quoted
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.changes.label import entry_parts
+from sessionbrowse.tui.changes.session_titles import quoted, session_parts
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
@@ -18,10 +19,29 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 def do_checkout(screen: CommandScreen[None]) -> None:
-    """Check out the entry under the cursor: make it the leaf, where the agent resumes."""
-    summary, entry_id = screen.subject, screen.entry_id
+    """Ask, then check out the entry under the cursor: make it the leaf, where the agent resumes."""
+    summary, entry_id, viewed = screen.subject, screen.entry_id, screen.viewed_entry
     if summary is None or entry_id is None:
         return
+    parts = [] if viewed is None else entry_parts(viewed, screen.browser.home)
+    parts = [*(parts or session_parts([summary], screen.browser.home)), *checkout_parts(summary)]
+
+    def answered(key: str | None) -> None:
+        if key == "go":
+            _check_out_shown(screen, summary, entry_id)
+
+    choices = [Choice("go", "Check out"), CANCEL]
+    screen.browser.push_screen(AskScreen("Check out?", parts, choices), answered)
+
+
+def checkout_parts(summary: Summary) -> list[Part]:
+    """Return the lines of a dialog that say what checking out an entry does."""
+    effect = f"{summary.agent} will resume there: a line is added to the session's file. No entry is removed."
+    return [LinePart([(effect, "")]), LinePart([])]
+
+
+def _check_out_shown(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
+    """Check out an entry of the session on screen; the cursor follows to the entry that was checked out."""
 
     def describe(done: CheckedOut) -> str:
         if done.undo_id is None:
@@ -82,14 +102,14 @@ def check_out(
             return
 
         def answered(key: str | None) -> None:
-            if key == "yes":
+            if key == "instead":
                 if follow:
                     screen.reveal(nearest)
                 check_out(screen, summary, nearest, describe, then, verb=verb, follow=follow)
 
-        choices = [Choice("yes", f"{verb} {clean(nearest)[:8]} instead"), Choice("no", "Cancel")]
+        choices = [Choice("instead", f"{verb} {clean(nearest)[:8]} instead"), CANCEL]
         parts: list[Part] = [LinePart([(clean(error.sentence), "")]), LinePart([])]
-        browser.push_screen(AskScreen("Unsafe checkout", parts, choices), answered)
+        browser.push_screen(AskScreen("Unsafe check out", parts, choices), answered)
 
     browser.changes.carry_out(
         ChangePlan(

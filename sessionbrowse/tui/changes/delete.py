@@ -1,4 +1,4 @@
-"""The command that deletes sessions: ask for consent, then move them to the trash or delete them for good."""
+"""The command that deletes sessions: ask for consent, then move them to the trash or delete them permanently."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRu
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 WORD = "permanent"
-"""The word that the user types to delete sessions for good."""
+"""The word that the user types to delete sessions permanently."""
 _MOST_NAMED = 3
 
 
@@ -55,7 +55,7 @@ def _ask_delete(screen: CommandScreen[None], chosen: Sequence[Summary], units: S
     browser = screen.browser
     trash = "the demo's trash" if browser.changes.into == "own" else "the trash"
     keep = Choice("no", "Keep it" if len(chosen) == 1 else "Keep them")
-    move, remove = Choice("trash", f"Move to {trash}"), Choice("nowhere", "Delete for good …", roles="error")
+    move, remove = Choice("trash", f"Move to {trash}"), Choice("nowhere", "Delete permanently …", roles="error")
     # Enter chooses the first answer of the dialog, so a session that may be in use is kept by default.
     choices = [keep, move, remove] if any(unit.is_taken for unit in units) else [move, keep, remove]
 
@@ -73,8 +73,8 @@ def _ask_delete(screen: CommandScreen[None], chosen: Sequence[Summary], units: S
 def _ask_for_good(screen: CommandScreen[None], chosen: Sequence[Summary], units: Sequence[DeletePlan]) -> None:
     def hint(typed: str) -> Line:
         if typed.strip() == WORD:
-            return [("Deleting for good cannot be undone.", "error")]
-        return [(f"Type the word {WORD} to delete for good.", "dim")]
+            return [("Deleting permanently cannot be undone.", "error")]
+        return [(f"Type the word {WORD} to delete permanently.", "dim")]
 
     def answered(typed: str | None) -> None:
         if typed is None:
@@ -85,7 +85,7 @@ def _ask_for_good(screen: CommandScreen[None], chosen: Sequence[Summary], units:
             screen.browser.say(f"Nothing was deleted: the typed word was not {WORD}.")
 
     parts = session_parts(chosen, screen.browser.home)
-    prompt = PromptScreen("Delete for good", parts, placeholder=WORD, hint=hint, accepting="delete for good")
+    prompt = PromptScreen("Delete permanently", parts, placeholder=WORD, hint=hint, accepting="delete")
     screen.browser.push_screen(prompt, answered)
 
 
@@ -115,7 +115,7 @@ def _delete(
             case "own":
                 return f"Moved {what} to {own}."
             case "nowhere":
-                return f"Deleted {what} for good."
+                return f"Deleted {what} permanently."
 
     items = [item(summary, unit) for summary, unit in zip(chosen, units, strict=True)]
     changes.carry_out(ChangePlan(title="Deleting", items=items, describe=describe, into=into))

@@ -10,7 +10,7 @@ from sessionbrowse.services.change.relocate import Relocated, candidates, reloca
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.fork import expanded
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice, PromptScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import one_line
@@ -85,10 +85,10 @@ def _ask(screen: CommandScreen[None], old: str, new: str, moved: Relocated, in_u
         parts.append(LinePart([("The new directory does not exist.", "warning")]))
     if in_use is not None:
         parts.append(LinePart([(clean(in_use), "warning")]))
-    choices = [Choice("yes", f"Relocate {plural(len(moved.sessions), 'session')}"), Choice("no", "Cancel")]
+    choices = [Choice("go", f"Relocate {plural(len(moved.sessions), 'session')}"), CANCEL]
 
     def answered(key: str | None) -> None:
-        if key == "yes":
+        if key == "go":
             _move(screen, old, new, force=in_use is not None)
 
     screen.browser.push_screen(AskScreen("Relocate", [*parts, LinePart([])], choices), answered)
@@ -107,7 +107,8 @@ def _move(screen: CommandScreen[None], old: str, new: str, *, force: bool) -> No
         return f"{plural(len(done[0].sessions), 'session')} now {'points' if one else 'point'} to {where}."
 
     def then(done: Sequence[Relocated]) -> None:
-        screen.reveal(("folder", done[0].path))
+        if screen.name == "browse":
+            screen.reveal(("folder", done[0].path))
 
     items = [ChangeItem(clean(old), make)]
     browser.changes.carry_out(ChangePlan(title="Moving", items=items, describe=describe, on_success=then, force=force))

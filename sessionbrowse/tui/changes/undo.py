@@ -1,15 +1,17 @@
-"""The commands that undo the last change, or a change chosen from a list."""
+"""The commands that undo the last change, or take back a change or a deleted session chosen from a list."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 from msgspec import Struct
 
 from sessionbrowse import text
 from sessionbrowse.errors import CannotUndo
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.change.delete import restorable
+from sessionbrowse.services.change.restore import Restored, restore
 from sessionbrowse.services.transaction.change import finish_notes
 from sessionbrowse.services.undo.undo import Undoable, Undone, undo, undoable
 from sessionbrowse.text import parse_time, plural
@@ -17,17 +19,22 @@ from sessionbrowse.tui.changes.change_runner import paths_of
 from sessionbrowse.tui.changes.listed_paths import Listed, listed_in
 from sessionbrowse.tui.changes.reread import Known
 from sessionbrowse.tui.changes.session_titles import MOST_OPENED, bare_title_of, named, quoted
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.words import GLYPHS, one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.widgets.row_list import RowList
 
 MOST_CHANGES = 500
-"""Maximum number of changes that the undo history lists, newest first."""
+"""Maximum number of changes in the undo list, newest first."""
 
+_TRASH = "trash"
+"""The verb of a row of the undo list that stands for a deleted session, which can be restored by itself."""
+_LEAVING = ("delete", "archive", "unarchive", "relocate")
+"""Verbs of changes after which the list no longer shows the session."""
 _TOLD_BY_SUMMARY = ("rename", "label", "checkout")
-"""Kinds of changes whose row in the undo history ends with a summary of the change, such as the new name."""
+"""Kinds of changes whose row in the undo list ends with a summary of the change, such as the new name."""
 
 _DONE = {
     "rename": "Undid the rename of",
@@ -42,33 +49,47 @@ _DONE = {
 
 
 def do_undo(screen: CommandScreen[None]) -> None:
-    """Undo the last change; ask first if another process made it, or if the browser does not list its session."""
+    """Undo the last change; ask first if another run made it, or if the changed sessions are not on the screen."""
     browser = screen.browser
 
     def take_or_ask(last: LastChange | None) -> None:
         if last is None:
             _take_back(screen, None)
         elif last.remark:
-            _ask(screen, last)
+            _ask(screen, last, last.remark)
+        elif not _is_on_screen(screen, last):
+            _ask(screen, last, "It is not on the screen.")
         else:
             _take_back(screen, last.row)
 
     browser.changes.run(lambda run: read_last(run, browser.library.get, listed_in(browser)), take_or_ask)
 
 
-def _ask(screen: CommandScreen[None], last: LastChange) -> None:
+def _is_on_screen(screen: CommandScreen[None], last: LastChange) -> bool:
+    """Return True if the screen shows each session of a change, or if they left the list at this place."""
+    change = last.row.change
+    shown: set[Hashable] = {screen.subject.path} if screen.subject is not None and screen.name == "session" else set()
+    for rows in screen.query(RowList):
+        for key in rows.visible_keys:
+            shown |= {*key} if isinstance(key, tuple) else {key}
+    if all(not shown.isdisjoint(paths) for paths in last.paths):
+        return True
+    return change.verb in _LEAVING and screen.browser.changes.place_of(change.undo_id) == screen.place
+
+
+def _ask(screen: CommandScreen[None], last: LastChange, remark: str) -> None:
     browser = screen.browser
     (row,) = choices_of([last.row], browser.now_ms())
     made = f"Made {row.right}{'' if row.right == 'now' else ' ago'}. " if row.right else ""
     parts: list[Part] = [
         LinePart([(row.text, "title")]),
-        LinePart([(f"{made}{last.remark}", "")]),
+        LinePart([(f"{made}{remark}", "")]),
         LinePart([]),
     ]
-    choices = [Choice("yes", "Undo"), Choice("list", "Choose another change"), Choice("no", "Cancel")]
+    choices = [Choice("go", "Undo"), Choice("list", "Choose another change"), CANCEL]
 
     def answered(key: str | None) -> None:
-        if key == "yes":
+        if key == "go":
             _take_back(screen, last.row)
         elif key == "list":
             do_changes(screen)
@@ -77,23 +98,38 @@ def _ask(screen: CommandScreen[None], last: LastChange) -> None:
 
 
 def do_changes(screen: CommandScreen[None]) -> None:
-    """List the changes that can be undone, and undo the change that the user chooses."""
+    """List what can be taken back, changes and deleted sessions, and take back what the user chooses."""
     browser = screen.browser
 
     def show(rows: list[UndoRow]) -> None:
         choices = choices_of(rows, browser.now_ms())
         by_id = {row.change.undo_id: row for row in rows}
-        empty = "Nothing to undo."
-        browser.push_screen(
-            AskScreen("Undo history", [], choices, empty=empty),
-            lambda key: _take_back(screen, by_id[key]) if key is not None else None,
-        )
+        empty = "There is no change to undo, and no session in the trash that sessionbrowse deleted."
 
-    browser.changes.run(lambda run: read_changes(run, browser.library.get), show)
+        def answered(key: str | None) -> None:
+            if key is not None:
+                (_restore if by_id[key].change.verb == _TRASH else _take_back)(screen, by_id[key])
+
+        browser.push_screen(AskScreen("Undo and trash", [], choices, empty=empty), answered)
+
+    browser.changes.run(lambda run: read_all(run, browser.library.get), show)
+
+
+def _restore(screen: CommandScreen[None], row: UndoRow) -> None:
+    def make(run: ChangeRun) -> Restored:
+        return restore(row.change.undo_id, context=run.context)
+
+    def then(done: Sequence[Restored]) -> None:
+        screen.reveal(done[0].path)
+
+    items, said = [ChangeItem("", make)], f"Restored {quoted(row.title)}."
+    screen.browser.changes.carry_out(
+        ChangePlan(title="Restoring", items=items, describe=lambda done: said, on_success=then)
+    )
 
 
 def _take_back(screen: CommandScreen[None], row: UndoRow | None) -> None:
-    """Undo the change in a row of the undo history; without a row (None), undo the last change."""
+    """Undo the change in a row of the undo list; without a row (None), undo the last change."""
     browser = screen.browser
     change_id, title = (row.change.undo_id, row.title) if row is not None else (None, "")
     other = browser.keys.key_of("changes")
@@ -113,21 +149,31 @@ def _take_back(screen: CommandScreen[None], row: UndoRow | None) -> None:
     def say(done: Sequence[Undone]) -> str:
         return describe(done[0], other, [*browser.library.all(), *before], title)
 
-    browser.changes.carry_out(ChangePlan(title="Undoing", items=[ChangeItem("", make)], describe=say))
+    def then(done: Sequence[Undone]) -> None:
+        if screen.name == "browse" and done[0].paths:
+            path = done[0].paths[0]
+            screen.reveal(("folder", path) if done[0].verb == "relocate" else path)
+
+    items = [ChangeItem("", make)]
+    browser.changes.carry_out(ChangePlan(title="Undoing", items=items, describe=say, on_success=then))
 
 
 class UndoRow(Struct, frozen=True):
-    """A change that can be undone, and the title of the changed session ("" if several sessions were changed)."""
+    """A row of the undo list, and the title of its session ("" if several sessions were changed)."""
 
     change: Undoable
     title: str
 
 
 class LastChange(Struct, frozen=True):
-    """The last change that can be undone. `remark` is the reason to ask before the undo; "" if there is none."""
+    """The last change that can be undone, and the paths of each session of it, before and after the change.
+
+    `remark` is the reason to ask before the undo; "" if there is none.
+    """
 
     row: UndoRow
     remark: str
+    paths: tuple[frozenset[str], ...] = ()
 
 
 def read_last(run: ChangeRun, known: Known, listed: Listed) -> LastChange | None:
@@ -144,7 +190,8 @@ def read_last(run: ChangeRun, known: Known, listed: Listed) -> LastChange | None
     sessions = [change for change in changes if change.verb != "relocate"]
     if not all(any(listed.at(path) is not None for path in paths_of(change)) for change in sessions):
         remarks.append("The browser does not list the changed session.")
-    return LastChange(rows[0], " ".join(remarks))
+    paths = [frozenset([listed.at(path) or path for path in paths_of(change)]) for change in changes]
+    return LastChange(rows[0], " ".join(remarks), tuple(paths))
 
 
 def read_changes(run: ChangeRun, known: Known, most: int = MOST_CHANGES) -> list[UndoRow]:
@@ -156,6 +203,28 @@ def read_changes(run: ChangeRun, known: Known, most: int = MOST_CHANGES) -> list
         UndoRow(row, bare_title_of(changes[row.undo_id], known, opens=number < MOST_OPENED) if row.count == 1 else "")
         for number, row in enumerate(rows)
     ]
+
+
+def read_all(run: ChangeRun, known: Known) -> list[UndoRow]:
+    """Return the changes that can be undone and the deleted sessions that can be restored, newest first."""
+    trash = [
+        UndoRow(
+            Undoable(
+                undo_id=one.id,
+                time=one.time,
+                verb=_TRASH,
+                agent=one.agent,
+                path=one.path,
+                summary="",
+                group=one.group,
+            ),
+            bare_title_of(one, known, opens=number < MOST_OPENED),
+        )
+        for number, one in enumerate(restorable(run.context))
+    ]
+    single = {row.change.undo_id for row in trash}
+    rows = [row for row in read_changes(run, known) if row.change.undo_id not in single]
+    return sorted([*rows, *trash], key=lambda row: row.change.time, reverse=True)
 
 
 def describe(undone: Undone, other: str, everything: Sequence[Summary], title: str = "") -> str:
@@ -178,7 +247,7 @@ def describe(undone: Undone, other: str, everything: Sequence[Summary], title: s
 
 
 def choices_of(rows: Sequence[UndoRow], now_ms: float) -> list[Choice]:
-    """Return the rows of the undo history: one row for each command, even if it changed several sessions."""
+    """Return the rows of the undo list: one row for each command, even if it changed several sessions."""
     choices: list[Choice] = []
     for row in rows:
         change = row.change

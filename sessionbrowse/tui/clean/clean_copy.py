@@ -10,7 +10,7 @@ from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
 from sessionbrowse.text import clean, plural, shorten_home, size
 from sessionbrowse.tui.changes.session_titles import named, quoted, session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.session.screen import SessionScreen
@@ -21,26 +21,22 @@ LARGE_RESULT = 16 * 1024
 _DONE = {"prune": "Pruned", "shrink": "Shrunk"}
 
 
-def do_mark_branch(screen: SessionScreen) -> None:
-    """Mark the entry under the cursor, with all entries below it, for pruning; or remove the mark."""
-    screen.tree_pane.row_list.toggle_mark()
-
-
 def do_prune(screen: SessionScreen) -> None:
-    """Ask whether to drop the marked or the abandoned branches, then show a preview."""
-    marked, entry_id = screen.tree_pane.marked_branches, screen.entry_id
-    choices = [Choice("marked", f"Drop {plural(len(marked), 'marked branch', 'marked branches')}")] if marked else []
+    """Ask whether to drop the selected entries with all below them, or the abandoned branches; show a preview."""
+    selected, entry_id = screen.tree_pane.selected_ids, screen.entry_id
+    entries = plural(len(selected), "selected entry", "selected entries")
+    choices = [Choice("selected", f"Drop {entries} and all below")] if selected else []
     choices += [
         Choice("unlabelled", "Drop abandoned branches, except labelled ones"),
         Choice("abandoned", "Drop all abandoned branches"),
     ]
-    if not marked and entry_id is not None:
+    if not selected and entry_id is not None:
         choices.append(Choice("cursor", "Drop the entry at the cursor and all below it"))
 
     def answered(key: str | None) -> None:
         match key:
-            case "marked":
-                _preview(screen, "prune", branches_plan(marked))
+            case "selected":
+                _preview(screen, "prune", branches_plan(selected))
             case "unlabelled" | "abandoned":
                 keep_labelled = key == "unlabelled"
                 _preview(screen, "prune", branches_plan((), all_abandoned=True, keep_labelled=keep_labelled))
@@ -57,7 +53,7 @@ def do_shrink(screen: SessionScreen) -> None:
         "images": (shrink_plan(images=True), "Drop images"),
         "results": (shrink_plan(results_over=LARGE_RESULT), f"Drop tool output over {size(LARGE_RESULT)}"),
         "thinking": (shrink_plan(thinking=True), "Drop reasoning before the last turn"),
-        "all": (
+        "everything": (
             shrink_plan(images=True, results_over=LARGE_RESULT, thinking=True),
             "Drop images, large output and reasoning",
         ),
@@ -88,7 +84,7 @@ def _preview(screen: SessionScreen, verb: str, plan: MakePlan) -> None:
             Choice("beside", "Copy as a new session", "the original stays"),
             Choice("file", "Write a copy to a file …", "the original stays"),
             Choice("place", "Replace this session", "original moves to trash"),
-            Choice("no", "Cancel"),
+            CANCEL,
         ]
 
         def answered(key: str | None) -> None:

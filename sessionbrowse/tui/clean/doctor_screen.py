@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sessionbrowse.model.clean.damage import NO_DAMAGE, Damage
 from sessionbrowse.model.listing.summary import Summary
@@ -21,7 +22,7 @@ from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import DOCTOR
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.data.source import SessionUpdates
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import session_title
 from sessionbrowse.tui.paint.spans import Line, fit, pad
@@ -78,7 +79,7 @@ class DoctorScreen(FindingsScreen[Finding]):
     """The screen that lists the damage of one session or of several sessions."""
 
     CONTEXTS = (DOCTOR,)
-    HEADING = "Doctor"
+    HEADING = "Problems"
     NOTHING = "The listed sessions have no damage left."
 
     def __init__(self, findings: Sequence[Finding], *, is_one: bool) -> None:
@@ -131,15 +132,10 @@ class DoctorScreen(FindingsScreen[Finding]):
         finding = self.finding
         return finding.damage.entry_id if finding is not None and finding.damage is not None else None
 
-    @property
-    def project(self) -> str | None:
-        """The working directory of the session under the cursor; None if no directory is known."""
-        return (self.subject.cwd or None) if self.subject is not None else None
-
     def command_context(self) -> CommandContext:
         """Return the screen's state, from which each command decides whether it is available."""
         can_mend = any(one.can_do for one in self.chosen_findings)
-        return CommandContext(has_rows=bool(self.findings), has_session=bool(self.findings), can_mend=can_mend)
+        return replace(super().command_context(), can_mend=can_mend)
 
     # -- changes on the disk ------------------------------------------------------------------------------------
 
@@ -200,7 +196,7 @@ class DoctorScreen(FindingsScreen[Finding]):
                     do_delete(self)
 
         parts = session_parts(sessions, self.browser.home)
-        self.browser.push_screen(AskScreen("Mend", parts, [*choices, Choice("no", "Cancel")]), answered)
+        self.browser.push_screen(AskScreen("Mend", parts, [*choices, CANCEL]), answered)
 
     def _repair(self, sessions: Sequence[Summary], to: str | None = None) -> None:
         changes, where = self.browser.changes, Where(to=to)

@@ -48,14 +48,14 @@ def _ask_how(screen: CommandScreen[None], summary: Summary, key: str) -> None:
     choices = [Choice("plain", "As it is"), Choice("masked", "Whole session, secrets masked after a review …")]
     if entry_id is not None:
         choices += [
-            Choice("plain at", "Only the path to this entry, unmasked"),
-            Choice("masked at", "Only the path to this entry, with secrets masked …"),
+            Choice("plain-at", "Only the path to this entry, unmasked"),
+            Choice("masked-at", "Only the path to this entry, with secrets masked …"),
         ]
 
     def answered(how: str | None) -> None:
         if how is None:
             return
-        at = entry_id if how.endswith(" at") else None
+        at = entry_id if how.endswith("-at") else None
         form: Format = next((one for one in FORMATS if one == key), "markdown")
         write = _to_clipboard if key == _CLIPBOARD else _to_file
         home, target = screen.browser.home, screen.browser.changes.target(summary)

@@ -31,7 +31,7 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
 
     def __init__(self, findings: Sequence[F], *, name: str) -> None:
         super().__init__(name=name)
-        self.findings = list(findings)
+        self.findings, self.place = list(findings), name
 
     def compose(self) -> ComposeResult:
         """Make the widgets: header, list of findings, details of the finding under the cursor, footer."""
@@ -107,7 +107,7 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
     def command_context(self) -> CommandContext:
         """Return the screen's state, from which each command decides whether it is available."""
         has_rows = bool(self.findings)
-        return CommandContext(has_rows=has_rows, has_session=has_rows)
+        return CommandContext(has_rows=has_rows, has_session=has_rows, has_project=bool(self.project))
 
     # -- the rows -----------------------------------------------------------------------------------------------
 

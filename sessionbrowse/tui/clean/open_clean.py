@@ -40,24 +40,24 @@ def do_cleanup(screen: BrowseScreen) -> None:
     look(show)
 
 
-def do_doctor(screen: BrowseScreen) -> None:
-    """Search the selected sessions for damage; without a selection, search all sessions."""
-    is_selected = bool(screen.sessions_list.marks)
-    summaries = list(screen.chosen) if is_selected else screen.browser.library.all()
-    none = f"No damage found in {plural(len(summaries), 'session')}."
-    _examine(screen.browser, summaries, none, is_one=len(summaries) == 1)
+def do_problems(screen: BrowseScreen | SessionScreen) -> None:
+    """List the problems of the open session, or of the selected sessions; without a selection, of all sessions."""
+    is_all = isinstance(screen, BrowseScreen) and not screen.sessions_list.marks
+    _examine(screen.browser, screen.browser.library.all() if is_all else screen.chosen)
 
 
-def do_damage(screen: SessionScreen) -> None:
-    """Search the open session for damage, and list the damage on a screen."""
-    _examine(screen.browser, [screen.summary], "No damage found in this session.", is_one=True)
+def do_mend(screen: BrowseScreen | SessionScreen) -> None:
+    """List the problems of the chosen sessions, to repair them."""
+    _examine(screen.browser, screen.chosen)
 
 
-def _examine(browser: Browser, summaries: Sequence[Summary], none: str, *, is_one: bool) -> None:
+def _examine(browser: Browser, summaries: Sequence[Summary]) -> None:
+    is_one = len(summaries) == 1
+
     def show(findings: list[Finding]) -> None:
         if findings:
             browser.push_screen(DoctorScreen(findings, is_one=is_one))
         else:
-            browser.say(none)
+            browser.say(f"No damage found in {'this session' if is_one else plural(len(summaries), 'session')}.")
 
     browser.changes.run(lambda run: examine_all(summaries, run), show)

@@ -13,7 +13,7 @@ from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.session_titles import named, session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.review_screen import ReviewScreen
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -59,7 +59,7 @@ def _ask_where(screen: CommandScreen[None], summary: Summary, review: Review, is
     choices = [
         Choice("file", "Write a copy to a file …"),
         Choice("beside", "Copy as a new session"),
-        Choice("no", "Cancel"),
+        CANCEL,
     ]
 
     def answered(key: str | None) -> None:

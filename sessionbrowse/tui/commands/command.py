@@ -32,7 +32,7 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     labels: int = 0
     blocks: bool = False
     image: bool = False
-    can_mend: bool = False
+    can_mend: bool = True
     has_project: bool = False
     has_entry: bool = False
     is_searching: bool = False
@@ -50,6 +50,9 @@ class Command(Struct, frozen=True, kw_only=True):
     """A row of the command table.
 
     `title` is a verb of at most two words; `help` describes the command in about eight words, without a full stop.
+    A command without `keys` is run from the palette, or by its `letter` in the actions menu; the settings can give it a
+    key. `verb` is equal for commands that do the same in other places, or the opposite (up, down): a key runs the
+    commands of one verb only, and the table of keys has one row for a verb.
     """
 
     id: str
@@ -58,6 +61,8 @@ class Command(Struct, frozen=True, kw_only=True):
     help: str
     where: tuple[str, ...]
     group: str = ""
+    letter: str = ""
+    verb: str = ""
     reason: Reason | None = None
     off_in_agent: Reason | None = None
     """A function that returns why the command is off while an agent runs the browser; None if the command stays on."""
@@ -75,9 +80,28 @@ def has_words(command: Command, words: str) -> bool:
     return all(word in text for word in words.lower().split())
 
 
-def row(id: str, keys: str, title: str, help: str, contexts: tuple[str, ...], reason: Reason | None = None) -> Command:
-    """Return a row of the command table; `keys` are separated by blanks."""
-    return Command(id=id, keys=tuple(keys.split()), title=title, help=help, where=contexts, reason=reason)
+def row(
+    id: str,
+    keys: str,
+    title: str,
+    help: str,
+    contexts: tuple[str, ...],
+    reason: Reason | None = None,
+    *,
+    letter: str = "",
+    verb: str = "",
+) -> Command:
+    """Return a row of the command table; `keys` are separated by blanks, `verb` is the title if it is not given."""
+    return Command(
+        id=id,
+        keys=tuple(keys.split()),
+        title=title,
+        help=help,
+        where=contexts,
+        reason=reason,
+        letter=letter,
+        verb=verb or title,
+    )
 
 
 def in_group(group: str, *rows: Command) -> tuple[Command, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Several contexts apply at a time; a screen lists them with the narrowest first (pane, screen, everywhere).
 EVERYWHERE = "everywhere"
-LIST = "list"  # Active on the screen that lists folders and sessions, in any pane.
+LIST = "list"  # Active on the screen that lists projects and sessions, in any pane.
 PROJECTS = "projects"
 SESSIONS = "sessions"
 PREVIEW = "preview"
@@ -14,14 +14,14 @@ VIEW = "view"
 HELP = "help"
 OVERLAY = "overlay"  # Active on the help screen and in the command palette.
 WELCOME = "welcome"
-TYPING = "typing"  # Active while a filter line is focused.
+TYPING = "typing"  # Active while a search line is focused.
 SEARCHING = "searching"
 RESULTS = "results"
 RESULTS_VIEW = "results view"
-FOUND = "found"  # Active on the search and checkpoints screens, in any pane.
+FOUND = "found"  # Active on the search and labels screens, in any pane.
 CHECKPOINTS = "checkpoints"
 STATS = "stats"
-DOCTOR = "doctor"  # Active on the doctor screen, which lists damage in session files.
+DOCTOR = "doctor"  # Active on the screen that lists problems of sessions.
 CLEANUP = "cleanup"
 REVIEW = "review"  # Active on the screen that lists secrets to mask.
 DIALOG = "dialog"
@@ -40,16 +40,16 @@ CONTEXT_NAMES = {
     HELP: "help",
     OVERLAY: "help, palette",
     WELCOME: "first run",
-    TYPING: "filter line",
+    TYPING: "search line of a list",
     SEARCHING: "search line",
     RESULTS: "search results",
     RESULTS_VIEW: "preview of a result",
-    FOUND: "search, checkpoints",
-    CHECKPOINTS: "checkpoints",
-    STATS: "statistics",
-    DOCTOR: "doctor",
+    FOUND: "search, labels",
+    CHECKPOINTS: "labels",
+    STATS: "cost",
+    DOCTOR: "problems",
     CLEANUP: "clean-up",
-    REVIEW: "review of secrets",
+    REVIEW: "secrets",
     DIALOG: "dialogs",
     PROMPT: "dialogs with a text line",
     WORKING: "work under way",

@@ -1,4 +1,4 @@
-"""Keys for the setting `habits = "pi"`: letters type a filter, so commands get Alt+letter or the keys of pi."""
+"""Keys for the setting `habits = "pi"`: letters type into the search, so commands get Alt+letter or the keys of pi."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sessionbrowse.tui.commands.contexts import (
 _TYPED_IN = frozenset(
     (EVERYWHERE, LIST, PROJECTS, SESSIONS, PREVIEW, SESSION, TREE, VIEW, FOUND, RESULTS, RESULTS_VIEW, CHECKPOINTS)
 )
-"""The contexts in which a letter key types into the filter line instead of running a command."""
+"""The contexts in which a letter key types into the search line instead of running a command."""
 
 # No command gets Alt+B or Alt+F, because some terminals send these for Ctrl+← and Ctrl+→.
 _OWN = {
@@ -33,23 +33,32 @@ _OWN = {
     "tree_page_down": "ctrl+f right",
     "branch_left": "shift+left",
     "branch_right": "shift+right",
-    "filter_default": "ctrl+d",
-    "filter_no_tools": "ctrl+t",
+    "fold": "ctrl+left alt+left",
+    "unfold": "ctrl+right alt+right",
+    "go_in": "",
+    "next_turn": "alt+down",
+    "previous_turn": "alt+up",
+    "filter_default": "ctrl+d alt+d",
+    "filter_no_tools": "ctrl+t alt+t",
     "filter_user_only": "ctrl+u",
-    "filter_labeled_only": "ctrl+l",
-    "filter_all": "ctrl+a",
-    "checkpoints": "f3",
-    "stats": "f4",
-    "cleanup": "f6",
-    "answer_costs": "f8",
-    "damage": "f9",
-    "doctor": "f9",
+    "filter_labeled_only": "ctrl+l alt+l",
+    "filter_all": "ctrl+a alt+a",
+    "next_filter": "ctrl+o",
+    "previous_filter": "ctrl+shift+o",
+    "previous_view": "shift+tab",
+    "compare": "alt+shift+d",
+    "copy_text": "ctrl+x",
+    "delete": "ctrl+d delete ctrl+backspace",
+    "labels": "f3",
+    "cost": "f4",
+    "problems": "f9",
     "filter": "",
-    "hidden": "f7",
     "leaf": "f7",
     "select": "insert",
+    "help": "f1",
+    "palette": "ctrl+backslash",
 }
-"""By command id: keys as in pi, and keys for commands whose default key types a punctuation mark into the filter."""
+"""By command id: keys as in pi and omp, and keys for commands whose default key types a mark into the search."""
 
 
 def pi_keys(command: Command) -> tuple[str, ...]:
@@ -73,6 +82,6 @@ def _with_alt(key: str) -> str:
 
 _SIGNS = (
     *("space", "slash", "colon", "question_mark", "full_stop", "apostrophe", "exclamation_mark", "dollar_sign"),
-    *("minus", "less_than_sign", "greater_than_sign", "left_square_bracket", "right_square_bracket"),
+    *("left_square_bracket", "right_square_bracket", "left_curly_bracket", "right_curly_bracket"),
 )
 """Textual's names of the keys for space and punctuation marks that run a command by default."""

@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
 from sessionbrowse.config import Habits
+from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.command import Command
 from sessionbrowse.tui.commands.contexts import CONTEXT_NAMES, CONTEXT_STACKS
 from sessionbrowse.tui.commands.table import BY_ID, COMMANDS
@@ -29,14 +30,16 @@ class Keys:
         self.commands: tuple[Command, ...] = (*COMMANDS, *own)
         self.by_id = {command.id: command for command in self.commands}
         chosen: dict[str, tuple[str, ...]] = {}
-        unknown: list[str] = []
-        for command_id, keys in (overrides or {}).items():
-            names = keys.split(",") if isinstance(keys, str) else keys
+        problems: list[str] = []
+        for written, keys in (overrides or {}).items():
+            command_id = OLDER_IDS.get(written, written)
             if command_id in BY_ID:
-                chosen[command_id] = tuple([key_name(key) for key in names if key.strip()])
+                names = _valid(keys.split(",") if isinstance(keys, str) else keys, written, problems)
+                if names is not None:
+                    chosen[command_id] = (*chosen.get(command_id, ()), *names)
             else:
-                unknown.append(f"Keys in the settings: there is no command named {command_id!r}.")
-        chosen |= {command.id: tuple([key_name(key) for key in command.keys]) for command in own}
+                problems.append(f"Keys in the settings: there is no command named {written!r}.")
+        chosen |= {command.id: _valid(command.keys, command.title, problems) or () for command in own}
         defaults = {command.id: command.keys for command in COMMANDS}
         if self.types:
             from sessionbrowse.tui.commands.habits import pi_keys
@@ -53,7 +56,7 @@ class Keys:
                     if taken is not command:
                         clashes.append(_clash(key, taken, command, context))
         clashes += self._hidden(chosen)
-        self.clashes: tuple[str, ...] = tuple(unknown + list(dict.fromkeys(clashes)))
+        self.clashes: tuple[str, ...] = tuple(problems + list(dict.fromkeys(clashes)))
 
     def of(self, command: Command) -> tuple[str, ...]:
         """Return the keys of a command, as Textual names them (`ctrl+r`)."""
@@ -97,6 +100,35 @@ class Keys:
         return clashes
 
 
+OLDER_IDS = {
+    **dict.fromkeys(("doctor", "damage"), "problems"),
+    "checkpoints": "labels",
+    "stats": "cost",
+    "copy_menu": "copy",
+    "compare_leaf": "compare",
+    "restore": "changes",
+    "mark_branch": "select",
+}
+"""Former ids of commands, which the settings may still use, and the ids that replace them."""
+
+
+def _valid(keys: Sequence[str], owner: str, problems: list[str]) -> tuple[str, ...] | None:
+    """Return Textual's names of keys from the settings; None if each is invalid, which adds a sentence to `problems`.
+
+    `owner` is the id or title of the command, for the sentence.
+    """
+    names = [key_name(key) for key in keys if key.strip()]
+    valid = [name for name in names if is_key(name)]
+    if len(valid) == len(names):
+        return tuple(names)
+    wrong = ", ".join([clean(name) for name in names if name not in valid])
+    problems.append(
+        f'Keys in the settings: "{wrong}" of {clean(owner)} is no key. Keys are letters, digits and signs, f1 to f24, '
+        f"{', '.join(_NAMED)}; each may begin with ctrl+, alt+ or shift+."
+    )
+    return tuple(valid) or None
+
+
 def _clash(key: str, taken: Command, command: Command, context: str) -> str:
     where = CONTEXT_NAMES[context]
     return f"{key_label(key)} means both {taken.title!r} and {command.title!r} in {where}; the first is used."
@@ -136,8 +168,17 @@ _NAMES = {
     "backspace": "⌫",
     "delete": "Del",
 }
+_NAMED = sorted([*(name for name, label in _NAMES.items() if len(label) > 1 or not label.isascii()), "insert"])
+"""Names of the keys that are no letters, digits or signs, as the settings name them."""
 _CHARACTERS = {label: name for name, label in _NAMES.items() if len(label) == 1 and label.isascii()}
 _MODIFIERS = {"ctrl": "^", "alt": "alt+", "shift": "shift+"}
+
+
+def is_key(name: str) -> bool:
+    """Return True if there is a key of this name, in Textual's spelling, such as `ctrl+r` or `question_mark`."""
+    *modifiers, last = name.split("+")
+    is_function = last[:1] == "f" and last[1:].isdigit() and 1 <= int(last[1:]) <= 24
+    return set(modifiers) <= set(_MODIFIERS) and bool(last in _NAMED or is_function or _sign(last))
 
 
 def key_label(key: str) -> str:

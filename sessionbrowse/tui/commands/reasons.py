@@ -21,7 +21,7 @@ needs_filter = _needs(lambda context: context.has_filter, "No search or filter i
 needs_fold = _needs(
     lambda context: context.foldable, "Nothing to fold here: only branch points and root entries can be folded."
 )
-needs_folder = _needs(lambda context: context.has_folder, "All folders are shown; there is no folder to switch to.")
+needs_folder = _needs(lambda context: context.has_folder, "All projects are shown; there is no other to switch to.")
 needs_block = _needs(lambda context: context.blocks, "This page has no fold, image or link.")
 needs_image = _needs(lambda context: context.image, "This page has no image.")
 needs_families = _needs(lambda context: context.folds_families, "A threaded or filtered list has no folds.")
@@ -39,7 +39,7 @@ def needs_family(context: CommandContext) -> str | None:
 needs_branches = _needs(lambda context: context.branch_points, "This session has one branch only.")
 needs_labels = _needs(lambda context: context.labels, "No entry of this session has a label.")
 needs_mend = _needs(lambda context: context.can_mend, "There is no repair for this damage.")
-needs_project = _needs(lambda context: context.has_project, "There is no folder with a directory under the cursor.")
+needs_project = _needs(lambda context: context.has_project, "There is no project with a directory under the cursor.")
 needs_entry = _needs(lambda context: context.has_entry, "There is no entry with an id under the cursor.")
 needs_entry_id = _needs(lambda context: context.has_entry_id, "The entry has no id, so no agent can resume at it.")
 needs_search = _needs(lambda context: context.is_searching, "No search is running.")

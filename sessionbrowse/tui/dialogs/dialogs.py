@@ -29,10 +29,20 @@ MOST_OFFERS = 6
 """Maximum number of suggestions that are visible below a dialog's text line."""
 
 
-MOST_LETTERS = 9
-"""Maximum number of answers that get letter keys; longer lists, such as deleted sessions, get none."""
-TAKEN = "yngjkq"
-"""Letters that are not used as keys of answers, because in a dialog they accept, cancel or move the cursor."""
+_LETTERS = """
+    trash=t nowhere=p own=o anyway=! instead=i
+    leaf=l checkout=c fork=f repair=w elsewhere=d relocate=m delete=D
+    here=h tmux-window=n tmux-split=s command=u clipboard=y list=U
+    selected=s unlabelled=u abandoned=a cursor=e
+    images=i results=o thinking=r everything=a
+    beside=n file=f place=r copy=f
+    html=h markdown=m jsonl=l json=o
+    plain=p masked=i plain-at=e masked-at=s
+    text=t raw=r entry=e id=i path=p cwd=d resume=c
+"""
+LETTERS: dict[str, str] = dict(pair.split("=") for pair in _LETTERS.split())
+"""By the key of an answer: its letter, the same in every dialog. To cancel is no letter's work, and `Cancel` has none;
+neither has the only answer of a question, so that a word typed by mistake never accepts one."""
 LEAST_REMARK = 12
 """Minimum width in cells of the remark at the right of a long answer in a dialog."""
 
@@ -44,6 +54,10 @@ class Choice(Struct, frozen=True):
     text: str
     right: str = ""
     roles: str = ""
+
+
+CANCEL = Choice("no", "Cancel")
+"""The answer that changes nothing, for dialogs of which the safe answer is not first."""
 
 
 class Dialog(CommandScreen[Result]):
@@ -91,6 +105,8 @@ class Dialog(CommandScreen[Result]):
         """Close the dialog without an answer."""
         self.dismiss(None)
 
+    do_quit = do_cancel
+
 
 class AskScreen(Dialog[str | None]):
     """A dialog with a text and a list of answers; its result is the key of the chosen answer, None if cancelled."""
@@ -99,7 +115,7 @@ class AskScreen(Dialog[str | None]):
         super().__init__(title, parts)
         self._choices = choices
         self._empty = empty
-        self._letters = letters_of([choice.text for choice in choices])
+        self._letters = [LETTERS.get(choice.key, "") for choice in choices]
 
     def compose(self) -> ComposeResult:
         """Make the widgets of the dialog."""
@@ -130,8 +146,9 @@ class AskScreen(Dialog[str | None]):
     def _render_choice(self, index: int, width: int, state: RowState) -> Line:
         choice = self._choices[index]
         left: Line = [(choice.text, choice.roles)]
-        if self._letters:
-            left = [(f"{self._letters[index] or ' '}  ", "key"), *left]
+        if any(self._letters):
+            cells = max(map(len, self._letters)) + 2
+            left = [(f"{self._letters[index]:<{cells}}", "key"), *left]
         right = fit([(choice.right, "dim")], max(LEAST_REMARK, width - line_width(left) - 2))
         return sides(left, right, width, least=0)
 
@@ -142,25 +159,20 @@ class AskScreen(Dialog[str | None]):
 
     def on_key(self, event: events.Key) -> None:
         """Close the dialog with the answer whose letter was pressed."""
-        if event.character and event.character in self._letters and self.is_top:
+        key = self.answer_of(event)
+        if key is not None and self.is_top:
             event.stop()
-            self.dismiss(self._choices[self._letters.index(event.character)].key)
+            self.dismiss(key)
+
+    def answer_of(self, event: events.Key) -> str | None:
+        """Return the key of the answer that has a pressed letter; None if no answer has it."""
+        pressed = event.character
+        return next((choice.key for choice in self._choices if pressed and LETTERS.get(choice.key) == pressed), None)
 
     def do_accept(self) -> None:
         """Close the dialog with the answer under the cursor as its result."""
         key = self.rows.key
         self.dismiss(key if isinstance(key, str) else None)
-
-
-def letters_of(texts: Sequence[str]) -> list[str]:
-    """Return for each answer its key, a letter of its text, or "" if all are in use; for a long list return []."""
-    if len(texts) > MOST_LETTERS:
-        return []
-    letters: list[str] = []
-    for text in texts:
-        free = [letter for letter in text.lower() if letter.isascii() and letter.isalpha()]
-        letters.append(next((letter for letter in free if letter not in letters and letter not in TAKEN), ""))
-    return letters
 
 
 Hint = Callable[[str], Line]

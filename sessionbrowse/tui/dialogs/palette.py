@@ -91,6 +91,7 @@ class PaletteScreen(CommandScreen[str | None]):
         self.dismiss(None)
 
     do_close = do_clear_filter
+    do_quit = do_clear_filter
     do_help = do_clear_filter
     do_palette = do_clear_filter
 

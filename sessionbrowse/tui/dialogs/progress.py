@@ -84,6 +84,6 @@ class ProgressScreen(CommandScreen[None]):
     def _wait(self) -> None:
         self.browser.say("Stop the running work first, or wait for its end.", "warning")
 
+    do_quit = do_stop
     do_help = _wait
     do_palette = _wait
-    do_quit = _wait

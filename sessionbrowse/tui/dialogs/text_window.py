@@ -50,6 +50,8 @@ class TextWindow(CommandScreen[None]):
         """Close the window, so that the help key both opens and closes the help."""
         self.dismiss(None)
 
+    do_quit = do_close
+
     def do_palette(self) -> None:
         """Close the window instead of opening the palette, because a text has no commands."""
         self.dismiss(None)

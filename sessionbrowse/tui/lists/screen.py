@@ -161,7 +161,7 @@ class BrowseScreen(PanedScreen):
             # Use the row under the cursor: after fast key presses the session list may still show another folder.
             key = self.projects_list.key
             return key[1] if isinstance(key, tuple) else None
-        return self.subject.cwd if self.subject is not None else None
+        return super().project
 
     @property
     def chosen(self) -> Sequence[Summary]:
@@ -218,6 +218,7 @@ class BrowseScreen(PanedScreen):
 
     def refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
         """Compute the session rows again; move the cursor to the session `cursor`, or with `top` to the first row."""
+        self.place = (self.name, self.state.shown_folder, self.state.filter.text, self.state.archived)
         rows = self._session_filter.rows(self.state.session_rows)
         top = top or self._top_is_due
         self._top_is_due = top and rows is None

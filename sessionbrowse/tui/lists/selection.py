@@ -1,31 +1,41 @@
-"""Commands that select sessions; commands such as delete act on all selected sessions that the list shows."""
+"""Commands that select rows: sessions, entries, problems, secrets; other commands act on all selected rows."""
 
 from __future__ import annotations
 
-from sessionbrowse.tui.lists.screen import BrowseScreen
+from typing import Any
+
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.widgets.row_list import RowList
 
 
-def do_select(screen: BrowseScreen) -> None:
-    """Select or unselect the session under the cursor, and move the cursor to the next session."""
-    screen.sessions_list.toggle_mark()
-    screen.sessions_list.go_down()
+def do_select(screen: CommandScreen[Any]) -> None:
+    """Select or unselect the row under the cursor, and move the cursor to the next row."""
+    rows = _rows(screen)
+    rows.toggle_mark()
+    rows.move(1)
 
 
-def do_select_up(screen: BrowseScreen) -> None:
-    """Move the cursor up and select the sessions that it passes."""
-    screen.sessions_list.mark_by_moving(-1)
+def do_select_up(screen: CommandScreen[Any]) -> None:
+    """Move the cursor up and select the rows that it passes."""
+    _rows(screen).mark_by_moving(-1)
 
 
-def do_select_down(screen: BrowseScreen) -> None:
-    """Move the cursor down and select the sessions that it passes."""
-    screen.sessions_list.mark_by_moving(1)
+def do_select_down(screen: CommandScreen[Any]) -> None:
+    """Move the cursor down and select the rows that it passes."""
+    _rows(screen).mark_by_moving(1)
 
 
-def do_select_range(screen: BrowseScreen) -> None:
-    """Start or end range selection, in which a moving cursor selects the sessions that it passes."""
-    screen.sessions_list.toggle_range()
+def do_select_range(screen: CommandScreen[Any]) -> None:
+    """Start or end range selection, in which a moving cursor selects the rows that it passes."""
+    _rows(screen).toggle_range()
 
 
-def do_select_all(screen: BrowseScreen) -> None:
-    """Select all sessions that the list shows, or unselect them if all are selected."""
-    screen.sessions_list.mark_all()
+def do_select_all(screen: CommandScreen[Any]) -> None:
+    """Select all rows of the list, or unselect them if all are selected."""
+    _rows(screen).mark_all()
+
+
+def _rows(screen: CommandScreen[Any]) -> RowList:
+    rows = screen.moving()
+    assert isinstance(rows, RowList)
+    return rows

@@ -58,12 +58,11 @@ def _half(width: int) -> int:
 
 
 def compare_parts(
-    session: Session, comparison: Comparison, home: str, width: int, keys: tuple[str, str] = ("d", "D")
+    session: Session, comparison: Comparison, home: str, width: int, keys: tuple[str, str] = ("space", "d")
 ) -> list[Part]:
     """Return the document of a comparison of two branches, for a pane of `width` cells.
 
-    `keys` are two keys for a hint to the user: the first selects an entry to compare, the second compares with the
-    leaf.
+    `keys` are two keys for a hint to the user: the first selects an entry, the second compares.
     """
     left, right = comparison.left, comparison.right
     parts: list[Part] = [_common_part(session, comparison, home)]
@@ -76,8 +75,8 @@ def compare_parts(
                 LinePart(
                     [
                         (
-                            f"To compare, press {keys[0]} here, then {keys[0]} on another entry. "
-                            f"{keys[1]} compares with the leaf.",
+                            f"This entry is on the active branch. To compare two entries, select them with {keys[0]}, "
+                            f"then press {keys[1]}.",
                             "dim italic",
                         )
                     ]

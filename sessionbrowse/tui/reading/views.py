@@ -22,17 +22,17 @@ VIEWS: tuple[ViewName, ...] = ("entry", "context", "raw", "diff")
 class ViewRequest(Struct, frozen=True, kw_only=True):
     """The parameters of a view of the entry at `index`.
 
-    `marked` is the index of the entry to compare with (None: the leaf); `width` is the pane's width in cells.
+    `other` is the index of the entry to compare with (None: the leaf); `width` is the pane's width in cells.
     """
 
     view: ViewName
     index: int
-    marked: int | None
+    other: int | None
     width: int
     now_ms: float
     home: str
     environ: Mapping[str, str] = {}
-    compare_keys: tuple[str, str] = ("d", "D")
+    compare_keys: tuple[str, str] = ("space", "d")
 
 
 class ViewedEntry(Struct, frozen=True, kw_only=True):
@@ -62,7 +62,7 @@ def document(session: Session, request: ViewRequest) -> list[Part]:
         case "raw":
             return raw_document(session, request.index, request.now_ms)
         case "diff":
-            other = request.marked if request.marked is not None else session.leaf
+            other = request.other if request.other is not None else session.leaf
             if other is None:
                 return [LinePart([("There is no leaf to compare with.", "dim italic")])]
             compared = compare(session, other, request.index)

@@ -73,10 +73,10 @@ def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go
     if left is not None and left.entry_id is not None:
         choices.append(Choice("checkout", "Check out the newest message, then resume"))
     is_risky = before.warning is not None or before.stops is not None
-    choices.append(Choice("go", "Resume anyway" if is_risky else "Resume without it"))
+    choices.append(Choice("anyway", "Resume anyway" if is_risky else "Resume without it"))
 
     def answered(key: str | None) -> None:
-        if key == "go":
+        if key == "anyway":
             go()
         elif key == "repair":
             _repair(screen, summary, go)

@@ -15,7 +15,8 @@ from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.checkout import check_out
 from sessionbrowse.tui.changes.fork import ask_directory, expanded
-from sessionbrowse.tui.changes.session_titles import named
+from sessionbrowse.tui.changes.label import entry_parts
+from sessionbrowse.tui.changes.session_titles import named, session_parts
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.data.source import place_of
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
@@ -34,10 +35,43 @@ WAYS: dict[ResumeIn, str] = {
 
 
 def do_resume(screen: CommandScreen[None]) -> None:
-    """Resume the session under the cursor as the settings say: in this terminal, in tmux or by a custom command."""
+    """Resume the session as the settings say; at an entry that is not the leaf, ask where."""
     summary = screen.subject
-    if summary is not None:
+    if summary is None:
+        return
+    if screen.entry_to_resume is not None:
+        _ask_where(screen, summary, screen.entry_to_resume)
+    else:
         _begin(screen, summary, _usual(screen))
+
+
+def do_resume_there(screen: CommandScreen[None]) -> None:
+    """Ask, then resume the session at the labelled entry."""
+    if screen.subject is not None and screen.entry_to_resume is not None:
+        _ask_where(screen, screen.subject, screen.entry_to_resume)
+
+
+def _ask_where(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
+    """Ask whether the session is resumed at its leaf, at an entry, or in a fork from the entry."""
+    choices = [Choice("leaf", "At the leaf", "where the session ends"), *_entry_choices()]
+
+    def answered(key: str | None) -> None:
+        match key:
+            case "leaf":
+                _begin(screen, summary, _usual(screen))
+            case "checkout":
+                resume_from(screen, summary, entry_id)
+            case "fork":
+                _fork(screen, summary, entry_id)
+
+    screen.browser.push_screen(AskScreen(f"Resume in {summary.agent}", _parts(screen, summary), choices), answered)
+
+
+def _entry_choices() -> list[Choice]:
+    return [
+        Choice("checkout", "From this entry", "checks it out, without a summary"),
+        Choice("fork", "In a fork from this entry", "makes a new session"),
+    ]
 
 
 def do_resume_as(screen: CommandScreen[None]) -> None:
@@ -48,20 +82,19 @@ def do_resume_as(screen: CommandScreen[None]) -> None:
     entry_id = screen.entry_to_resume
     choices: list[Choice] = []
     if entry_id is not None:
-        choices.append(Choice("checkout", "From this entry", "checks it out"))
-        choices.append(Choice("fork", "Fork from this entry", "forks it"))
+        choices += _entry_choices()
     for way, text in WAYS.items():
         reason = _why_not(screen, way)
         usual = "default" if way == _usual(screen) else ""
         choices.append(Choice(way, text, reason or usual, "faint" if reason else ""))
-    choices.append(Choice("copy", "Copy the command"))
+    choices.append(Choice("clipboard", "Copy the command"))
 
     def answered(key: str | None) -> None:
         if key == "checkout":
             resume_from(screen, summary, entry_id or "")
         elif key == "fork":
             _fork(screen, summary, entry_id or "")
-        elif key == "copy":
+        elif key == "clipboard":
             _copy(screen, summary)
         elif key is not None:
             _begin(screen, summary, cast("ResumeIn", key))
@@ -81,7 +114,8 @@ def _why_not(screen: CommandScreen[None], way: ResumeIn) -> str | None:
 
 
 def _parts(screen: CommandScreen[None], summary: Summary) -> list[Part]:
-    return [LinePart([(named(summary), "title")]), LinePart([])]
+    entry = [] if screen.viewed_entry is None else entry_parts(screen.viewed_entry, screen.browser.home)[:1]
+    return [*session_parts([summary], screen.browser.home)[:1], *entry, LinePart([])]
 
 
 def _begin(screen: CommandScreen[None], summary: Summary, way: ResumeIn) -> None:
@@ -159,23 +193,6 @@ def resume_from(screen: CommandScreen[None], summary: Summary, entry_id: str) ->
         return "Copied the entry's text." if done.text else ""
 
     check_out(screen, summary, entry_id, describe, lambda: _begin(screen, summary, _usual(screen)), verb="Resume from")
-
-
-def ask_to_resume_from(screen: CommandScreen[None]) -> None:
-    """Resume at the entry under the cursor; if the entry is not the leaf, ask the user first."""
-    summary, entry_id = screen.subject, screen.entry_to_resume
-    if summary is None:
-        return
-    if entry_id is None:
-        screen.give(BY_ID["resume"])
-        return
-
-    def answered(key: str | None) -> None:
-        if key == "go":
-            resume_from(screen, summary, entry_id)
-
-    choices = [Choice("go", f"Go there in {summary.agent}", "without a summary"), Choice("stay", "Cancel")]
-    screen.browser.push_screen(AskScreen("Go to entry", _parts(screen, summary), choices), answered)
 
 
 def _fork(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:

@@ -19,7 +19,6 @@ from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import CHECKPOINTS, FOUND, RESULTS_VIEW
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import one_line
-from sessionbrowse.tui.resume.resume import resume_from
 from sessionbrowse.tui.search.hit_rows import checkpoint_row
 from sessionbrowse.tui.search.results_screen import FoundEntry, ResultsScreen
 from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
@@ -76,6 +75,11 @@ class CheckpointsScreen(ResultsScreen):
             return None
         mark = self._rows[cursor]
         return FoundEntry(self._summary(mark), mark.entry_index, mark.entry_id, f"⚑ {mark.label}", mark.state)
+
+    @property
+    def entry_to_resume(self) -> str | None:
+        """The id of the labelled entry under the cursor."""
+        return self.found_entry.entry_id if self.found_entry is not None else None
 
     @property
     def busy(self) -> bool:
@@ -229,12 +233,3 @@ class CheckpointsScreen(ResultsScreen):
             self.do_clear_filter()
         else:
             super().do_leave_found()
-
-    # -- resuming -----------------------------------------------------------------------------------------------
-
-    def do_resume_there(self) -> None:
-        """Check out the labelled entry under the cursor, then run the session's agent, which resumes at the entry."""
-        found = self.found_entry
-        if found is None or found.entry_id is None:
-            return
-        resume_from(self, found.summary, found.entry_id)

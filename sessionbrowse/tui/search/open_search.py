@@ -1,4 +1,4 @@
-"""Commands that open the search over all sessions, and the checkpoints screen."""
+"""Commands that open the search over all sessions, and the labels screen."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def do_search_beyond(screen: CommandScreen[None]) -> None:
     do_search_all(screen)
 
 
-def do_checkpoints(screen: CommandScreen[None]) -> None:
-    """Open the checkpoints screen, which lists the labels of all sessions."""
+def do_labels(screen: CommandScreen[None]) -> None:
+    """Open the labels screen, which lists the labels of all sessions."""
     screen.browser.show_checkpoints()

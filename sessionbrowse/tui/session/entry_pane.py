@@ -59,15 +59,16 @@ class EntryPane:
             self._make = None
             self.text.show([], empty="There is no entry to show.")
             return
+        pair = tree.selected if len(tree.selected) == 2 and view == "diff" else [None, index]
         request = ViewRequest(
             view=view,
-            index=index,
-            marked=tree.marked,
+            index=pair[1] or 0,
+            other=pair[0],
             width=self.text.room,
             now_ms=screen.browser.now_ms(),
             home=screen.browser.home,
             environ=screen.browser.options.environ,
-            compare_keys=(screen.browser.keys.key_of("compare"), screen.browser.keys.key_of("compare_leaf")),
+            compare_keys=(screen.browser.keys.key_of("select"), screen.browser.keys.key_of("compare")),
         )
         screen.set_class(view == "diff", "-comparing")
         self._make = lambda job: document(session, request)
@@ -87,7 +88,7 @@ class EntryPane:
             self.text.show([], empty=one_line(outcome.sentence))
             return
         tree = self._tree
-        now = (self.view, tree.index, tree.entry_id, tree.marked, tree.state.query)
+        now = (self.view, tree.index, tree.entry_id, *tree.selected, tree.state.query)
         before, self._last_shown = self._last_shown, now
         # While the agent works, the session's file is read again often; this must not scroll an unchanged entry.
         self.text.show(outcome.value, keep_place=now == before, marks=self._marks())

@@ -47,9 +47,9 @@ class SessionScreen(PanedScreen):
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
     ) -> None:
         super().__init__(name="session")
-        self.summary = summary
+        self.summary, self.place = summary, summary.path
         self.searched = searched
-        self._is_gone = False
+        self._is_gone = self._is_own_change = False
         self._left_folded: tuple[str, ...] = ()
         self.tree_pane = TreePane(self, lambda: self.entry_pane.refresh())
         self.tree_pane.wanted = (index, entry_id)
@@ -120,6 +120,7 @@ class SessionScreen(PanedScreen):
             blocks=text.spot is not None,
             image=text.shown_image() is not None,
             has_entry=self.entry_id is not None,
+            has_project=bool(self.project),
         )
 
     @property
@@ -201,7 +202,7 @@ class SessionScreen(PanedScreen):
     def sessions_changed(self, updates: SessionUpdates) -> None:
         """Read the session's file again if it changed; go back to the previous screen if the file is gone."""
         if self.summary.path in updates.paths:
-            self._is_gone = self.summary.path in updates.gone
+            self._is_gone, self._is_own_change = self.summary.path in updates.gone, self.browser.changes.busy
             self._leave_if_gone()
         for summary in updates.summaries:
             if summary.path == self.summary.path:
@@ -215,7 +216,10 @@ class SessionScreen(PanedScreen):
 
     def _leave_if_gone(self) -> None:
         if self._is_gone and self.is_mounted and self.is_top:
-            self.browser.say(f"{one_line(self.summary.title, 60)} is gone: its file was moved or deleted.", "warning")
+            # A change of the user's own says itself what happened.
+            if not self._is_own_change:
+                gone = f"{one_line(self.summary.title, 60)} is gone: its file was moved or deleted."
+                self.browser.say(gone, "warning")
             self.dismiss(None)
 
     def keep_view(self) -> None:
@@ -228,7 +232,7 @@ class SessionScreen(PanedScreen):
 
     def _show_header(self) -> None:
         left = path_line(self.summary, self.session, self.index, self.browser.home)
-        key = self.browser.keys.key_of("damage")
+        key = self.browser.keys.key_of("problems")
         right = facts_line(self.summary, self.session, key, narrow=self.size.width < NARROW)
         self.query_one("#header", Bar).show(left, right)
 
@@ -290,9 +294,7 @@ class SessionScreen(PanedScreen):
     def do_open(self) -> None:
         """Focus the entry pane; or resume the session at the entry (setting `enter`); or choose the entry (`pick`)."""
         if opens_by_resuming(self):
-            from sessionbrowse.tui.resume.resume import ask_to_resume_from
-
-            ask_to_resume_from(self)
+            self.give(self.browser.keys.by_id["resume"])
         elif self.browser.options.pick is None:
             self.do_browse()
         elif self.entry_id is not None:

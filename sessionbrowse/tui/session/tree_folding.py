@@ -63,6 +63,15 @@ def do_unfold(screen: SessionScreen) -> None:
     tree.row_list.go(position)
 
 
+def do_go_in(screen: SessionScreen) -> None:
+    """Unfold the branch under the cursor; if it is not folded, focus the view of the entry."""
+    row = screen.tree_pane.row
+    if row is not None and row.folded:
+        _fold(screen.tree_pane, row.index, False)
+    else:
+        screen.do_browse()
+
+
 def _fold(tree: TreePane, index: int, folded: bool) -> None:
     state = tree.state
     chosen = state.folded | {index} if folded else state.folded - {index}

@@ -33,8 +33,6 @@ class TreePane:
         self.session: Session | None = None
         self.state = TreeState()
         self.shown = NOTHING_SHOWN
-        self.marked: int | None = None
-        """Index of the entry that the user marked for comparison with other entries; None if no entry is marked."""
         self.wanted: tuple[int | None, str | None] = (None, None)
         """Index and id of the entry to which the cursor moves when the next rows are shown."""
         self._stood: int | None = None
@@ -114,7 +112,7 @@ class TreePane:
             self.shown, self._stood = NOTHING_SHOWN, None
             self.row_list.set_rows([])
         # If a program has rewritten the file, an index may now belong to another entry. Then drop all cached costs, and
-        # keep an index marked for pruning only if it still belongs to the same entry.
+        # keep an index selected only if it still belongs to the same entry.
         ids = before.ids if before is not None else ()
         if session.ids[: len(ids)] != ids:
             self._costs = self._row_costs = None
@@ -122,7 +120,6 @@ class TreePane:
             at for at in self.row_list.marks if isinstance(at, int) and session.ids[at : at + 1] == ids[at : at + 1]
         }
         self.session = session
-        self.marked = None if self.marked is not None and self.marked >= len(session.ids) else self.marked
         self._texts = RowTexts(session, self._screen.browser.home, self._screen.lane("texts", self.take_texts))
         known = session.index_by_id
         indexes = frozenset([known[entry_id] for entry_id in folded if entry_id in known])
@@ -250,21 +247,19 @@ class TreePane:
         return shift_for(row, self.row_list.room - GUTTER) if row is not None else 0
 
     @property
-    def marked_branches(self) -> list[str]:
-        """The ids of the entries that the user marked for pruning; entries below a marked entry are pruned too."""
-        marks = sorted(at for at in self.row_list.marks if isinstance(at, int))
-        return [entry_id for at in marks if self.session is not None and (entry_id := self.session.ids[at])]
+    def selected(self) -> list[int]:
+        """The indexes of the selected entries, in the order of the file."""
+        return sorted(at for at in self.row_list.marks if isinstance(at, int))
+
+    @property
+    def selected_ids(self) -> list[str]:
+        """The ids of the selected entries."""
+        return [entry_id for at in self.selected if self.session is not None and (entry_id := self.session.ids[at])]
 
     def show_count(self) -> None:
-        """Show the numbers of rows and of marked branches at the border of the tree."""
-        marked = len(self.row_list.marks)
-        self.row_list.border_subtitle = f"{marked:,} marked · {len(self.rows):,}" if marked else f"{len(self.rows):,}"
-
-    def mark(self, index: int | None) -> None:
-        """Mark an entry for comparison, or with None remove the mark."""
-        self.marked = index
-        self.restyle()
-        self.row_list.refresh()
+        """Show the numbers of rows and of selected entries at the border of the tree."""
+        chosen, rows = len(self.row_list.marks), f"{len(self.rows):,}"
+        self.row_list.border_subtitle = f"{chosen:,} selected · {rows}" if chosen else rows
 
     def toggle_label_times(self) -> None:
         """Show or hide in the tree the time at which each label was set."""
@@ -273,12 +268,11 @@ class TreePane:
         self.row_list.refresh()
 
     def restyle(self) -> None:
-        """Update what decides how rows are painted: current time, marked entry, leaf, search words, costs."""
+        """Update what decides how rows are painted: current time, leaf, search words, costs."""
         self._style = TreeStyle(
             now_ms=self._screen.browser.now_ms(),
             home=self._screen.browser.home,
             label_times=self._shows_label_times,
-            marked=self.marked,
             leaf=self.shown.nearest(self.session.parents, self.session.leaf) if self.session is not None else None,
             words=tuple(self.state.query.lower().split()),
             branch_costs=self._costs.branch if self._costs is not None else (),

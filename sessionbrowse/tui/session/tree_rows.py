@@ -28,15 +28,14 @@ _ROLE_LOOKS = {"user": "user", "assistant": "assistant", "developer": "note", "s
 class TreeStyle(Struct, frozen=True, kw_only=True):
     """Settings for painting all rows of a tree. Entries are given by index, costs in dollars.
 
-    `words` are the lower-case words of the search. `marked` is the entry that the user marked for comparison. `leaf` is
-    the entry whose row gets the sign "← leaf". `branch_costs` contains for each entry the cost of the entry's branch.
-    `row_costs` are the costs for the column of answer costs; None if the column is hidden.
+    `words` are the lower-case words of the search. `leaf` is the entry whose row gets the sign "← leaf". `branch_costs`
+    contains for each entry the cost of the entry's branch. `row_costs` are the costs for the column of answer costs;
+    None if the column is hidden.
     """
 
     now_ms: float
     home: str
     label_times: bool = False
-    marked: int | None = None
     leaf: int | None = None
     words: tuple[str, ...] = ()
     branch_costs: Sequence[float] = ()
@@ -54,8 +53,6 @@ def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle
     mark = session.labels.get(row.index)
     if mark is not None:
         right += label_spans(mark, style)
-    if row.index == style.marked:
-        right.append((" ◆ marked", "accent strong"))
     if row.index == style.leaf:
         right.append((" ← leaf", "accent"))
     right += cost_spans(row, width, style)

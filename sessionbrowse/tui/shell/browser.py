@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -42,6 +42,10 @@ class Changes(Protocol):
     def around(self) -> Surroundings:
         """The home directory, environment variables and current directory that changes use."""
 
+    @property
+    def busy(self) -> bool:
+        """True while a change or other queued work is running."""
+
     def run(
         self,
         work: Callable[[ChangeRun], T],
@@ -52,6 +56,9 @@ class Changes(Protocol):
 
     def carry_out(self, plan: ChangePlan) -> None:
         """Make the changes of a plan in the background, show their progress, update the screens and show a toast."""
+
+    def place_of(self, undo_id: str) -> Hashable:
+        """Return the place where the user made a change: screen, and project or session; None if it is not known."""
 
     def target(self, summary: Summary) -> Target:
         """Return the target of a change to a session: the file, the agent, the directory of the agent's sessions."""
@@ -149,6 +156,10 @@ class Browser(Protocol):
     @property
     def screen(self) -> Screen[Any]:
         """The topmost screen."""
+
+    @property
+    def place(self) -> Hashable:
+        """The place of the topmost screen that has one: see `CommandScreen.place`."""
 
     def call_later(self, callback: Callable[..., Any], *args: Any) -> bool:
         """Schedule `callback` in the app's own thread; any thread may call this method."""

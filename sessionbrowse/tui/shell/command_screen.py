@@ -19,7 +19,7 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.tui.commands.command import Command, CommandContext
 from sessionbrowse.tui.commands.contexts import EVERYWHERE, PROJECTS, TYPING
-from sessionbrowse.tui.commands.table import FOOTER, WHILE_TYPING
+from sessionbrowse.tui.commands.table import FOOTER, FOOTER_KEYS, WHILE_TYPING
 from sessionbrowse.tui.data.jobs import Lane, Outcome
 from sessionbrowse.tui.paint.lean_compositor import LeanCompositor
 from sessionbrowse.tui.paint.textual_compat import CompatScreen
@@ -92,6 +92,8 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         self._was_shown_before = False
         self._open_frames = 0
         self._after_frame: list[Callable[[], object]] = []
+        # The project or session that the screen is about, None for a dialog: an undo asks if it is at another place.
+        self.place: Hashable = None
         self._awaited: str | None = None
         self._answer_came = asyncio.Event()
 
@@ -212,14 +214,14 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
                 self.give(command)
             elif (reason := _why_dead(self, event.key)) is not None:
                 self.browser.say(reason, "warning")
-            elif event.is_printable and _types_at_once(self):
+            elif _is_typed(event) and _types_at_once(self):
                 self.give(self.browser.keys.by_id[self.TYPES_INTO])
                 focused = self.focused
                 if isinstance(focused, Input):
                     focused.cursor_position = len(focused.value)
             if not isinstance(focused, Input):
                 return command is not None
-        if event.is_printable and event.character is not None:
+        if _is_typed(event) and event.character is not None:
             if focused.selection.is_empty:
                 focused.insert_text_at_cursor(event.character)
             else:
@@ -269,8 +271,8 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 
     @property
     def project(self) -> str | None:
-        """The directory that commands for a folder act on; None if the cursor is on no folder."""
-        return None
+        """The directory that commands for a project act on, such as that of the session under the cursor."""
+        return (self.subject.cwd or None) if self.subject is not None else None
 
     @property
     def entry_id(self) -> str | None:
@@ -317,6 +319,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         if context.caller is not None:
             shown = [command for command in shown if command.off_in_agent is None]
         shown.sort(key=lambda command: FOOTER.index(command.id))
+        shown = [*shown[: FOOTER_KEYS - 1], *shown[-1:]] if len(shown) > FOOTER_KEYS else shown
         bars.first().show(
             [
                 (each.id, keys.shown(each, contexts), _verb(self, each), each.unavailable(context) is None)
@@ -393,6 +396,11 @@ def state_for_commands(screen: CommandScreen[Any]) -> CommandContext:
     return replace(context, caller=caller.agent, is_callers=subject is not None and caller.has_open(subject.path))
 
 
+def _is_typed(event: events.Key) -> bool:
+    """Return True if a key types its character; with Alt or Ctrl a key types nothing, though it has a character."""
+    return event.is_printable and not event.key.startswith(("alt+", "ctrl+"))
+
+
 def _types_at_once(screen: CommandScreen[Any]) -> bool:
     """Return True if any typed letter goes into the screen's text line, as with the setting `habits = "pi"`."""
     return screen.browser.keys.types and bool(screen.TYPES_INTO)
@@ -413,12 +421,16 @@ def opens_by_resuming(screen: CommandScreen[Any]) -> bool:
 
 
 def _why_dead(screen: CommandScreen[Any], key: str) -> str | None:
-    """Return the message that a key works only in another pane (see `ELSEWHERE`); None if it does not."""
-    other = screen.ELSEWHERE.get(screen.active_contexts()[0])
-    command = screen.browser.keys.find(key, (other[0],)) if other is not None else None
-    if command is None or other is None:
+    """Return the message where a key works: in another pane (see `ELSEWHERE`), or in the actions menu; else None."""
+    keys, contexts = screen.browser.keys, screen.active_contexts()
+    other = screen.ELSEWHERE.get(contexts[0])
+    command = keys.find(key, (other[0],)) if other is not None else None
+    if command is not None and other is not None:
+        return f"{command.title}: {other[1]}; {keys.key_of(other[2])} goes there."
+    if keys.types or not any(each.id == "actions" for each in keys.at(contexts)):
         return None
-    return f"{command.title}: {other[1]}; {screen.browser.keys.key_of(other[2])} goes there."
+    verb = next((each for each in keys.commands if each.letter == key), None)
+    return f"{verb.title} is in the actions menu: {keys.key_of('actions')} {key}." if verb is not None else None
 
 
 def _typing_command(screen: CommandScreen[Any], key: str) -> Command | None:

@@ -31,6 +31,18 @@ def do_page_down(screen: CommandScreen[Any]) -> None:
         pane.page_down()
 
 
+def do_half_up(screen: CommandScreen[Any]) -> None:
+    """Move up by half a page in the focused pane."""
+    if (pane := screen.moving()) is not None:
+        pane.move(-max(1, pane.page // 2))
+
+
+def do_half_down(screen: CommandScreen[Any]) -> None:
+    """Move down by half a page in the focused pane."""
+    if (pane := screen.moving()) is not None:
+        pane.move(max(1, pane.page // 2))
+
+
 def do_first(screen: CommandScreen[Any]) -> None:
     """Move to the first row in the focused pane."""
     if (pane := screen.moving()) is not None:

@@ -1,4 +1,4 @@
-"""The command that opens the statistics."""
+"""The command that opens the screen of costs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.stats.screen import StatsScreen
 
 
-def do_stats(screen: BrowseScreen) -> None:
+def do_cost(screen: BrowseScreen) -> None:
     """Open the statistics of the folder that the session list shows, or of all folders, with the list's filter."""
     state, library = screen.state, screen.state.library
     shown = state.shown_folder

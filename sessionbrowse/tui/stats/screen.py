@@ -311,18 +311,22 @@ class StatsScreen(CommandScreen[None]):
         self.text_changed("")
 
     def do_stats_table(self) -> None:
-        """Go to the next table: by project, session, model, family (related sessions), branch, agent or provider."""
-        self._change(by=_after(TABLES, self.question.by))
+        """Ask for the table: by project, session, model, family (related sessions), branch, agent or provider."""
+        self._ask_one_of("Table", TABLES, self.question.by, lambda name: self._change(by=name))
 
     def do_stats_period(self) -> None:
-        """Switch the chart between one bar per day, week and month."""
-        self._change(period=_after(PERIODS, self.question.period))
+        """Ask whether a bar of the chart is a day, a week or a month."""
+        self._ask_one_of("Bars of the chart", PERIODS, self.question.period, lambda name: self._change(period=name))
 
     def do_stats_times(self) -> None:
-        """Limit the statistics to the next span of time, such as "this month" or "today"."""
-        self._times = _after(TIMES, self._times)
-        self.rows_list.go_first()
-        self._ask()
+        """Ask for the span of time to which the costs are limited, such as "this month" or "today"."""
+
+        def limit(name: str) -> None:
+            self._times = name
+            self.rows_list.go_first()
+            self._ask()
+
+        self._ask_one_of("Span", TIMES, self._times, limit)
 
     def do_stats_sort(self) -> None:
         """Switch to the next sort order of the table: by cost, abandoned cost, tokens, time or name."""
@@ -331,6 +335,12 @@ class StatsScreen(CommandScreen[None]):
     def do_stats_again(self) -> None:
         """Compute the costs of the statistics again."""
         self._find()
+
+    def _ask_one_of(self, title: str, names: Sequence[str], now: str, take: Callable[[str], None]) -> None:
+        from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+
+        choices = [Choice(name, name, "shown now" if name == now else "") for name in names]
+        self.browser.push_screen(AskScreen(title, [], choices), lambda name: take(name) if name is not None else None)
 
     def _go(self, **changes: object) -> None:
         self._questions.append(replace(self.question, **changes))

@@ -120,6 +120,12 @@ class RowList(RowsView, can_focus=True):
         return self._keys
 
     @property
+    def visible_keys(self) -> Sequence[Hashable]:
+        """The keys (identifiers) of the rows that are in sight; none if the list is hidden."""
+        top = self.scroll_offset.y
+        return self._keys[top : top + self.size.height] if self.display else ()
+
+    @property
     def count(self) -> int:
         """The number of rows in the list."""
         return len(self._keys)

@@ -104,6 +104,6 @@ def test_the_context_view_takes_the_windows_of_the_sessions_agent(environ: dict[
     named = {name: str(tmp_path / value) for name, value in environ.items()}
     write(directory, MODELS, {"providers": {"anthropic": {"models": [{"id": "sonnet", "contextWindow": 64_000}]}}})
     session = opened(tmp_path, header(), user("u", None, "x"), answer("a", "u"))
-    request = ViewRequest(view="context", index=1, marked=None, width=80, now_ms=0, home=str(tmp_path), environ=named)
+    request = ViewRequest(view="context", index=1, other=None, width=80, now_ms=0, home=str(tmp_path), environ=named)
     head = document(session, request)[0].rows(80)[0]
     assert "of 64k" in "".join([text for text, _ in head])

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from textual.events import Key
 
+from sessionbrowse.config import Settings
 from sessionbrowse.services.change.archive import Archived, archive
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.store.write.admission import Target
@@ -161,7 +162,7 @@ async def test_the_list_of_changes_takes_back_the_chosen_one(store: Store) -> No
             await browser.press("enter", "down")
         renamed = sorted([path, other], key=lambda one: names_in(one) != ["first name"])
         await browser.press("U")
-        assert "Undo history" in browser.screen_text()
+        assert "Undo and trash" in browser.screen_text()
         assert '"second name"' in browser.rows("#dialog-rows")[0]
         await browser.press("down", "enter")
         assert names_in(renamed[0])[-1] == ""
@@ -198,7 +199,7 @@ async def test_u_asks_before_it_undoes_a_change_of_another_run(store: Store) -> 
         await browser.press("escape")
         assert names_in(path) == ["of yesterday"]
         await browser.press("u", "down", "enter")
-        assert "Undo history" in browser.screen_text()
+        assert "Undo and trash" in browser.screen_text()
         await browser.press("escape", "u", "enter")
         assert names_in(path) == ["of yesterday", ""]
         assert "Undid the rename of" in browser.toasts()[-1]
@@ -220,7 +221,7 @@ async def test_with_nothing_to_take_back_u_says_so(store: Store) -> None:
         await browser.press("u")
         assert browser.toasts() == ["There is nothing to undo."]
         await browser.press("U")
-        assert "Nothing to undo." in browser.words("#dialog-rows")
+        assert "There is no change to undo" in browser.words("#dialog-rows")
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 50)])
@@ -252,7 +253,7 @@ async def test_an_entry_is_labelled_where_its_text_has_the_keys(store: Store) ->
     async with hands_on(store) as browser:
         await browser.press("enter")
         await go_to(browser, "first answer")
-        await browser.press("enter", "m", *"here", "enter")
+        await browser.press("enter", "L", *"here", "enter")
         assert "⚑ here" in browser.rows("#view")[0]
         assert any("first answer" in row and "⚑ here" in row for row in browser.rows("#tree"))
 
@@ -262,7 +263,7 @@ async def test_a_label_is_set_changed_and_taken_away_in_the_tree(store: Store) -
     async with hands_on(store) as browser:
         await browser.press("enter")
         await go_to(browser, "first answer")
-        await browser.press("m")
+        await browser.press("L")
         assert "first answer" in browser.words("#dialog-text")
         await browser.type("two ways")
         await browser.press("enter")
@@ -282,7 +283,7 @@ async def test_check_out_of_what_the_user_said_resumes_before_it_and_hands_the_t
     async with hands_on(store) as browser:
         await browser.press("enter")
         await go_to(browser, "second question")
-        await browser.press("c")
+        await browser.press("x", "c", "enter")
         assert lines_of(path)[-1]["parentId"] == "00000006"
         assert browser.app.clipboard == "second question"
         assert "Copied the entry's text. u undoes." in browser.toasts()[-1]
@@ -295,7 +296,7 @@ async def test_check_out_between_a_call_and_its_result_offers_the_nearest_entry(
     async with hands_on(store) as browser:
         await browser.press("enter")
         await go_to(browser, "I look")
-        await browser.press("c")
+        await browser.press("x", "c", "enter")
         assert "is between a tool call and its result" in browser.words("#dialog-text")
         await browser.press("enter")
         assert lines_of(path)[-1]["parentId"] in ("00000001", "00000005")
@@ -308,11 +309,11 @@ async def test_check_out_beside_a_running_pi_asks_first(store: Store) -> None:
     async with hands_on(store) as browser:
         await browser.press("enter")
         await go_to(browser, "first answer")
-        await browser.press("c")
+        await browser.press("x", "c", "enter")
         assert "may be in use: pi (process 4243) runs in its directory" in browser.words("#dialog-text")
         await browser.press("enter")
         assert path.read_bytes() == before
-        await browser.press("c", "down", "enter")
+        await browser.press("x", "c", "enter", "down", "enter")
         assert lines_of(path)[-1]["parentId"] == "00000006"
 
 
@@ -335,7 +336,8 @@ async def test_a_fork_at_an_entry_goes_into_the_directory_that_is_typed_and_is_s
         assert path.read_bytes() == before
         assert "Forked into elsewhere. u undoes." in browser.toasts()[-1]
         assert "elsewhere" in browser.screen_text().split("\n")[0]
-        await browser.press("escape", "escape", "O")
+        await browser.press("escape", "escape")
+        await browser.run("families")
         assert browser.row_list("#sessions").count == 2
         await browser.press("u")
         assert not forks[0].exists()
@@ -375,7 +377,7 @@ async def test_delete_asks_naming_size_children_and_companions_and_restore_bring
     child = store.session("omp", name="child.jsonl", head=[header(id="child", parentSession=header()["id"])])
     before = path.read_bytes()
     async with hands_on(store) as browser:
-        await browser.press("O")
+        await browser.run("families")
         browser.row_list("#sessions").go_to_key(str(path))
         await browser.press("ctrl+d")
         text = browser.words("#dialog-text")
@@ -390,7 +392,7 @@ async def test_delete_asks_naming_size_children_and_companions_and_restore_bring
         assert child.exists()
         assert list(browser.row_list("#sessions").keys) == [str(child)]
         assert 'Moved "old title" to trash. u undoes.' in browser.toasts()[-1]
-        await browser.press("t")
+        await browser.press("U")
         assert "ω old title" in browser.rows("#dialog-rows")[0]
         await browser.press("enter")
         assert path.read_bytes() == before
@@ -401,13 +403,13 @@ async def test_delete_asks_naming_size_children_and_companions_and_restore_bring
 
 async def test_the_keys_of_pi_and_omp_delete_and_in_a_filter_delete_edits(store: Store) -> None:
     many(store, 2)
-    async with hands_on(store) as browser:
+    async with hands_on(store, settings=Settings(habits="pi")) as browser:
         for key in ("ctrl+d", "delete", "ctrl+backspace"):
             await browser.press(key)
             assert "Delete session?" in browser.screen_text()
             await browser.press("ctrl+c")
             assert browser.screen_name == "browse"
-        await browser.press("slash", *"ab", "left", "delete", "ctrl+d")
+        await browser.press(*"ab", "left", "delete")
         assert "Delete session?" not in browser.screen_text()
         assert browser.app.screen.query_one(FilterLine).input.value == "a"
         await browser.press("backspace", "ctrl+d")
@@ -435,7 +437,7 @@ async def test_for_good_needs_the_word(store: Store) -> None:
     path = store.session()
     async with hands_on(store) as browser:
         await browser.press("ctrl+d", "down", "down", "enter")
-        assert "Delete for good" in browser.screen_text()
+        assert "Delete permanently" in browser.screen_text()
         await browser.type("yes")
         await browser.press("enter")
         assert path.exists()
@@ -444,7 +446,7 @@ async def test_for_good_needs_the_word(store: Store) -> None:
         await browser.type("permanent")
         await browser.press("enter")
         assert not path.exists()
-        assert "for good." in browser.toasts()[-1]
+        assert "permanently." in browser.toasts()[-1]
         assert "undoes" not in browser.toasts()[-1]
 
 
@@ -470,13 +472,14 @@ async def test_where_no_trash_takes_it_our_own_is_offered(store: Store, monkeypa
 async def test_archived_sessions_leave_the_list_and_one_undo_brings_all_back(store: Store) -> None:
     paths = many(store, 3)
     async with hands_on(store) as browser:
-        await browser.press("A", "a")
+        await browser.press("A", "x", "a", "enter")
         assert all((path.parent / "archive" / path.name).exists() for path in paths)
         assert browser.row_list("#sessions").count == 0
         assert "Archived 3 sessions; hidden from pi. u undoes." in browser.toasts()[-1]
-        await browser.press("x")
+        await browser.run("archived")
         assert browser.row_list("#sessions").count == 3
-        await browser.press("x", "u")
+        await browser.run("archived")
+        await browser.press("u")
         assert all(path.exists() for path in paths)
         assert browser.row_list("#sessions").count == 3
 
@@ -486,7 +489,7 @@ async def test_a_moved_project_is_found_again_with_what_would_change_shown_first
     new.mkdir(parents=True)
     path = store.session(head=[header(cwd=str(old))])
     async with hands_on(store) as browser:
-        await browser.press("left", "down", "M")
+        await browser.press("left", "down", "x", "m")
         assert "~/moved/shop" in browser.screen_text()
         await browser.press("enter")
         assert "1 session of ~/before/shop → ~/moved/shop" in browser.words("#dialog-text")
@@ -505,9 +508,9 @@ async def test_a_moved_project_is_found_again_with_what_would_change_shown_first
 async def test_a_project_that_would_move_to_where_nothing_is_is_warned_of(tmp_path: Path) -> None:
     options = demo_options(tmp_path / "demo")
     async with browsing(**options, demo=str(tmp_path / "demo")) as browser:
-        await browser.press("left", "G", "M", "enter")
+        await browser.press("left", "G", "x", "m", "enter")
         assert "The new directory does not exist." not in browser.screen_text()
-        await browser.press("escape", "M", "ctrl+u")
+        await browser.press("escape", "x", "m", "ctrl+u")
         await browser.type("~/nowhere")
         await browser.press("enter")
         assert "~/legacy-crm → ~/nowhere" in browser.screen_text()
@@ -544,7 +547,7 @@ async def test_a_range_ends_with_the_rows_it_began_on_and_what_comes_back_is_not
         assert sum(path.exists() for path in paths) == 3
         await browser.press("j")
         assert "selected" not in browser.screen_text()
-        await browser.press("t", "enter")
+        await browser.press("U", "down", "enter")
         assert sum(path.exists() for path in paths) == 4
         assert "selected" not in browser.screen_text()
 
@@ -558,7 +561,7 @@ async def test_what_is_selected_but_not_shown_is_said_and_left_alone(store: Stor
         await browser.type("zebra")
         await browser.press("enter")
         assert "✓ 1 selected, 2 not shown" in browser.screen_text()
-        await browser.press("a")
+        await browser.press("x", "a", "enter")
         assert not third.exists()
         assert first.exists()
         assert second.exists()
@@ -647,7 +650,8 @@ async def test_progress_is_shown_and_stopping_leaves_the_rest_as_it_was(
     async with hands_on(store) as browser:
         await browser.press("A")
         post = browser.app.post_message
-        post(Key("a", "a"))
+        await browser.press("x", "a")
+        post(Key("enter", None))
         await until(lambda: browser.screen_name == "progress" and "0 of 5" in browser.screen_text())
         assert "Archiving" in browser.screen_text()
         assert "esc stop" in browser.screen_text()
@@ -669,7 +673,8 @@ async def test_leaving_waits_for_the_change_that_is_being_made(store: Store, mon
     slow = Slow()
     monkeypatch.setattr("sessionbrowse.tui.changes.archive.archive", slow.archive)
     async with hands_on(store) as browser:
-        browser.app.post_message(Key("a", "a"))
+        await browser.press("x", "a")
+        browser.app.post_message(Key("enter", None))
         await until(slow.begun.is_set)
         browser.app.post_message(Key("q", "q"))
         await until(lambda: any("Leaving after the running change" in toast for toast in browser.toasts()))

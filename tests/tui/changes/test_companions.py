@@ -25,7 +25,7 @@ async def test_the_question_counts_the_files_and_the_rows_of_subagents_go_and_co
     child.write_bytes(b"".join(line(value) for value in [header(id="bb"), *CONVERSATION]))
     root = str(store.home / ".pi")
     async with browsing(roots=[root], home=str(store.home), context=store.context) as browser:
-        await browser.press("full_stop", "O")
+        await browser.run("hidden", "families")
         await browser.until(lambda: browser.row_list("#sessions").count == 2)
         await browser.press("ctrl+d")
         assert f"Also deleted: {path.stem} (1 file)." in " ".join(browser.screen_text().split())

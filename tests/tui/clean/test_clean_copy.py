@@ -36,7 +36,7 @@ def ids_in(path: Path) -> set[str]:
 async def test_abandoned_branches_without_a_label_are_dropped_in_place_and_come_back(store: Store, path: Path) -> None:
     was = path.read_bytes()
     async with browsed(store) as browser:
-        await browser.press("enter", "X", "enter")
+        await browser.press("enter", "x", "b", "enter")
         assert "Goes: 1 entry," in browser.screen_text()
         assert "Stays:" in browser.screen_text()
         assert path.read_bytes() == was
@@ -48,7 +48,7 @@ async def test_abandoned_branches_without_a_label_are_dropped_in_place_and_come_
         assert "wrong way" not in browser.words("#tree")
         await browser.press("u")
         assert path.read_bytes() == was
-        await browser.press("X", "down", "enter")
+        await browser.press("x", "b", "down", "enter")
         assert "Goes: 3 entries" in browser.screen_text()
         assert "Labels removed with their entries: 1." in browser.screen_text()
 
@@ -58,9 +58,9 @@ async def test_marked_branches_are_dropped_from_a_copy_with_an_id_of_its_own(sto
     async with browsed(store) as browser:
         await browser.press("enter", "slash")
         await browser.type("wrong")
-        await browser.press("enter", "n", "x")
+        await browser.press("enter", "n", "space")
         assert "1 marked" in browser.screen_text()
-        await browser.press("escape", "X")
+        await browser.press("escape", "x", "b")
         assert "Drop 1 marked branch" in browser.screen_text()
         await browser.press("enter", "enter")
         (copy,) = [one for one in path.parent.iterdir() if one != path]
@@ -73,7 +73,7 @@ async def test_marked_branches_are_dropped_from_a_copy_with_an_id_of_its_own(sto
 
 async def test_dropping_the_active_branch_names_the_new_leaf(store: Store, path: Path) -> None:
     async with browsed(store) as browser:
-        await browser.press("enter", "X", "down", "down", "enter")
+        await browser.press("enter", "x", "b", "down", "down", "enter")
         assert "resumed at" in browser.screen_text()
         await browser.press("escape")
         assert browser.screen_name == "session"
@@ -82,7 +82,7 @@ async def test_dropping_the_active_branch_names_the_new_leaf(store: Store, path:
 async def test_what_would_leave_no_message_is_refused(store: Store, path: Path) -> None:
     was = path.read_bytes()
     async with browsed(store) as browser:
-        await browser.press("enter", "g", "X", "down", "down", "enter")
+        await browser.press("enter", "g", "x", "b", "down", "down", "enter")
         assert "No message would stay" in browser.toasts()[-1]
         assert path.read_bytes() == was
 
@@ -94,20 +94,20 @@ async def test_images_are_dropped_into_a_file(store: Store) -> None:
     path, to = made(store, "a", picture, *CONVERSATION[2:]), store.folder / "small.jsonl"
     was = path.read_bytes()
     async with browsed(store) as browser:
-        await browser.press("enter", "S", "enter")
+        await browser.press("enter", "x", "s", "enter")
         assert "1 image," in browser.screen_text()
         await browser.press("down", "enter")
         await browser.type(str(to))
         await browser.press("enter")
         assert len(to.read_bytes()) < len(was) - 10_000
         assert path.read_bytes() == was
-        await browser.press("S", "down", "down", "enter")
+        await browser.press("x", "s", "down", "down", "enter")
         assert "This session has nothing to drop." in browser.toasts()[-1]
 
 
 async def test_a_session_that_changed_since_the_preview_is_left_as_it_is(store: Store, path: Path) -> None:
     async with browsed(store) as browser:
-        await browser.press("enter", "X", "enter")
+        await browser.press("enter", "x", "b", "enter")
         was = path.read_bytes() + b'{"type":"custom","id":"ffffffff","parentId":"00000008","customType":"x"}\n'
         path.write_bytes(was)
         await browser.press("down", "down", "enter")

@@ -63,7 +63,7 @@ def names(store: Store) -> list[str]:
 
 async def test_what_is_marked_goes_to_the_trash_and_one_undo_brings_it_back(messy: Store) -> None:
     async with browsed(messy) as browser:
-        await browser.press("C")
+        await browser.run("cleanup")
         assert browser.screen_name == "cleanup"
         assert browser.words("#findings").count("empty") == 2
         assert "3 sessions" in browser.screen_text()
@@ -83,7 +83,8 @@ async def test_what_is_marked_goes_to_the_trash_and_one_undo_brings_it_back(mess
 
 async def test_the_reason_of_the_row_is_told_in_full(messy: Store) -> None:
     async with browsed(messy) as browser:
-        await browser.press("C", "G")
+        await browser.run("cleanup")
+        await browser.press("G")
         assert "every entry is also in the session a.jsonl" in browser.words("#finding")
         assert "kept:" in browser.words("#finding")
         await browser.press("enter")
@@ -94,7 +95,7 @@ async def test_the_reason_of_the_row_is_told_in_full(messy: Store) -> None:
 
 async def test_a_session_that_is_in_use_by_now_stays_without_a_question(messy: Store) -> None:
     async with browsed(messy) as browser:
-        await browser.press("C")
+        await browser.run("cleanup")
         empty = next(path for path in (messy.home / ".pi").rglob("c.jsonl"))
         messy.process(11, ["pi"], cwd="/elsewhere", holds=empty)
         await browser.press("A", "ctrl+d", "enter")
@@ -106,7 +107,7 @@ async def test_a_session_that_is_in_use_by_now_stays_without_a_question(messy: S
 async def test_a_tidy_store_says_so(store: Store) -> None:
     made(store, "a", *CONVERSATION)
     async with browsed(store) as browser:
-        await browser.press("C")
+        await browser.run("cleanup")
         assert "No session to clean up" in browser.toasts()[-1]
         await browser.press("exclamation_mark")
         assert browser.screen_name == "browse"
@@ -125,7 +126,7 @@ async def test_all_that_is_torn_is_repaired_in_place_and_comes_back_with_one_und
         assert "2 findings in 2 sessions" in browser.screen_text()
         assert "torn-line" in browser.rows("#findings")[1]
         assert "skips the unfinished line" in browser.words("#finding")
-        await browser.press("A", "m")
+        await browser.press("A", "x", "w")
         assert "Repair in place" in browser.screen_text()
         await browser.press("enter")
         assert all(not examine(str(path), "pi").is_damaged for path in paths)
@@ -140,7 +141,7 @@ async def test_a_repaired_copy_is_written_and_the_original_stays(store: Store) -
     path, to = made(store, "a", *CONVERSATION, torn=True), store.folder / "mended.jsonl"
     was = path.read_bytes()
     async with browsed(store) as browser:
-        await browser.press("enter", "exclamation_mark", "m", "down", "enter")
+        await browser.press("enter", "exclamation_mark", "x", "w", "down", "enter")
         await browser.type(str(to))
         await browser.press("enter")
         assert "Wrote a repaired copy" in browser.toasts()[-1]
@@ -155,7 +156,7 @@ async def test_a_hidden_newest_message_is_checked_out(store: Store) -> None:
     async with browsed(store) as browser:
         await browser.press("exclamation_mark")
         assert "hidden-messages" in browser.words("#findings")
-        await browser.press("m", "enter")
+        await browser.press("x", "w", "enter")
         assert lines_of(path)[-1]["parentId"] == "00000009"
         assert "The listed sessions have no damage left." in browser.words("#findings")
 

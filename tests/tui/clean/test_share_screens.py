@@ -45,7 +45,7 @@ def path(store: Store) -> Path:
 async def test_secrets_are_reviewed_and_what_is_unmarked_stays(store: Store, path: Path) -> None:
     to, was = store.folder / "masked.jsonl", path.read_bytes()
     async with browsed(store, PlainDetector) as browser:
-        await browser.press("K")
+        await browser.press("x", "i")
         assert browser.screen_name == "review"
         assert "3 findings in first question" in browser.screen_text()
         assert "3 masked" in browser.screen_text()
@@ -66,7 +66,7 @@ async def test_secrets_are_reviewed_and_what_is_unmarked_stays(store: Store, pat
 async def test_leaving_the_review_writes_nothing(store: Store, path: Path) -> None:
     before = sorted(store.folder.rglob("*.jsonl"))
     async with browsed(store, PlainDetector) as browser:
-        await browser.press("K", "escape")
+        await browser.press("x", "i", "escape")
         assert browser.screen_name == "browse"
         assert "Nothing was written." in browser.toasts()[-1]
     assert sorted(store.folder.rglob("*.jsonl")) == before
@@ -77,7 +77,7 @@ async def test_without_the_package_the_way_to_it_is_told(store: Store, path: Pat
         raise RefusedWrite(f"Finding secrets needs an optional package; install it: {INSTALL}")
 
     async with browsed(store, missing) as browser:
-        await browser.press("K")
+        await browser.press("x", "i")
         assert browser.screen_name == "browse"
         assert "install it: pip install" in browser.toasts()[-1]
 
@@ -85,7 +85,7 @@ async def test_without_the_package_the_way_to_it_is_told(store: Store, path: Pat
 async def test_a_session_without_secrets_says_so(store: Store) -> None:
     made(store, "a", *CONVERSATION)
     async with browsed(store, PlainDetector) as browser:
-        await browser.press("K")
+        await browser.press("x", "i")
         assert "No secret, home directory or user name was found." in browser.toasts()[-1]
 
 
@@ -104,13 +104,13 @@ async def test_each_format_is_written_to_a_new_file(
 ) -> None:
     to = store.folder / name
     async with browsed(store) as browser:
-        await browser.press("E", *["down"] * downs, "enter", "enter")
+        await browser.press("x", "t", *["down"] * downs, "enter", "enter")
         await browser.type(str(to))
         await browser.press("enter")
         assert "Wrote" in browser.toasts()[-1]
         written = to.read_text()
         assert written.lower().startswith(begins.lower())
-        await browser.press("E", *["down"] * downs, "enter", "enter")
+        await browser.press("x", "t", *["down"] * downs, "enter", "enter")
         await browser.type(str(to))
         await browser.press("enter")
         assert "already exists" in browser.toasts()[-1]
@@ -120,7 +120,9 @@ async def test_each_format_is_written_to_a_new_file(
 async def test_the_path_to_an_entry_is_exported_masked(store: Store, path: Path) -> None:
     to = store.folder / "part.json"
     async with browsed(store, PlainDetector) as browser:
-        await browser.press("enter", "G", "up", "E", "down", "down", "down", "enter", "down", "down", "down", "enter")
+        await browser.press(
+            "enter", "G", "up", "x", "t", "down", "down", "down", "enter", "down", "down", "down", "enter"
+        )
         assert browser.screen_name == "review"
         await browser.press("enter")
         await browser.type(str(to))
@@ -134,6 +136,6 @@ async def test_the_path_to_an_entry_is_exported_masked(store: Store, path: Path)
 
 async def test_markdown_goes_to_the_clipboard(store: Store, path: Path) -> None:
     async with browsed(store) as browser:
-        await browser.press("E", "up", "enter", "enter")
+        await browser.press("x", "t", "up", "enter", "enter")
         assert "the session as Markdown" in browser.toasts()[-1]
         assert "first question" in browser.app.clipboard

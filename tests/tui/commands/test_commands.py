@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from string import ascii_letters
 
 import pytest
 
 from sessionbrowse.tui.clean.cleanup_screen import CleanupScreen
 from sessionbrowse.tui.clean.doctor_screen import DoctorScreen
 from sessionbrowse.tui.clean.review_screen import ReviewScreen
-from sessionbrowse.tui.commands.command import GROUPS, CommandContext
+from sessionbrowse.tui.commands.command import GROUPS, MOVE, CommandContext
 from sessionbrowse.tui.commands.contexts import (
     CHECKPOINTS,
     CLEANUP,
@@ -38,8 +38,8 @@ from sessionbrowse.tui.commands.contexts import (
     WORKING,
 )
 from sessionbrowse.tui.commands.keymap import Keys, key_label, key_name
-from sessionbrowse.tui.commands.table import BY_ID, COMMANDS
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, PromptScreen
+from sessionbrowse.tui.commands.table import ACTIONS, BY_ID, COMMANDS
+from sessionbrowse.tui.dialogs.dialogs import LETTERS, AskScreen, PromptScreen
 from sessionbrowse.tui.dialogs.help import HelpScreen, help_parts
 from sessionbrowse.tui.dialogs.palette import PaletteScreen
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
@@ -51,9 +51,7 @@ from sessionbrowse.tui.search.screen import SearchScreen
 from sessionbrowse.tui.session.screen import SessionScreen
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.stats.screen import StatsScreen
-from tests.pictures.screenshots import key_table
-
-README = Path(__file__).resolve().parents[3] / "README.md"
+from tests.documentation.screen_pages import key_rows, letters
 
 SCREENS: dict[str, tuple[type[CommandScreen], ...]] = {
     LIST: (BrowseScreen,),
@@ -125,7 +123,6 @@ def test_every_handler_is_of_a_command_and_the_screen_itself_has_no_other() -> N
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.id)
 def test_every_command_is_described_as_the_style_asks(command) -> None:
-    assert command.keys
     assert 1 <= len(command.title.replace(",", "").split()) <= 2
     assert not command.help.endswith(".")
     assert command.group in GROUPS
@@ -149,19 +146,19 @@ def test_the_defaults_do_not_clash() -> None:
 
 def test_a_key_means_the_nearest_command() -> None:
     keys = Keys()
-    assert keys.find("left", (TREE, SESSION, "everywhere")).id == "branch_left"  # type: ignore[union-attr]
+    assert keys.find("left", (TREE, SESSION, "everywhere")).id == "fold"  # type: ignore[union-attr]
     assert keys.find("left", (PREVIEW, LIST, "everywhere")).id == "pane_left"  # type: ignore[union-attr]
     assert keys.find("f12", (TREE, SESSION, "everywhere")) is None
 
 
 def test_the_users_keys_win_and_clashes_are_said() -> None:
-    keys = Keys({"sort": "^x", "nonsense": "a", "help": "F9, h"})
-    assert keys.find("ctrl+x", (SESSIONS, LIST)).id == "copy"  # type: ignore[union-attr]
+    keys = Keys({"sort": "^r", "nonsense": "a", "help": "F9, h"})
+    assert keys.find("ctrl+r", (SESSIONS, LIST)).id == "rename"  # type: ignore[union-attr]
     assert keys.find("ctrl+s", (SESSIONS, LIST)) is None
     assert keys.find("f9", ("everywhere",)).id == "help"  # type: ignore[union-attr]
     said = " ".join(keys.clashes)
     assert "'nonsense'" in said
-    assert "^x means both" in said
+    assert "^r means both" in said
     assert "h means both" in said
 
 
@@ -169,6 +166,23 @@ def test_a_users_key_in_the_same_place_takes_it_from_the_default() -> None:
     keys = Keys({"named": "ctrl+s"})
     assert keys.find("ctrl+s", (LIST,)).id == "named"  # type: ignore[union-attr]
     assert len(keys.clashes) == 1
+
+
+def test_a_key_that_is_none_is_named_with_those_that_are() -> None:
+    keys = Keys({"rename": "ctrl+shift+bogus", "theme": "hyper+x, f6"})
+    assert keys.shown(BY_ID["rename"]) == "^r"
+    assert keys.shown(BY_ID["theme"]) == "F6"
+    (first, second) = keys.clashes
+    assert first.startswith('Keys in the settings: "ctrl+shift+bogus" of rename is no key. Keys are letters, digits')
+    assert "pageup" in first
+    assert '"hyper+x" of theme' in second
+
+
+@pytest.mark.parametrize("older", ["checkpoints", "stats", "doctor", "damage", "copy_menu", "restore", "mark_branch"])
+def test_settings_may_use_the_former_names_of_commands(older: str) -> None:
+    keys = Keys({older: "f12"})
+    assert keys.clashes == ()
+    assert [command.id for command in COMMANDS if keys.shown(command) == "F12"] != []
 
 
 @pytest.mark.parametrize(
@@ -193,11 +207,53 @@ def test_keys_are_written_as_people_write_them(written: str, name: str, label: s
     assert key_label(name) == label
 
 
-def test_the_readme_has_the_table_as_it_is() -> None:
-    text = README.read_text()
-    begin, end = "<!-- keys -->", "<!-- /keys -->"
-    assert begin in text
-    assert text.split(begin)[1].split(end)[0].strip() == key_table().strip()
+def test_the_table_of_keys_is_short() -> None:
+    assert len(key_rows()) <= 60
+    assert len(letters()) <= 14
+    moving = set("hjklgG")
+    in_list = {key for key in (*ascii_letters,) if Keys().find(key, (SESSIONS, LIST, "everywhere")) is not None}
+    assert len(in_list - moving) <= 18
+
+
+SEVERAL_VERBS = {"tab", "left", "right", "h", "l", "left_square_bracket", "right_square_bracket", "enter"}
+"""The keys to which the design gives several verbs."""
+
+
+def test_no_key_runs_two_verbs() -> None:
+    verbs: dict[str, set[str]] = {}
+    for command in COMMANDS:
+        for key in command.keys:
+            verbs.setdefault(key, set()).add(command.verb)
+    assert {key: found for key, found in verbs.items() if len(found) > 1 and key not in SEVERAL_VERBS} == {}
+
+
+TWO_KEYS = {"quit"}
+"""Commands with a second key: Ctrl+C is the terminal's own key to leave a program."""
+
+
+def test_no_verb_has_two_keys() -> None:
+    moves = {command.id for command in COMMANDS if command.group == MOVE}
+    for command in COMMANDS:
+        if command.id not in moves | TWO_KEYS and not command.id.startswith("search_"):
+            assert len(command.keys) <= 1, command.id
+
+
+def test_the_letters_of_actions_and_of_answers_are_used_once() -> None:
+    keys = Keys()
+    shown = [command.letter or keys.shown(command) for command in map(BY_ID.get, ACTIONS) if command is not None]
+    assert len(set(shown) - {"o"}) == len([key for key in shown if key != "o"])
+    # The keys that work in every dialog are no letters of answers.
+    everywhere = {key_label(key) for command in COMMANDS if "everywhere" in command.where for key in command.keys}
+    assert everywhere.isdisjoint(LETTERS.values())
+    assert everywhere.isdisjoint([command.letter for command in letters()])
+
+
+def test_every_command_without_a_key_has_a_way() -> None:
+    for command in COMMANDS:
+        in_palette = set(command.where) & {
+            place for stack in CONTEXT_STACKS if "everywhere" in stack for place in stack
+        }
+        assert command.keys or command.letter or in_palette, command.id
 
 
 def test_help_shows_every_command_of_a_place_and_says_what_cannot_work() -> None:

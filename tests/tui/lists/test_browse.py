@@ -236,7 +236,7 @@ async def test_the_preview_can_be_hidden_and_a_pane_zoomed(demo: dict) -> None:
 
 async def test_copying_says_what_was_copied(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await browser.press("y")
+        await browser.press("y", "p")
         assert browser.app.clipboard == browser.row_list("#sessions").key
         assert browser.toasts()[0].startswith("Copied the path of the session's file")
 

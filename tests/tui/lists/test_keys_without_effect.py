@@ -16,7 +16,13 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> dict:
     return demo_options(tmp_path_factory.mktemp("store") / "demo")
 
 
-@pytest.mark.parametrize("key", ["space", "ctrl+d", "f", "a", "p", "ctrl+r", "y", "e"])
+async def test_a_letter_of_the_actions_menu_says_where_it_works(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("a")
+        assert browser.toasts() == ["Archive is in the actions menu: x a."]
+
+
+@pytest.mark.parametrize("key", ["space", "ctrl+d", "f", "p", "ctrl+r", "y", "r"])
 async def test_a_key_for_sessions_says_in_the_folders_where_it_works(demo: dict, key: str) -> None:
     async with browsing(**demo) as browser:
         await browser.press("left", key)

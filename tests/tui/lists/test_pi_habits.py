@@ -99,7 +99,7 @@ async def test_enter_in_the_tree_asks_before_it_goes_there(demo: dict) -> None:
         await browser.until(lambda: browser.screen_name == "session")
         tree = browser.row_list("#tree")
         await browser.press("up", "enter")
-        assert "Go there in" in browser.screen_text()
+        assert "From this entry" in browser.screen_text()
         await browser.press("escape")
         assert browser.row_list("#tree").cursor == tree.cursor
         await browser.type("user")

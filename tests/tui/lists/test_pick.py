@@ -208,7 +208,7 @@ def test_inside_an_agent_its_session_is_marked_and_nothing_can_be_changed(story:
         browser.press("b")
         # The file's leaf is b02; the agent stands at e02.
         browser.wait(lambda screen: any("▌" in line and "cents now" in line for line in screen.lines()))
-        browser.press("m")
+        browser.press("L")
         browser.wait("pi has this open; use /tree.")
         browser.press(ESCAPE)
         browser.wait("← this one")

@@ -50,15 +50,16 @@ async def test_a_fork_and_its_parent_are_one_row_that_one_key_opens() -> None:
 
 async def test_one_key_opens_all_families_and_folds_them_again() -> None:
     async with browsing(fixed_source(family())) as browser:
-        await browser.press("O")
+        await browser.run("families")
         assert browser.row_list("#sessions").count == 3
-        await browser.press("O")
+        await browser.run("families")
         assert browser.row_list("#sessions").count == 2
 
 
 async def test_why_there_is_nothing_to_open_is_said() -> None:
     async with browsing(fixed_source(family())) as browser:
-        await browser.press("down", "o", "ctrl+s", "O")
+        await browser.press("down", "o", "ctrl+s")
+        await browser.run("families")
         assert browser.toasts() == [
             "This session has no forks; subagents are hidden.",
             "A threaded or filtered list has no folds.",
@@ -141,12 +142,13 @@ async def test_projects_by_repository_join_its_worktrees() -> None:
     )
     async with browsing(source) as browser:
         assert browser.row_list("#projects").count == 3
-        await browser.press("left", "down", "down", "w")
+        await browser.press("left", "down", "down")
+        await browser.run("repositories")
         assert browser.row_list("#projects").count == 2
         assert "web ⑂2" in browser.words("#projects")
         assert browser.row_list("#sessions").count == 2
         assert browser.row_list("#projects").key == ("folder", "/src/web")
-        await browser.press("w")
+        await browser.run("repositories")
         assert browser.row_list("#projects").count == 3
         assert browser.toasts()[-1] == "One folder row per directory."
 
@@ -217,17 +219,17 @@ async def test_archived_sessions_are_a_list_of_their_own(tmp_path: Path) -> None
     shutil.move(path, archive / path.name)
     async with browsing(**options) as browser:
         assert str(path) not in browser.row_list("#sessions").keys
-        await browser.press("x")
+        await browser.run("archived")
         assert list(browser.row_list("#sessions").keys) == [str(archive / path.name)]
         assert "· archived" in browser.screen_text()
-        await browser.press("x")
+        await browser.run("archived")
         assert browser.row_list("#sessions").count > 20
         assert str(archive / path.name) not in browser.row_list("#sessions").keys
 
 
 async def test_without_an_archived_session_the_list_says_how_to_get_back(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await browser.press("x")
+        await browser.run("archived")
         assert browser.words("#sessions") == "No session is archived. x shows unarchived sessions."
 
 

@@ -148,25 +148,25 @@ async def test_the_menu_offers_what_can_be_copied(tmp_path: Path) -> None:
     path = written(tmp_path, header(), user("u1", None, "question"))
     source = fixed_source([summary(str(path), id="s-1", cwd="/home/dev/webshop")])
     async with browsing(source, environ={"PATH": ""}) as browser:
-        await browser.press("Y")
+        await browser.press("y")
         await browser.press("enter")
         assert browser.app.clipboard == "s-1"
-        await browser.press("y")
+        await browser.run("copy_text")
         assert browser.app.clipboard == str(path)
-        await browser.press("enter", "y")
+        await browser.press("enter", "y", "t")
         assert browser.app.clipboard == "question"
-        await browser.press("Y", "down", "enter")
+        await browser.press("y", "down", "enter")
         assert browser.app.clipboard == path.read_text().split("\n")[1]
-        await browser.press("Y", "down", "down", "enter")
+        await browser.press("y", "e")
         assert browser.app.clipboard == "u1"
-        await browser.press("Y", "G", "enter")
+        await browser.press("y", "c")
         assert "cannot be resumed" in browser.toasts()[-1]
 
 
 async def test_without_an_editor_the_key_says_so(tmp_path: Path) -> None:
     path = written(tmp_path, header(), user("u1", None, "question"))
     async with browsing(fixed_source([summary(str(path))]), environ={"PATH": ""}) as browser:
-        await browser.press("enter", "e")
+        await browser.press("enter", "x", "e")
         assert "No editor is installed" in browser.toasts()[-1]
 
 
@@ -176,7 +176,7 @@ async def test_a_copy_that_was_opened_is_gone_and_the_session_untouched(tmp_path
     program(tmp_path, "ed")
     environ = {"PATH": str(tmp_path), "EDITOR": "ed", "TMPDIR": str(tmp_path)}
     async with browsing(fixed_source([summary(str(path))]), environ=environ) as browser:
-        await browser.press("enter", "e")
+        await browser.press("enter", "x", "e")
         # Without a terminal there is nothing to lend.
         assert "cannot run" in browser.toasts()[-1]
         directory = browser.app.temporary_copies._directory

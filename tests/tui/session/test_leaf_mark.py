@@ -13,7 +13,7 @@ async def test_the_leaf_is_marked_at_its_nearest_row_after_a_label(tmp_path: Pat
         await browser.type("Refactor auth")
         await browser.press("enter", "enter")
         before = next(row for row in browser.rows("#tree") if "← leaf" in row)
-        await browser.press("g", "m")
+        await browser.press("g", "L")
         await browser.type("mark")
         await browser.press("enter")
         marked = [row for row in browser.rows("#tree") if "← leaf" in row]

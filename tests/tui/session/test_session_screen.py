@@ -51,7 +51,7 @@ async def test_labels_stand_beside_their_entries_and_their_times_on_request(demo
         await enter(browser, AUTH)
         row = next(row for row in browser.rows("#tree") if "⚑ two-ways" in row)
         assert ":" not in row.split("⚑")[1]
-        await browser.press("T")
+        await browser.run("label_times")
         row = next(row for row in browser.rows("#tree") if "⚑ two-ways" in row)
         assert ":" in row.split("⚑")[1]
 
@@ -101,7 +101,7 @@ async def test_tab_goes_through_entry_context_raw_and_diff(demo: dict) -> None:
         assert "34 shared entries" in browser.words("#view")
         await browser.press("tab")
         assert "claude-opus-4-5 · 140 out" in browser.words("#view")
-        await browser.press("shift+tab")
+        await browser.run("previous_view")
         assert "34 shared entries" in browser.words("#view")
 
 
@@ -118,11 +118,12 @@ async def test_folding_a_branch_hides_what_is_below_and_the_cursor_stays(demo: d
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
         before = browser.row_list("#tree").count
-        await browser.press("right_square_bracket", "space")
+        await browser.press("right_square_bracket")
+        await browser.run("toggle_fold")
         key = browser.row_list("#tree").key
         assert browser.row_list("#tree").count < before
         assert any("⊞" in row and row.startswith("▌") for row in browser.rows("#tree"))
-        await browser.press("l")
+        await browser.press("right")
         assert browser.row_list("#tree").count == before
         assert browser.row_list("#tree").key == key
 
@@ -132,9 +133,10 @@ async def test_the_key_that_folds_a_row_unfolds_it_again(demo: dict) -> None:
         await enter(browser, AUTH)
         before = browser.row_list("#tree").count
         for way in ("g", "right_square_bracket"):
-            await browser.press(way, "space")
+            await browser.press(way)
+            await browser.run("toggle_fold")
             assert browser.row_list("#tree").count < before
-            await browser.press("space")
+            await browser.run("toggle_fold")
             assert browser.row_list("#tree").count == before
 
 
@@ -145,7 +147,7 @@ async def test_in_60_columns_a_view_that_is_not_seen_is_shown_before_it_is_switc
         assert "Migrated. The dialog lists every device" in browser.words("#view")
         await browser.press("tab")
         assert "tokens of 200k" in browser.words("#view")
-        await browser.press("escape", "G", "D")
+        await browser.press("escape", "G", "d")
         assert "shared entries" in browser.screen_text()
 
 
@@ -158,19 +160,19 @@ async def test_in_60_columns_the_header_tells_of_damage_before_it_counts(demo: d
 async def test_fold_keys_jump_where_there_is_nothing_to_fold(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
-        await browser.press("ctrl+left")
+        await browser.press("left")
         rows = browser.rows("#tree")
         assert "├⊟" in next(row for row in rows if row.startswith("▌"))
-        await browser.press("alt+left")
+        await browser.press("left")
         assert any("├⊞" in row and row.startswith("▌") for row in browser.rows("#tree"))
-        await browser.press("ctrl+right", "ctrl+right")
+        await browser.run("unfold", "unfold")
         assert "← leaf" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
 
 
 async def test_a_row_without_a_branch_says_why_it_cannot_be_folded(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
-        await browser.press("space")
+        await browser.run("toggle_fold")
         assert browser.toasts() == ["Nothing to fold here: only branch points and root entries can be folded."]
 
 
@@ -375,7 +377,7 @@ async def test_every_size_shows_tree_and_entry(demo: dict) -> None:
 async def test_copying_takes_the_text_of_the_entry(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
-        await browser.press("y")
+        await browser.press("y", "enter")
         assert "Nothing reads `SECRET` any more" in browser.app.clipboard
 
 

@@ -52,11 +52,12 @@ async def test_folds_open_with_enter_and_all_of_them_with_one_key(tmp_path: Path
         assert "▾ ✧ thinking" in browser.words("#view")
         await browser.press("enter", "right_square_bracket", "enter")
         assert "▾ 40 more lines row 21" in browser.words("#view")
-        await browser.press("O")
+        await browser.run("open_all")
         text = browser.words("#view")
         assert "▸ ✧ thinking" in text
         assert "▸ 40 more lines" in text
-        await browser.press("O", "G")
+        await browser.run("open_all")
+        await browser.press("G")
         assert "row 60" in browser.words("#view")
 
 
@@ -64,7 +65,7 @@ async def test_a_key_that_finds_no_fold_says_so(tmp_path: Path) -> None:
     async with reading(tmp_path, user("u1", None, "Look.")) as browser:
         await browser.press("o")
         assert browser.toasts() == ["This page has no fold, image or link."]
-        await browser.press("i")
+        await browser.run("open_image")
         assert browser.toasts()[-1] == "This page has no image."
 
 
@@ -121,30 +122,20 @@ BRANCHES = (
 )
 
 
-async def test_an_entry_is_marked_and_compared_with_another(tmp_path: Path) -> None:
+async def test_two_selected_entries_are_compared_wherever_the_cursor_is(tmp_path: Path) -> None:
     async with reading(tmp_path, *BRANCHES, size=(130, 40)) as browser:
-        await browser.press("d")
-        assert "◆ marked" in browser.words("#tree")
-        assert browser.toasts()[-1].startswith("Entry marked. On another entry, d compares")
-        await browser.press("G", "d")
+        await browser.press("space", "G", "space", "g", "d")
         text = browser.words("#view")
         assert "2 shared entries, up to a1" in text
         assert "● user │ ● user" in text
         assert "Use sessions │ Try JWT" in text
-        await browser.press("tab", "d")
-        assert "2 shared entries" in browser.words("#view")
-
-
-async def test_the_mark_is_taken_away_by_the_same_key(tmp_path: Path) -> None:
-    async with reading(tmp_path, *BRANCHES) as browser:
-        await browser.press("d", "d")
-        assert "◆" not in browser.words("#tree")
-        assert "sonnet · 5 out" in browser.words("#view")
+        await browser.press("g", "down", "space", "d")
+        assert browser.toasts()[-1] == "3 entries are selected; two can be compared."
 
 
 async def test_an_entry_is_compared_with_the_leaf_at_once(tmp_path: Path) -> None:
     async with reading(tmp_path, *BRANCHES, size=(130, 40)) as browser:
-        await browser.press("G", "D")
+        await browser.press("G", "d")
         assert "● user │ ● user" in browser.words("#view")
         await browser.press("g")
         assert "u1 is an ancestor of a3" in browser.words("#view")
@@ -152,7 +143,7 @@ async def test_an_entry_is_compared_with_the_leaf_at_once(tmp_path: Path) -> Non
 
 async def test_a_comparison_takes_another_shape_when_the_room_changes(tmp_path: Path) -> None:
     async with reading(tmp_path, *BRANCHES, size=(130, 40)) as browser:
-        await browser.press("G", "D")
+        await browser.press("G", "d")
         assert "Use sessions │ Try JWT" in browser.words("#view")
         await browser.pilot.resize_terminal(90, 40)
         await browser.settle()
@@ -250,10 +241,10 @@ async def test_branches_show_their_cost_and_answers_theirs_after_a_key(tmp_path:
         tree = browser.words("#tree")
         assert "Try one $2.50" in tree
         assert "$1.25" not in tree
-        await browser.press("C")
+        await browser.run("answer_costs")
         tree = browser.words("#tree")
         assert "assistant: Done. $1.25" in tree
         assert "[bash: ] $1.25" in tree, "its answer has no row of its own"
         assert "$2.50" not in tree
-        await browser.press("C")
+        await browser.run("answer_costs")
         assert "$1.25" not in browser.words("#tree")

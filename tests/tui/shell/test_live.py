@@ -211,7 +211,7 @@ async def test_a_question_stands_when_its_session_goes_and_the_session_is_left_b
     async with live_browser(root) as driven:
         await driven.press("enter")
         await until(lambda: driven.screen_name == "session" and driven.row_list("#tree").count == 1)
-        await driven.press("m")
+        await driven.press("L")
         question = driven.app.screen
         session(root, 1).unlink()
         await until(lambda: len(driven.app.library) == 1)

@@ -45,7 +45,9 @@ async def test_project_session_order_and_filter_are_as_they_were_left(store: dic
 
 async def test_families_widths_and_colours_are_as_they_were_left(store: dict[str, Any]) -> None:
     async with browsing(**store) as browser:
-        await browser.press("down", "o", "left", "greater_than_sign", "greater_than_sign", "f2", "right")
+        await browser.press("down", "o", "left")
+        await browser.run("wider", "wider")
+        await browser.press("f2", "right")
         rows = browser.row_list("#sessions").count
         assert browser.app.screen.query_one("#projects").outer_size.width == 34
         theme = browser.app.theme
@@ -56,14 +58,15 @@ async def test_families_widths_and_colours_are_as_they_were_left(store: dict[str
         assert browser.app.theme == theme
         await browser.pilot.resize_terminal(70, 20)
         await browser.settle()
-        await browser.press("left", "less_than_sign")
+        await browser.press("left")
+        await browser.run("narrower")
         assert browser.app.screen.query_one("#projects").outer_size.width == 70
         assert browser.toasts()[-1] == "The screen is too narrow for panes side by side."
 
 
 async def test_a_tree_opens_with_its_cursor_its_folds_and_its_rows(store: dict[str, Any]) -> None:
     async with browsing(**store) as browser:
-        await browser.press("down", "enter", "5", "home", "right_square_bracket", "space")
+        await browser.press("down", "enter", "5", "home", "right_square_bracket", "left")
         key = browser.row_list("#tree").key
         rows = browser.row_list("#tree").count
         await browser.press("escape", "enter")

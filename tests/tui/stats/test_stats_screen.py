@@ -21,9 +21,10 @@ from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.paint.spans import line_width
 from sessionbrowse.tui.stats.chart import chart, periods, table_head, table_row
+from sessionbrowse.tui.stats.screen import PERIODS, TABLES
 from sessionbrowse.tui.stats.times import ALL, TIMES, span_named
 from tests.support.search_support import searched_source
-from tests.support.tui_support import NOW_MS, browsing, demo_options, summary
+from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options, summary
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,12 @@ def row(key: str, cost: int, abandoned: int = 0) -> UsageRow:
     return UsageRow(key, totals)
 
 
+async def choose(browser: Driven, command_id: str, number: int) -> None:
+    """Choose the answer of this number in the dialog of a command."""
+    await browser.run(command_id)
+    await browser.press(*["down"] * number, "enter")
+
+
 async def test_the_figures_of_a_folder_and_of_all_sessions(demo: dict[str, Any]) -> None:
     async with browsing(**demo) as browser:
         await browser.press("dollar_sign")
@@ -53,29 +60,29 @@ async def test_the_figures_of_a_folder_and_of_all_sessions(demo: dict[str, Any])
         assert "abandoned" in everything
 
 
-async def test_tables_periods_and_orders_change_by_keys(demo: dict[str, Any]) -> None:
+async def test_tables_periods_and_orders_are_chosen(demo: dict[str, Any]) -> None:
     async with browsing(**demo) as browser:
         await browser.press("dollar_sign")
         for shown in ("session", "model", "family", "branch", "agent", "provider", "project"):
-            await browser.press("b")
+            await choose(browser, "stats_table", TABLES.index(shown))
             assert f"by {shown}, cost first" in browser.screen_text()
         for shown in ("week", "month", "day"):
-            await browser.press("v")
+            await choose(browser, "stats_period", PERIODS.index(shown))
             assert f"per {shown}," in browser.screen_text()
         for shown in ("abandoned", "tokens", "time", "name", "cost"):
             await browser.press("ctrl+s")
             assert f"{shown} first" in browser.screen_text()
 
 
-async def test_a_key_limits_the_figures_to_a_time(demo: dict[str, Any]) -> None:
+async def test_a_choice_limits_the_figures_to_a_time(demo: dict[str, Any]) -> None:
     async with browsing(**demo) as browser:
         await browser.press("dollar_sign")
         everything = browser.screen_text()
         assert "this month" not in everything
         for shown in TIMES[1:]:
-            await browser.press("t")
+            await choose(browser, "stats_times", TIMES.index(shown))
             assert f"{shown} · all sessions" in browser.screen_text()
-        await browser.press("t")
+        await choose(browser, "stats_times", 0)
         assert browser.screen_text() == everything
 
 
@@ -116,7 +123,8 @@ async def test_enter_goes_to_sessions_and_entries_and_escape_comes_back(demo: di
         assert browser.screen_name == "stats"
         await browser.press("escape")
         assert "by project" in browser.screen_text()
-        await browser.press("b", "b", "enter")
+        await choose(browser, "stats_table", 2)
+        await browser.press("enter")
         assert "by session" in browser.screen_text()
         await browser.press("escape", "escape")
         assert browser.screen_name == "browse"
@@ -124,7 +132,9 @@ async def test_enter_goes_to_sessions_and_entries_and_escape_comes_back(demo: di
 
 async def test_the_dearest_abandoned_branch_opens_at_its_end(demo: dict[str, Any]) -> None:
     async with browsing(**demo) as browser:
-        await browser.press("dollar_sign", "b", "b", "b", "b", "ctrl+s")
+        await browser.press("dollar_sign")
+        await choose(browser, "stats_table", 4)
+        await browser.press("ctrl+s")
         rows = browser.row_list("#stats-rows")
         shown = [each.totals.parts[ABANDONED][COST] for each in browser.app.screen._rows]  # type: ignore[attr-defined]
         assert shown == sorted(shown, reverse=True)
@@ -144,7 +154,8 @@ async def test_a_filter_of_the_list_counts_here_too(demo: dict[str, Any]) -> Non
     async with browsing(**demo) as browser:
         await browser.press("slash")
         await browser.type("refactor")
-        await browser.press("enter", "dollar_sign", "b")
+        await browser.press("enter", "dollar_sign")
+        await choose(browser, "stats_table", 1)
         assert 0 < browser.row_list("#stats-rows").count < 4
         assert '"refactor"' in browser.screen_text()
 
@@ -172,10 +183,11 @@ async def test_a_filter_is_typed_kept_and_cleared(demo: dict[str, Any]) -> None:
         assert filtered[1] != everything.splitlines()[1]
         await browser.press("enter")
         assert browser.screen_text().splitlines()[:2] == filtered[:2]
-        await browser.press("b")
+        await choose(browser, "stats_table", 1)
         assert "by session" in browser.screen_text()
         assert 0 < browser.row_list("#stats-rows").count < 4
-        await browser.press(*["b"] * 6, "slash", "escape")
+        await choose(browser, "stats_table", 0)
+        await browser.press("slash", "escape")
         assert browser.screen_name == "stats"
         assert browser.screen_text() == everything
 
