@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import threading
 import time
@@ -181,6 +182,7 @@ async def browsing(
 ) -> AsyncIterator[Driven]:
     """Run the browser without a terminal. Frames are built only if `painted`: the tests read widgets and strips."""
     options.setdefault("now_ms", lambda: float(NOW_MS))
+    options.setdefault("environ", {**os.environ, "COLORTERM": "truecolor", "TERM": "xterm-256color"})
     chosen = BrowseOptions(source=source, **options)
     app = BrowseApp(chosen, source if source is not None else source_of(chosen))
     painting = nullcontext() if painted else patch.object(Compositor, "render_update", paint_nothing)

@@ -27,17 +27,20 @@ class EntryFacts(Struct, frozen=True):
 
 
 def facts_of(raw: bytes, *, tools: bool) -> EntryFacts | None:
-    """Return the facts of the entry in the line `raw`, None if the line is not a JSON object.
-
-    The text includes the names in tool calls, with `tools` the whole tool calls and results. Escape sequences are not
-    part of the text.
-    """
+    """Return the facts of the entry in the line `raw`, None if the line is not a JSON object; see `facts_in`."""
     try:
         value: Json = loads(raw)
     except BadJson:
         return None
-    if not isinstance(value, dict):
-        return None
+    return facts_in(value, tools=tools) if isinstance(value, dict) else None
+
+
+def facts_in(value: dict[str, Json], *, tools: bool) -> EntryFacts:
+    """Return the facts of a decoded entry.
+
+    The text includes the names in tool calls, with `tools` the whole tool calls and results. Escape sequences are not
+    part of the text.
+    """
     said = without_sequences(message_text(value))
     more = without_sequences(tool_text(value) if tools else done_text(value))
     text = f"{said}\n{more}" if said and more else said or more

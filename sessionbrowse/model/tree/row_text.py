@@ -7,11 +7,34 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
+from msgspec import Struct
+
 from sessionbrowse.format.javascript_values import MISSING, string
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import row_text_omp, row_text_pi
 from sessionbrowse.model.tree.row_words import Call, Fields
 from sessionbrowse.model.tree.tool_callers import caller_of
+
+
+class RowText(Struct, frozen=True):
+    """The text of an entry's row; `failed` is True for a tool, command or answer that ended with an error."""
+
+    text: str
+    failed: bool = False
+
+
+def read_row(session: Session, index: int, home: str = "") -> RowText:
+    """Return the text of an entry's row, as `row_text` does, and if the entry failed."""
+    return RowText(row_text(session, index, home), is_failed(session.fields(index)))
+
+
+def is_failed(fields: Fields) -> bool:
+    """Return True for the entry of a tool result, a command or an answer that ended with an error."""
+    message = fields.get("message")
+    if not isinstance(message, dict):
+        return False
+    code = message.get("exitCode") if message.get("role") == "bashExecution" else None
+    return message.get("isError") is True or message.get("stopReason") == "error" or code not in (None, 0)
 
 
 def row_text(session: Session, index: int, home: str = "") -> str:

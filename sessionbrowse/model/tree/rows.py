@@ -64,6 +64,11 @@ def rows(
     return Rows(made, shape.above).with_folded(folded)
 
 
+def hit_rows(session: Session, filter: str, hits: Collection[int]) -> set[int]:
+    """Return the entries whose rows show the hits of a search, if the tree shows the rows of a filter."""
+    return _shown_hits(session, tree_layout(session, filter, None).kept, hits)
+
+
 def prefix(row: Row) -> str:
     """Return the prefix that pi draws before a row's text: tree lines, and ⊞ for a folded or ⊟ for a foldable row."""
     cells = ["   "] * row.level

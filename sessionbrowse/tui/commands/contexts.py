@@ -10,6 +10,7 @@ SESSIONS = "sessions"
 PREVIEW = "preview"
 SESSION = "session"  # Active on the screen of one session, in any pane.
 TREE = "tree"
+TREE_LINE = "tree search"  # Active while a tree's search line is focused.
 VIEW = "view"
 HELP = "help"
 OVERLAY = "overlay"  # Active on the help screen and in the command palette.
@@ -40,6 +41,7 @@ CONTEXT_NAMES = {
     HELP: "help",
     OVERLAY: "help, palette",
     WELCOME: "first run",
+    TREE_LINE: "search line of a tree",
     TYPING: "search line of a list",
     SEARCHING: "search line",
     RESULTS: "search results",

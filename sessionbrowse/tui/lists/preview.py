@@ -162,7 +162,7 @@ class Preview:
         if read.query:
             from sessionbrowse.tui.shell.match_spans import MatchMarks
 
-            marks = MatchMarks(self._screen, self._view).of(read.query)
+            marks = MatchMarks(self._screen, "marks", self._view.marks_changed).of(read.query)
         self._read = (read.parts, marks)
         self._family.ask(summary.path)
         self._show_read(keep_place=self._shown == summary.path)

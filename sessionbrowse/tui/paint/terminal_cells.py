@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from rich.cells import split_graphemes
-from rich.color import ColorSystem
+from rich.color import EIGHT_BIT_PALETTE, Color, ColorSystem
 from rich.style import Style
 from textual.strip import Strip
 
@@ -196,6 +196,7 @@ def _pens(style: Style | None, colors: ColorSystem) -> tuple[Pen, Pen]:
     """Return two pens (SGR parameters) for a Rich style: one for characters, and one for blanks."""
     if style is None:
         return _PLAIN, _PLAIN_BLANK
+    style += Style(color=shown_color(style.color, colors), bgcolor=shown_color(style.bgcolor, colors))
     attributes: list[str] = []
     foreground = background = ""
     codes = iter(Strip.render_ansi(style, colors).split(";"))
@@ -215,6 +216,28 @@ def _pens(style: Style | None, colors: ColorSystem) -> tuple[Pen, Pen]:
             background = code
     pen = (";".join(attributes), foreground, background)
     return pen, pen if _SHOWN_ON_BLANKS.intersection(attributes) else (None, None, background)
+
+
+@lru_cache(maxsize=1024)
+def shown_color(color: Color | None, colors: ColorSystem) -> Color | None:
+    """Return the colour that a terminal with a system of colours shows for a colour.
+
+    Rich takes dark and pale colours for much stronger ones of the 256: a dark grey with some blue becomes navy.
+    """
+    if color is None or color.triplet is None or colors is not ColorSystem.EIGHT_BIT:
+        return color.downgrade(colors) if color is not None else None
+    red, green, blue = color.triplet
+
+    def difference(number: int) -> float:
+        # The "redmean" formula: close to how different colours look to people.
+        other = EIGHT_BIT_PALETTE[number]
+        mean = (red + other[0]) / 512
+        weights = (2 + mean, 4, 3 - mean)
+        distances = (red - other[0], green - other[1], blue - other[2])
+        return sum(weight * distance**2 for weight, distance in zip(weights, distances, strict=True))
+
+    # The first 16 colours are different in each terminal.
+    return Color.from_ansi(min(range(16, 256), key=difference))
 
 
 @lru_cache(maxsize=65536)

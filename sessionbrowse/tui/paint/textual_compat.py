@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property
+from io import StringIO
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.text import Text
-from textual import events, on
+from textual import constants, events, on
 from textual._compositor import ChopsUpdate, Compositor
 from textual._compositor import LayoutUpdate as LayoutUpdate
 from textual.app import App
@@ -74,6 +75,13 @@ class PartialUpdate(ChopsUpdate):
 def color_system(console: Console) -> ColorSystem:
     """Return the color system (such as 256 colours or true colour) that a Rich console supports."""
     return console._color_system or ColorSystem.TRUECOLOR
+
+
+def terminal_colors(environ: Mapping[str, str]) -> ColorSystem:
+    """Return the color system of the terminal, as Textual finds it from the environment variables."""
+    environ = dict(environ)
+    known = Console(color_system=constants.COLOR_SYSTEM, file=StringIO(), force_terminal=True, _environ=environ)
+    return color_system(known)
 
 
 class LateTimers(MessagePump):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from rich.color import Color as RichColor
+from rich.color import ColorSystem
 from rich.style import Style
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
@@ -138,6 +139,14 @@ THEMES = (
 
 AVAILABLE = {**BUILTIN_THEMES, **{own.name: own for own in THEMES}}
 """Textual's themes and sessionbrowse's own themes, by name."""
+
+
+def fitting(name: str, colors: ColorSystem) -> str:
+    """Return the theme to use instead of a theme in a terminal with few colours.
+
+    With 16 colours, which differ in each terminal, mixed colours would be lost, and the row under the cursor with them.
+    """
+    return TERMINAL if colors in (ColorSystem.STANDARD, ColorSystem.WINDOWS) else name
 
 
 def textual_name(wanted: str) -> str | None:

@@ -94,7 +94,8 @@ def entry_heading(session: Session, index: int, entry: Entry, now_ms: float) -> 
     if mark is not None:
         kind.append((f"   ⚑ {clean(mark.text)}", "label strong"))
     if index == session.leaf:
-        kind.append(("   ← leaf", "accent"))
+        # The no-break space keeps arrow and word on one line.
+        kind.append(("   ←\u00a0leaf", "accent"))
     parts: list[Part] = [FactPart(kind, indent=2)]
     if session.parents[index] == ROOT and envelope.parent_id is not None:
         parts.append(fact("parent", [(clean(envelope.parent_id), "warning"), ("  entry not found", "warning")]))

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from sessionbrowse.model.context.build import Context
     from sessionbrowse.model.session.session import Session
 
-ViewName = Literal["entry", "context", "raw", "diff"]
-VIEWS: tuple[ViewName, ...] = ("entry", "context", "raw", "diff")
+ViewName = Literal["entry", "context", "diff", "raw"]
+VIEWS: tuple[ViewName, ...] = ("entry", "context", "diff", "raw")
 
 
 class ViewRequest(Struct, frozen=True, kw_only=True):

@@ -20,7 +20,8 @@ from sessionbrowse.tui.commands.contexts import CHECKPOINTS, FOUND, RESULTS_VIEW
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.search.hit_rows import checkpoint_row
-from sessionbrowse.tui.search.results_screen import FoundEntry, ResultsScreen
+from sessionbrowse.tui.search.results_screen import ResultsScreen
+from sessionbrowse.tui.shell.browser import FoundEntry
 from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
 from sessionbrowse.tui.widgets.bars import Bar
 from sessionbrowse.tui.widgets.row_list import RowState

@@ -12,11 +12,6 @@ def do_search_all(screen: CommandScreen[None]) -> None:
     screen.browser.show_search(typed.strip())
 
 
-def do_search_beyond(screen: CommandScreen[None]) -> None:
-    """Open the search over all sessions from the screen of one session."""
-    do_search_all(screen)
-
-
 def do_labels(screen: CommandScreen[None]) -> None:
     """Open the labels screen, which lists the labels of all sessions."""
     screen.browser.show_checkpoints()

@@ -6,7 +6,6 @@ from abc import abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container
@@ -25,6 +24,7 @@ from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.reading.documents import conversation, entry_document, summary_parts
 from sessionbrowse.tui.reading.find_entry import ENTRY_IS_GONE, find_again
 from sessionbrowse.tui.search.hit_rows import place_line
+from sessionbrowse.tui.shell.browser import FoundEntry
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.match_spans import MatchMarks
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
@@ -44,16 +44,6 @@ ANSWER_FRAME_SECONDS = 0.002
 
 REFRESH_SECONDS = 0.5
 """Seconds to wait after a change of a session file before repeating the search, in case more changes follow."""
-
-
-class FoundEntry(Struct, frozen=True):
-    """A found entry of a session with its role and state, or the session itself (`index` is None)."""
-
-    summary: Summary
-    index: int | None
-    entry_id: str | None
-    role: str
-    state: str
 
 
 class ResultsScreen(CommandScreen[None]):
@@ -110,7 +100,7 @@ class ResultsScreen(CommandScreen[None]):
 
     @cached_property
     def _marks(self) -> MatchMarks:
-        return MatchMarks(self, self.text_view)
+        return MatchMarks(self, "marks", self.text_view.marks_changed)
 
     # -- what each screen defines -------------------------------------------------------------------------------
 

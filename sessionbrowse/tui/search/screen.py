@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.search_messages import (
@@ -28,7 +29,8 @@ from sessionbrowse.tui.search.answer_sentence import answer_sentence
 from sessionbrowse.tui.search.examples import EXAMPLES, example_row
 from sessionbrowse.tui.search.hit_rows import result_row
 from sessionbrowse.tui.search.result_rows import ResultRow, merged, rows_of, with_hits_kept
-from sessionbrowse.tui.search.results_screen import FoundEntry, ResultsScreen
+from sessionbrowse.tui.search.results_screen import ResultsScreen
+from sessionbrowse.tui.shell.browser import FoundEntry
 from sessionbrowse.tui.shell.command_screen import MOUNT_SECONDS
 from sessionbrowse.tui.widgets.bars import Bar
 from sessionbrowse.tui.widgets.row_list import RowState
@@ -379,20 +381,14 @@ class SearchScreen(ResultsScreen):
             self.search_for(EXAMPLES[key[1]].query)
             self.do_found_line()
 
-    def step(self, step: int) -> FoundEntry | None:
-        """Go to the next (`step` 1) or previous (-1) matching entry and return it; None if there is no such entry."""
-        at = self.rows_list.cursor
-        if at + 1 < len(self._rows) and not (self._rows[at].is_more or self._rows[at].is_result):
-            at += 1  # The title row of a session counts as the row of the session's first match.
-        at += step
-        while 0 <= at < len(self._rows) and not self._rows[at].is_result:
-            at += step
-        if not 0 <= at < len(self._rows):
+    def step_found(self, step: int) -> FoundEntry | None:
+        """Go to the next (`step` 1) or previous (-1) found session and return its best entry; None if there is none."""
+        paths = [row.session.summary.path for row in self._rows]
+        heads = [at for at, path in enumerate(paths) if not at or path != paths[at - 1]]
+        at = bisect_right(heads, self.rows_list.cursor) - 1 + step
+        if not 0 <= at < len(heads):
             return None
-        self.rows_list.go(at)
-        row = self._rows[at]
-        if row.session.more:
-            self.browser.search_client.send(FindInSession(self._stamp, row.session.summary.path))
+        self.rows_list.go(heads[at])
         return self.found_entry
 
     def do_found_sort(self) -> None:

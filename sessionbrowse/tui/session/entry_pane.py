@@ -12,29 +12,24 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.paint.words import one_line
-from sessionbrowse.tui.reading.find_entry import find_again
 from sessionbrowse.tui.reading.views import VIEWS, ViewName, ViewRequest, document
 from sessionbrowse.tui.session.tree_pane import TreePane
-from sessionbrowse.tui.session.tree_rows import hits_in
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.cursor_debounce import Resting
-from sessionbrowse.tui.shell.match_spans import MatchMarks, apart
+from sessionbrowse.tui.shell.match_spans import MatchMarks
 from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
 
 
 class EntryPane:
     """The pane that shows the entry under the tree's cursor in one of several views.
 
-    `opened_at` describes the search hit from which the user opened the session: the entry's position among the
-    session's entries, the entry's id, and the query.
+    `fit` fits the widths of the panes, because a comparison of branches needs more room than other views.
     """
 
-    def __init__(
-        self, screen: CommandScreen[Any], tree: TreePane, opened_at: tuple[int | None, str | None, str]
-    ) -> None:
+    def __init__(self, screen: CommandScreen[Any], tree: TreePane, fit: Callable[[], object]) -> None:
         self._screen = screen
+        self._fit = fit
         self._tree = tree
-        self.opened_at = opened_at
         self.view: ViewName = "entry"
         self._last_shown: tuple[object, ...] = ()
         self._make: Callable[[Job], list[Part]] | None = None
@@ -70,7 +65,9 @@ class EntryPane:
             environ=screen.browser.options.environ,
             compare_keys=(screen.browser.keys.key_of("select"), screen.browser.keys.key_of("compare")),
         )
-        screen.set_class(view == "diff", "-comparing")
+        if screen.has_class("-comparing") != (view == "diff"):
+            screen.set_class(view == "diff", "-comparing")
+            self._fit()
         self._make = lambda job: document(session, request)
         if not moved or self._resting.moved():
             # Paint the moved cursor first, because laying out the entry takes longer.
@@ -95,18 +92,14 @@ class EntryPane:
 
     @cached_property
     def _found_marks(self) -> MatchMarks:
-        return MatchMarks(self._screen, self.text)
+        return MatchMarks(self._screen, "marks", self.text.marks_changed)
 
     def _marks(self) -> FindMatches | None:
-        """Return a function that finds the words to highlight: of the tree's search, else of `opened_at`'s query."""
-        session, query = self._tree.session, self._tree.state.query
-        if self.view != "entry" or session is None:
-            return None
-        if query:
-            searched = tuple(query.lower().split())
-            return lambda row: apart(hits_in(row, searched))
-        index, entry_id, text = self.opened_at
-        return self._found_marks.of(text) if text and find_again(session, index, entry_id) == self._tree.index else None
+        """Return a function that finds the matches of the tree's search, to highlight them."""
+        tree = self._tree
+        # Beside a whole tree only hits are marked: any other entry may hold a frequent word of the search, too.
+        is_meant = tree.state.query and (not tree.state.whole or tree.row_list.cursor in tree.shown.hits)
+        return self._found_marks.of(tree.state.query) if self.view == "entry" and is_meant else None
 
     def show_title(self) -> None:
         """Show the names of the views, and the id of the entry, on the border of the pane."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.model.tree.row_text import row_text
+from sessionbrowse.model.tree.row_text import RowText, read_row
 from sessionbrowse.tui.data.jobs import Job, Lane
 
 MOST_KEPT = 4000
@@ -21,9 +21,9 @@ class RowTexts:
         self._session = session
         self._home = home
         self._lane = lane
-        self._texts: dict[int, str] = {}
+        self._texts: dict[int, RowText] = {}
 
-    def get(self, index: int) -> str | None:
+    def get(self, index: int) -> RowText | None:
         """Return the text of an entry's row; None if the text is not read yet."""
         return self._texts.get(index)
 
@@ -60,7 +60,7 @@ class RowTexts:
                 return
             if index not in self._texts:
                 try:
-                    text = row_text(self._session, index, self._home)
+                    text = read_row(self._session, index, self._home)
                 except SessionBrowseError as error:
-                    text = str(error)
+                    text = RowText(str(error))
                 self._texts[index] = text

@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.containers import Horizontal
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree.tool_callers import learn_calls
 from sessionbrowse.tui.commands.command import CommandContext
-from sessionbrowse.tui.commands.contexts import SESSION, TREE, VIEW
+from sessionbrowse.tui.commands.contexts import SESSION, TREE, TREE_LINE, VIEW
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.reading.find_entry import ENTRY_IS_GONE
 from sessionbrowse.tui.reading.views import VIEWS, ViewedEntry
 from sessionbrowse.tui.session.entry_pane import EntryPane
+from sessionbrowse.tui.session.state import TreeState
 from sessionbrowse.tui.session.titles import facts_line, hit_position, path_line
 from sessionbrowse.tui.session.tree_pane import TreePane
 from sessionbrowse.tui.shell.command_screen import opens_by_resuming
-from sessionbrowse.tui.shell.paned_screen import PanedScreen
+from sessionbrowse.tui.shell.paned_screen import ROOM_FOR, PanedScreen
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
-from sessionbrowse.tui.widgets.row_list import RowList
+from sessionbrowse.tui.widgets.row_list import GUTTER, RowList
 from sessionbrowse.tui.widgets.text_view import TextView
 
+LEAST_TREE, LEAST_VIEW = 40, 56
+"""Least widths of the tree and of the entry pane beside it, in cells."""
+TREE_EDGES = GUTTER + 3
+"""Cells of the tree that are not for the text of its rows: the border, the scroll bar, the cursor and the marks."""
 NARROW = 80
 """Screen width below which the top bar shows the number of problems, but no numbers of entries and branches."""
 
@@ -37,7 +42,7 @@ class SessionScreen(PanedScreen):
     """The screen of one session.
 
     `index` and `entry_id` identify the entry at which the tree opens, if any. `searched` is the query that found the
-    entry.
+    entry; its hits in this session are marked.
     """
 
     TYPES_INTO = "filter"
@@ -48,12 +53,12 @@ class SessionScreen(PanedScreen):
     ) -> None:
         super().__init__(name="session")
         self.summary, self.place = summary, summary.path
-        self.searched = searched
         self._is_gone = self._is_own_change = False
         self._left_folded: tuple[str, ...] = ()
-        self.tree_pane = TreePane(self, lambda: self.entry_pane.refresh())
+        self.tree_pane = TreePane(self, lambda: self.entry_pane.refresh(), self.fit_panes)
         self.tree_pane.wanted = (index, entry_id)
-        self.entry_pane = EntryPane(self, self.tree_pane, (index, entry_id, searched))
+        self.tree_pane.state = TreeState(query=searched, whole=True)
+        self.entry_pane = EntryPane(self, self.tree_pane, self.fit_panes)
 
     # -- layout -------------------------------------------------------------------------------------------------
 
@@ -97,6 +102,25 @@ class SessionScreen(PanedScreen):
         self.update_classes({f"-at-{pane}": self.pane == pane for pane in ("tree", "view")})
         super().focus_changed()
 
+    def before_first_frame(self, app: App[Any]) -> None:
+        """Decide by the terminal's width if the screen shows one pane or two."""
+        super().before_first_frame(app)
+        self.set_class(app.size.width < ROOM_FOR["tree"], "-one-pane", update=False)
+
+    def fit_panes(self) -> None:
+        """Give the tree the width that its rows need, up to a limit that leaves room for the entry pane."""
+        width, tree = self.size.width, self.tree_pane
+        self.set_class(width < ROOM_FOR["tree"], "-one-pane")
+        if width < ROOM_FOR["tree"]:
+            tree.row_list.styles.width = "1fr"
+            return
+        most = width - max(LEAST_VIEW, width * 2 // 5)
+        if self.has_class("-comparing"):
+            # Two branches beside each other need the room.
+            most = width * 3 // 10
+        needed = max(LEAST_TREE, tree.cells_needed + TREE_EDGES)
+        tree.row_list.styles.width = min(self.widths.get("tree", min(needed, most)), width * 2 // 3)
+
     def moving(self) -> RowList | TextView | None:
         """Return the pane that movement keys act on: the focused pane, or the tree while the user types a search."""
         return self.tree_pane.row_list if self.typing else super().moving()
@@ -105,6 +129,8 @@ class SessionScreen(PanedScreen):
 
     def contexts(self) -> tuple[str, ...]:
         """Return the contexts (groups of commands) whose keys work now: the focused pane's, then the screen's."""
+        if self.typing:
+            return (TREE_LINE, TREE, SESSION)
         return (TREE if self.pane == "tree" else VIEW, SESSION)
 
     def command_context(self) -> CommandContext:
@@ -113,7 +139,7 @@ class SessionScreen(PanedScreen):
         return CommandContext(
             has_rows=bool(tree.rows),
             has_session=True,
-            has_filter=bool(tree.state.query or self.searched),
+            has_filter=bool(tree.state.query),
             foldable=row is not None and (row.foldable or row.folded),
             branch_points=len(tree.shown.branch_points),
             labels=len(session.labels) if session is not None else 0,
@@ -160,14 +186,11 @@ class SessionScreen(PanedScreen):
 
     def position(self) -> str:
         """Return the text for the footer: the cursor's position among the rows, and among the hits of a search."""
-        position, hits = super().position(), self.tree_pane.shown.hits
-        if self.moving() is not self.tree_pane.row_list:
+        position, tree = super().position(), self.tree_pane
+        if self.moving() is not tree.row_list or not tree.state.query:
             return position
-        if self.searched and not self.tree_pane.state.query:
-            return f'"{one_line(self.searched, 24)}" · {position}'
-        if not hits:
-            return position
-        return f"{hit_position(hits, self.tree_pane.row_list.cursor)} · {position}"
+        hit = hit_position(tree.shown.hits, tree.row_list.cursor)
+        return f'"{one_line(tree.state.query, 24)}" {hit} · {position}' if tree.state.whole else hit
 
     @property
     def busy(self) -> bool:
@@ -241,12 +264,6 @@ class SessionScreen(PanedScreen):
         self.tree_pane.show_entry(str(key))
         return True
 
-    def show_found(self, index: int | None, entry_id: str | None) -> None:
-        """Put the cursor on another result of the search that opened this session."""
-        self.tree_pane.wanted = (index, entry_id)
-        self.entry_pane.opened_at = (index, entry_id, self.searched)
-        self.tree_pane.show(self.tree_pane.state)
-
     def go_to_entry(self, index: int) -> None:
         """Put the cursor on the target entry of a link, and show the entry."""
         session = self.session
@@ -255,8 +272,7 @@ class SessionScreen(PanedScreen):
             self.browser.say(ENTRY_IS_GONE, "warning")
             return
         self.entry_pane.view = "entry"
-        self.tree_pane.wanted = (index, session.ids[index])
-        self.tree_pane.show(self.tree_pane.state)
+        self.tree_pane.show_entry(session.ids[index], index)
 
     def on_text_view_link_clicked(self, event: TextView.LinkClicked) -> None:
         """Go to the entry of a clicked link."""
@@ -314,7 +330,7 @@ class SessionScreen(PanedScreen):
         """Go one step back: focus the tree, else clear the tree's search, else return to the previous screen."""
         if self.pane == "view":
             self.set_focus(self.tree_pane.row_list)
-        elif self.tree_pane.state.query:
+        elif self.tree_pane.shown.stops is not None:
             self.tree_pane.search("")
             self.tree_pane.filter_line.close()
         else:

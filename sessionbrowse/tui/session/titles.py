@@ -50,7 +50,7 @@ def tree_title(state: TreeState) -> Content:
     title: list[tuple[str, str]] = [("Tree", "")]
     if state.filter != "default":
         title.append((f" · {state.filter}", "$accent"))
-    if state.query:
+    if state.query and not state.whole:
         title.append((f" · /{one_line(state.query, 24)}", "$accent"))
     return Content.assemble(*title)
 
@@ -70,10 +70,13 @@ def no_rows_sentence(session: Session | None, state: TreeState, shown: ShownTree
 
 def found_status(state: TreeState, shown: ShownTree) -> Line:
     """Return the status of the tree's search: number of matches and, while it runs, number of searched entries."""
-    found = len(shown.hits) if state.query else len(shown.rows)
-    status: Line = [(plural(found, "match", "matches"), "dim")]
     made = shown.made
-    if made is not None and not made.finished:
+    if not state.query or made is None:
+        return [(plural(len(shown.rows), "row"), "dim")]
+    status: Line = [(plural(len(shown.hits), "match", "matches"), "dim")]
+    if made.some:
+        status.append((" of some words, none has all", "warning"))
+    if not made.finished:
         return [(f"searching … {made.searched:,}/{made.entries:,}  ", "accent"), *status]
     return status
 

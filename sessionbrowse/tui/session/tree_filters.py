@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from sessionbrowse.tui.session.screen import SessionScreen
-from sessionbrowse.tui.session.state import TreeState
 from sessionbrowse.tui.session.tree_pane import TreePane
 
 FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
@@ -64,4 +65,4 @@ def _step(tree: TreePane, delta: int) -> None:
 
 
 def _use(tree: TreePane, name: str) -> None:
-    tree.show(TreeState(name, tree.state.query))
+    tree.show(replace(tree.state, filter=name, folded=frozenset()))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from sessionbrowse.tui.session.screen import SessionScreen
-from sessionbrowse.tui.session.state import TreeState
 from sessionbrowse.tui.session.tree_pane import TreePane
 
 
@@ -26,7 +27,7 @@ def do_fold_all(screen: SessionScreen) -> None:
         screen.browser.say("This session has no branches to fold.", "warning")
         return
     folded = tree.state.folded - branches if branches <= tree.state.folded else tree.state.folded | branches
-    tree.show(TreeState(tree.state.filter, tree.state.query, folded))
+    tree.show(replace(tree.state, folded=folded))
 
 
 def do_fold(screen: SessionScreen) -> None:
@@ -73,6 +74,5 @@ def do_go_in(screen: SessionScreen) -> None:
 
 
 def _fold(tree: TreePane, index: int, folded: bool) -> None:
-    state = tree.state
-    chosen = state.folded | {index} if folded else state.folded - {index}
-    tree.show(TreeState(state.filter, state.query, frozenset(chosen)))
+    chosen = tree.state.folded | {index} if folded else tree.state.folded - {index}
+    tree.show(replace(tree.state, folded=frozenset(chosen)))

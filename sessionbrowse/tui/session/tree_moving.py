@@ -20,9 +20,13 @@ def do_tree_page_down(screen: SessionScreen) -> None:
 
 def do_leaf(screen: SessionScreen) -> None:
     """Jump to the row of the leaf or, if the filter hides the leaf, of its nearest visible ancestor."""
-    position = screen.tree_pane.position_of_leaf()
-    if position is not None:
-        screen.tree_pane.row_list.go(position)
+    tree, session = screen.tree_pane, screen.session
+    entry = tree.shown.nearest(session.parents, session.leaf) if session is not None else None
+    if tree.shown.stops is not None and (entry is None or tree.shown.position_of[entry] not in tree.shown.stops):
+        back = screen.browser.keys.key_of("back")
+        screen.browser.say(f"The leaf does not match the search; {back} clears the search.", "warning")
+    elif entry is not None:
+        tree.row_list.go(tree.shown.position_of[entry])
 
 
 def do_next_branch(screen: SessionScreen) -> None:

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any
 
-from sessionbrowse.model.session.session import Session
+from msgspec.structs import replace
+
+from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.model.search.query import BadSearch, parse_question
+from sessionbrowse.model.session.session import ROOT, Session
+from sessionbrowse.model.tree.filters import shown
 from sessionbrowse.model.tree.lazy_rows import Row, Rows
+from sessionbrowse.model.tree.row_text import RowText
 from sessionbrowse.model.usage.branch_costs import BranchCosts, branch_costs, row_costs
 from sessionbrowse.store.own.remembered_views import SessionView
 from sessionbrowse.tui.data.jobs import Job, Outcome
@@ -15,27 +22,39 @@ from sessionbrowse.tui.reading.find_entry import ENTRY_IS_GONE, find_again
 from sessionbrowse.tui.session.row_texts import RowTexts
 from sessionbrowse.tui.session.state import NOTHING_SHOWN, ShownTree, TreeRows, TreeState, shown_tree
 from sessionbrowse.tui.session.titles import found_status, no_rows_sentence, tree_title
-from sessionbrowse.tui.session.tree_rows import TreeStyle, shift_for, tree_row
+from sessionbrowse.tui.session.tree_rows import TreeStyle, row_width, shift_for, tree_row
 from sessionbrowse.tui.session.tree_search import make_rows
 from sessionbrowse.tui.shell.command_screen import ANSWER_SECONDS, CommandScreen
+from sessionbrowse.tui.shell.match_spans import MatchMarks
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
 
-NOT_READ_YET = "…"
+NOT_READ_YET = RowText("…")
 
 
 class TreePane:
-    """The pane that shows the tree of a session; `changed` is called when the rows have changed."""
+    """The pane that shows the tree of a session.
 
-    def __init__(self, screen: CommandScreen[Any], changed: Callable[[], object]) -> None:
+    `changed` is called when the rows have changed, `widened` when rows need more cells than before.
+    """
+
+    def __init__(
+        self, screen: CommandScreen[Any], changed: Callable[[], object], widened: Callable[[], object]
+    ) -> None:
         self._screen = screen
         self._changed = changed
+        self._widened = widened
         self.session: Session | None = None
         self.state = TreeState()
         self.shown = NOTHING_SHOWN
         self.wanted: tuple[int | None, str | None] = (None, None)
         """Index and id of the entry to which the cursor moves when the next rows are shown."""
+        self.origin: int | None = None
+        """Index of the entry under the cursor when the user began to type a search; None if no search is typed."""
+        self.cells_needed = 0
+        """Number of cells that the rows that were visible until now need to be shown in full."""
         self._stood: int | None = None
+        self._leaf: int | None = None
         self._shows_label_times = False
         self._shows_answer_costs = False
         self._costs: BranchCosts | None = None
@@ -81,14 +100,14 @@ class TreePane:
     @property
     def entry_to_resume(self) -> str | None:
         """The id of the entry under the cursor; None at the leaf, from which the agent resumes by default."""
-        is_leaf = self.session is not None and self.index == self.session.leaf
+        is_leaf = self.session is not None and self.index in (self.session.leaf, self._leaf)
         return None if is_leaf else self.entry_id
 
     # -- the session --------------------------------------------------------------------------------------------
 
     def restore(self, view: SessionView) -> None:
         """Restore the saved filter of the tree, and the saved cursor unless the user opened the session at an entry."""
-        self.state = TreeState(filter=view.filter)
+        self.state = replace(self.state, filter=view.filter)
         if self.wanted == (None, None):
             self.wanted = (None, view.entry)
 
@@ -120,10 +139,11 @@ class TreePane:
             at for at in self.row_list.marks if isinstance(at, int) and session.ids[at : at + 1] == ids[at : at + 1]
         }
         self.session = session
+        self._leaf = _row_of_leaf(session)
         self._texts = RowTexts(session, self._screen.browser.home, self._screen.lane("texts", self.take_texts))
         known = session.index_by_id
         indexes = frozenset([known[entry_id] for entry_id in folded if entry_id in known])
-        self.show(TreeState(self.state.filter, self.state.query, indexes) if indexes else self.state)
+        self.show(replace(self.state, folded=indexes) if indexes else self.state)
 
     # -- computing the rows -------------------------------------------------------------------------------------
 
@@ -133,15 +153,16 @@ class TreePane:
         session, texts = self.session, self._texts
         if session is None or texts is None:
             return
-        before, cursor, room = self.shown.made, self._standing, self.row_list.room_around
+        before, room = self.shown.made, self.row_list.room_around
         aim = find_again(session, *self.wanted)
-        aim = cursor if aim is None else aim
+        aim = self._standing if aim is None else aim
         page = range(max(sum(room), self._screen.size.height))
+        find_first = self._screen.browser.pattern_worker.first_spans
 
         def read_texts(made: TreeRows) -> None:
             """Start reading the texts of the rows that will be visible; return when they are read or time is up."""
             shown = shown_tree(made)
-            entry = _cursor_entry(session, shown, aim)
+            entry = cursor_entry(session, shown, aim)
             top = shown.position_of[entry] - min(room[0], len(page)) if entry is not None else 0
             top = max(0, min(top, len(shown.rows) - len(page)))
             done = texts.prepare(shown.rows.indexes, range(top, top + len(page)))
@@ -149,21 +170,44 @@ class TreePane:
                 done.wait(ANSWER_SECONDS)
 
         lane = self._screen.lane("rows", self.take_rows)
-        lane.ask(lambda job: make_rows(session, state, before, job, cursor, room, read_texts))
+        begin = len(session.parents) if aim is None else aim
+        lane.ask(lambda job: make_rows(session, state, before, job, begin, read_texts, find_first))
         self._screen.expect(lane)
 
     def search(self, query: str) -> None:
-        """Search the tree; an empty query ends the search, so that the tree shows also the entries without a match."""
-        if query.strip() != self.state.query:
-            self.show(TreeState(self.state.filter, query.strip()))
+        """Search the tree; an empty query ends the search, so that the tree shows also the entries without a match.
 
-    def show_entry(self, entry_id: str) -> None:
-        """Put the cursor on an entry, or on its nearest ancestor that has a row."""
-        self.wanted = (None, entry_id)
+        A query that is not finished, such as a phrase without its second quote, leaves the rows as they are.
+        """
+        # A single letter begins nearly every word; it is searched when it stands in quotes.
+        query = "" if len(query.strip()) < 2 and query.isascii() else query.strip()
+        try:
+            parse_question(query)
+        except BadSearch as error:
+            self.filter_line.say([(error.sentence, "warning")])
+            return
+        if query != self.state.query or (query and self.state.whole):
+            self.show(TreeState(self.state.filter, query))
+        else:
+            self.show_found()
+
+    def leave_search(self) -> None:
+        """End the search that the user is typing: the cursor returns to the entry where it stood before."""
+        if self.origin is not None and self.session is not None:
+            self.wanted = (self.origin, self.session.ids[self.origin])
+        self.search("")
+        self.origin = None
+
+    def show_entry(self, entry_id: str | None, index: int | None = None) -> None:
+        """Put the cursor on an entry, or on its nearest ancestor that has a row; with `index`, show hidden entries."""
+        self.wanted = (index, entry_id)
         self.show(self.state)
 
     def take_rows(self, outcome: Outcome) -> None:
         """Show the rows that the background job computed; the cursor stays on its entry or moves to an ancestor."""
+        if isinstance(outcome.error, SessionBrowseError):
+            self.filter_line.say([(outcome.error.sentence, "error")])
+            return
         if outcome.error is not None:
             raise outcome.error
         before = self._stood = self._standing
@@ -171,9 +215,10 @@ class TreePane:
         self.restyle()
         cursor = self._cursor_for(before)
         empty = no_rows_sentence(self.session, self.state, self.shown, self._screen.browser.keys.key_of)
-        self.row_list.set_rows(self.rows.indexes, cursor=cursor, empty=empty)
+        self.row_list.set_rows(self.rows.indexes, cursor=cursor, empty=empty, stops=self.shown.stops)
         self.row_list.border_title = tree_title(self.state)
         self.show_count()
+        self.measure()
         self._changed()
         self._count_costs()
         if self.filter_line.display:
@@ -185,7 +230,9 @@ class TreePane:
 
     @property
     def _standing(self) -> int | None:
-        """Index of the entry under the cursor or, while the tree has no rows, of the last entry under the cursor."""
+        """Index of the entry under the cursor, or where it stood when the user began to type or the tree had rows."""
+        if self.origin is not None and self._screen.typing:
+            return self.origin
         return self._stood if self.index is None else self.index
 
     def _cursor_for(self, before: int | None) -> int | None:
@@ -196,22 +243,21 @@ class TreePane:
         session = self.session
         assert session is not None
         wanted = find_again(session, *self.wanted)
-        is_hidden = wanted is not None and wanted not in self.shown.position_of
-        # If the tree's filter hides a hit of the search over all sessions, switch to the filter "all" to show the hit.
-        if is_hidden and self.wanted[0] is not None and self.state.filter != "all":
-            self.show(TreeState("all"))
+        state, place = self.state, self.shown.position_of.get(-1 if wanted is None else wanted)
+        is_hidden = wanted is not None and (place is None or place not in (self.shown.stops or (place,)))
+        # If the search or the filter of the tree hides an entry to which the user goes, show more rows.
+        if is_hidden and self.wanted[0] is not None and (state.filter != "all" or self.shown.stops is not None):
+            more = replace(state, filter="all") if self.shown.stops is None else replace(state, query="", whole=False)
+            self.show(more)
         else:
             if wanted is None and self.wanted[0] is not None:
                 self._screen.browser.say(ENTRY_IS_GONE, "warning")
             self.wanted = (None, None)
-        return _cursor_entry(session, self.shown, before if wanted is None else wanted)
+        return cursor_entry(session, self.shown, before if wanted is None else wanted)
 
-    def position_of_leaf(self) -> int | None:
-        """Return the row position of the leaf, or of its nearest ancestor with a row; None if there are no rows."""
-        if self.session is None:
-            return None
-        entry = _cursor_entry(self.session, self.shown, self.session.leaf)
-        return None if entry is None else self.shown.position_of[entry]
+    @cached_property
+    def _match_marks(self) -> MatchMarks:
+        return MatchMarks(self._screen, "tree-marks", self.row_list.refresh)
 
     # -- painting -----------------------------------------------------------------------------------------------
 
@@ -226,6 +272,20 @@ class TreePane:
             raise outcome.error
         if not outcome.last:
             self.row_list.refresh()
+            self.measure()
+
+    def measure(self) -> None:
+        """Measure how wide the visible rows are, and call `widened` if they need more cells than other rows did."""
+        top = self.row_list.scroll_offset.y
+        seen = self.rows[top : top + self.row_list.size.height] if self._texts is not None else ()
+        needed = [
+            row_width(self.session, row, text, self._style)
+            for row in seen
+            if self.session is not None and self._texts is not None and (text := self._texts.get(row.index)) is not None
+        ]
+        if max(needed, default=0) > self.cells_needed:
+            self.cells_needed = max(needed)
+            self._widened()
 
     def render_row(self, position: int, width: int, state: RowState) -> Line:
         """Return the tree's row at a position as spans (pieces of styled text)."""
@@ -268,13 +328,14 @@ class TreePane:
         self.row_list.refresh()
 
     def restyle(self) -> None:
-        """Update what decides how rows are painted: current time, leaf, search words, costs."""
+        """Update what decides how rows are painted: current time, leaf, search, costs."""
+        leaf = self.session.leaf if self.session is not None else None
         self._style = TreeStyle(
             now_ms=self._screen.browser.now_ms(),
             home=self._screen.browser.home,
             label_times=self._shows_label_times,
-            leaf=self.shown.nearest(self.session.parents, self.session.leaf) if self.session is not None else None,
-            words=tuple(self.state.query.lower().split()),
+            leaf=leaf if leaf in self.shown.position_of else self._leaf,
+            find=self._match_marks.of(self.state.query) if self.state.query else None,
             branch_costs=self._costs.branch if self._costs is not None else (),
             row_costs=self._row_costs,
         )
@@ -309,11 +370,22 @@ class TreePane:
         self.row_list.refresh()
 
 
-def _cursor_entry(session: Session, shown: ShownTree, wanted: int | None) -> int | None:
+def cursor_entry(session: Session, shown: ShownTree, wanted: int | None) -> int | None:
     """Return the index of the entry for the cursor; None if the tree has no rows.
 
-    It is `wanted` or the nearest ancestor of `wanted` that has a row, else the entry of the last row. If `wanted` is
-    None, the leaf is used instead.
+    While a search hides rows, it is the hit nearest to `wanted`. Else it is `wanted` or its nearest ancestor that has a
+    row, else the entry of the last row. If `wanted` is None, the leaf is used instead.
     """
+    if shown.stops is not None:
+        at = session.leaf if wanted is None else wanted
+        return shown.nearest_hit(len(session.parents) if at is None else at)
     nearest = shown.nearest(session.parents, session.leaf if wanted is None else wanted)
     return nearest if nearest is not None or not shown.rows else shown.rows[-1].index
+
+
+def _row_of_leaf(session: Session) -> int | None:
+    """Return the leaf, or its nearest ancestor that the filter "default" shows: later entries only keep the books."""
+    flags, index = shown(session, "default", session.leaf), session.leaf
+    while index is not None and index != ROOT and not flags[index]:
+        index = session.parents[index]
+    return None if index == ROOT else index

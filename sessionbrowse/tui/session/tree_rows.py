@@ -8,13 +8,15 @@ from datetime import datetime
 from msgspec import Struct
 
 from sessionbrowse.model.session.session import LabelMark, Session
+from sessionbrowse.model.tree.row_text import RowText
 from sessionbrowse.model.tree.rows import Row
 from sessionbrowse.text import clean, cost, time_ms
 from sessionbrowse.tui.layout.parts import overlay
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
+from sessionbrowse.tui.widgets.text_view import FindMatches
 
-COLUMNS = 3
-"""Width in cells by which one level of the tree is indented, as in pi."""
+COLUMNS = 2
+"""Width in cells by which one level of the tree is indented; pi takes three, which leaves little room for text."""
 
 TEXT_CHARACTERS = 400
 _LABEL_CELLS = 28
@@ -28,37 +30,47 @@ _ROLE_LOOKS = {"user": "user", "assistant": "assistant", "developer": "note", "s
 class TreeStyle(Struct, frozen=True, kw_only=True):
     """Settings for painting all rows of a tree. Entries are given by index, costs in dollars.
 
-    `words` are the lower-case words of the search. `leaf` is the entry whose row gets the sign "← leaf". `branch_costs`
-    contains for each entry the cost of the entry's branch. `row_costs` are the costs for the column of answer costs;
-    None if the column is hidden.
+    `find` finds the matches of the search in a text. `leaf` is the entry whose row gets the sign "← leaf".
+    `branch_costs` contains for each entry the cost of the entry's branch. `row_costs` are the costs for the column of
+    answer costs; None if the column is hidden.
     """
 
     now_ms: float
     home: str
     label_times: bool = False
     leaf: int | None = None
-    words: tuple[str, ...] = ()
+    find: FindMatches | None = None
     branch_costs: Sequence[float] = ()
     row_costs: Mapping[int, float] | None = None
 
 
-def tree_row(session: Session, row: Row, text: str, width: int, style: TreeStyle, shift: int = 0) -> Line:
+def tree_row(session: Session, row: Row, text: RowText, width: int, style: TreeStyle, shift: int = 0) -> Line:
     """Return a row of the tree as spans (pieces of styled text); `text` is the row's text, not sanitised.
 
     The first `shift` cells of the connecting lines are not shown, because the tree is scrolled sideways.
     """
-    left: Line = [*lines_before(row, shift)]
-    left.append(("• ", "accent") if row.active else ("  ", ""))
+    left, right = lines_before(row, shift), marks_after(session, row, width, style)
+    room = width - line_width(left) - line_width(right) - 1
+    shown = fit(text_spans(session, row, text, style), max(8, room))
+    line = sides([*left, *shown], right, width, least=8)
+    return line if row.matches else [(part, "faint") for part, _ in line]
+
+
+def marks_after(session: Session, row: Row, width: int, style: TreeStyle) -> Line:
+    """Return what stands at the right of a row of `width` cells: label, signs of mark and leaf, cost."""
     right: Line = []
     mark = session.labels.get(row.index)
     if mark is not None:
         right += label_spans(mark, style)
     if row.index == style.leaf:
         right.append((" ← leaf", "accent"))
-    right += cost_spans(row, width, style)
-    room = width - line_width(left) - line_width(right) - 1
-    shown = fit(text_spans(session, row, text, style), max(8, room))
-    return sides([*left, *shown], right, width, least=8)
+    return right + cost_spans(row, width, style)
+
+
+def row_width(session: Session, row: Row, text: RowText, style: TreeStyle) -> int:
+    """Return the number of cells that a row needs to be shown in full."""
+    left, right = lines_before(row), marks_after(session, row, _LEAST_WIDTH_FOR_COSTS, style)
+    return line_width(left) + line_width(text_spans(session, row, text, style)) + line_width(right) + 1
 
 
 def cost_spans(row: Row, width: int, style: TreeStyle) -> Line:
@@ -74,59 +86,48 @@ def cost_spans(row: Row, width: int, style: TreeStyle) -> Line:
 
 
 def lines_before(row: Row, shift: int = 0) -> Line:
-    """Return the connecting lines before a row's text, without the first `shift` cells."""
-    cells = ["   "] * row.level
+    """Return the connecting lines and the sign of the active branch before a row's text.
+
+    The first `shift` cells are left out, but never the connector of the row itself.
+    """
+    cells = ["  "] * row.level
     for level, goes_on in row.gutters:
-        cells[level] = "│  " if goes_on else "   "
-    sign = ""
+        cells[level] = "│ " if goes_on else "  "
     if row.connector is not None and cells:
         middle = "⊞" if row.folded else "⊟" if row.foldable else "─"
-        cells[-1] = f"{'╰' if row.connector == 'last' else '├'}{middle} "
-    elif row.folded:
-        sign = "⊞ "
-    drawn = "".join(cells)
-    if shift and drawn:
-        drawn = "…" + drawn[shift + 1 :] if len(drawn) > shift else "…"
-    return [(drawn, "faint"), (sign, "key")] if sign else [(drawn, "faint")]
+        cells[-1] = f"{'╰' if row.connector == 'last' else '├'}{middle}"
+    shown = cells[shift // COLUMNS :]
+    if shift and len(shown) > 1:
+        shown[0] = "… "
+    elif shift and row.connector is not None:
+        shown = cells[-1:]
+    sign = ("⊞ ", "key") if row.folded and row.connector is None else ("", "")
+    return [("".join(shown), "faint"), sign, ("• ", "accent") if row.active else ("  ", "")]
 
 
 def shift_for(row: Row, width: int) -> int:
     """Return by how many cells to scroll the tree sideways: a row's text gets half of the width, at least 34 cells."""
-    return max(0, row.level * COLUMNS - max(COLUMNS, min(width // 2, width - _LEAST_TEXT)))
+    beyond = row.level * COLUMNS - max(COLUMNS * 2, min(width // 2, width - _LEAST_TEXT))
+    return max(0, beyond + beyond % COLUMNS)
 
 
-def text_spans(session: Session, row: Row, text: str, style: TreeStyle) -> Line:
-    """Return the row's text in the style of its role, with the matches of the search marked."""
-    text = clean(text[: TEXT_CHARACTERS * 2])[:TEXT_CHARACTERS]
+def text_spans(session: Session, row: Row, read: RowText, style: TreeStyle) -> Line:
+    """Return the row's text in the style of its role, with the matches of the search marked; failures have a sign."""
+    text = clean(read.text[: TEXT_CHARACTERS * 2])[:TEXT_CHARACTERS]
     kind = session.kind(row.index)
     plain = "" if row.active else "dim"
-    if not row.matches:
-        return [(text, "faint")]
     line: Line
     head, colon, rest = text.partition(": ")
     if kind.type == "message" and kind.role in _ROLE_LOOKS and colon:
         line = [(f"{head}: ", f"{_ROLE_LOOKS[kind.role]}{' strong' if row.active else ''}"), (rest, plain)]
     elif kind.type == "message":
-        line = [(text, "tool" if row.active else "dim")]
+        line = [(text, "error" if read.failed else "tool" if row.active else "dim")]
     elif text:
         line = [(text, "note" if row.active else "dim")]
     else:
         line = [(clean(kind.type) or "(no type)", "faint italic")]
-    return overlay(line, hits_in(text, style.words), "match") if style.words else line
-
-
-def hits_in(text: str, words: tuple[str, ...]) -> list[tuple[int, int]]:
-    """Return the sorted (start, end) of all occurrences of search words in a text; spans of two words may overlap."""
-    lowered = text.lower()
-    if len(lowered) != len(text):
-        return []
-    found: list[tuple[int, int]] = []
-    for word in words:
-        start = lowered.find(word)
-        while start >= 0:
-            found.append((start, start + len(word)))
-            start = lowered.find(word, start + len(word))
-    return sorted(found)
+    line = overlay(line, style.find(text), "match") if style.find is not None and row.matches else line
+    return [("✗ ", "error"), *line] if read.failed else line
 
 
 def label_spans(mark: LabelMark, style: TreeStyle) -> Line:

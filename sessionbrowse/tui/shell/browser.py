@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from textual.notifications import SeverityLevel
     from textual.screen import Screen
@@ -29,6 +31,16 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.shell.view_memory import ViewMemory
 
 T = TypeVar("T")
+
+
+class FoundEntry(Struct, frozen=True):
+    """A found entry of a session with its role and state, or the session itself (`index` is None)."""
+
+    summary: Summary
+    index: int | None
+    entry_id: str | None
+    role: str
+    state: str
 
 
 class Changes(Protocol):
@@ -185,6 +197,12 @@ class Browser(Protocol):
 
     def show_search(self, text: str = "") -> None:
         """Show the screen of the search over all sessions."""
+
+    def step_found(self, step: int) -> FoundEntry | None:
+        """Go to the next (`step` 1) or previous (-1) session that the search below the topmost screen has found.
+
+        Return the session's best entry; None if no search found a further session.
+        """
 
     def show_checkpoints(self) -> None:
         """Show the checkpoints screen, which lists the labels of all sessions."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -11,18 +11,22 @@ from sessionbrowse.model.search.query import BadSearch, SearchQuery, parse_searc
 from sessionbrowse.model.search.relevance import evidence_in, terms_of
 from sessionbrowse.model.search.words import original_offsets
 from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
-from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
+from sessionbrowse.tui.widgets.text_view import FindMatches
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
 class MatchMarks:
-    """Finds the matches of a query that a text pane highlights; a worker process searches regular expressions."""
+    """Finds the matches of a query that a pane highlights; a worker process searches regular expressions.
 
-    def __init__(self, screen: CommandScreen[None], view: TextView) -> None:
+    `name` identifies the pane on the screen. `changed` is called when the worker process has found further matches.
+    """
+
+    def __init__(self, screen: CommandScreen[None], name: str, changed: Callable[[], object]) -> None:
         self._screen = screen
-        self._view = view
+        self._name = name
+        self._changed = changed
         self._answers: PatternAnswers | None = None
 
     def of(self, text: str) -> FindMatches | None:
@@ -44,7 +48,7 @@ class MatchMarks:
             self._answers.close()
         self._answers = None
         if pattern is not None:
-            self._answers = PatternAnswers(self._screen, "marks", pattern, self._view.marks_changed, every=True)
+            self._answers = PatternAnswers(self._screen, self._name, pattern, self._changed, every=True)
         return self._answers
 
 

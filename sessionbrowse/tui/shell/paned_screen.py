@@ -10,7 +10,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 STEP = 4
 LEAST = 16
-ROOM_FOR = {"projects": 80, "tree": 80, "preview": 120}
+ROOM_FOR = {"projects": 80, "tree": 100, "preview": 120}
 """Minimum screen width in cells at which the user can resize a pane, because another pane is beside that pane."""
 
 
@@ -27,8 +27,8 @@ class PanedScreen(CommandScreen[None]):
         """The name of the pane that "wider" resizes; and 1 if "wider" makes it wider, -1 if it makes it narrower."""
 
     def on_resize(self, event: events.Resize) -> None:
-        """Apply the pane widths that the user chose, where the new screen width has room for them."""
-        self._apply_widths()
+        """Fit the widths of the panes to the new width of the screen."""
+        self.fit_panes()
 
     def do_wider(self) -> None:
         """Make the focused pane wider."""
@@ -49,9 +49,10 @@ class PanedScreen(CommandScreen[None]):
             return
         wide = self.query_one(f"#{pane}").outer_size.width + sign * columns
         self.widths[pane] = max(LEAST, min(wide, self.size.width * 2 // 3))
-        self._apply_widths()
+        self.fit_panes()
 
-    def _apply_widths(self) -> None:
+    def fit_panes(self) -> None:
+        """Apply the pane widths that the user chose, where the screen has room for them."""
         for pane, wide in self.widths.items():
             for widget in self.query(f"#{pane}"):
                 if self.size.width >= ROOM_FOR.get(pane, 0):

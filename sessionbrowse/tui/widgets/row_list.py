@@ -6,6 +6,7 @@ so a hundred thousand rows can be replaced quickly.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar
 
@@ -90,6 +91,7 @@ class RowList(RowsView, can_focus=True):
         self._showing = showing
         self._wraps = wraps
         self._keys: Sequence[Hashable] = ()
+        self._stops: Sequence[int] | None = None
         self._announced: Hashable | None = None
         self._moved_by_user = False
         self.marks: set[Hashable] = set()
@@ -144,12 +146,21 @@ class RowList(RowsView, can_focus=True):
         """Treat the cursor as not moved by the user: when rows are replaced, the cursor keeps its row number."""
         self._moved_by_user = False
 
-    def set_rows(self, keys: Sequence[Hashable], *, cursor: Hashable | None = None, empty: str | None = None) -> None:
+    def set_rows(
+        self,
+        keys: Sequence[Hashable],
+        *,
+        cursor: Hashable | None = None,
+        empty: str | None = None,
+        stops: Sequence[int] | None = None,
+    ) -> None:
         """Replace all rows, and move the cursor to the row with the key `cursor` if there is one.
 
         Else a cursor that the user moved follows its row. If the user has not moved the cursor, or if its row is gone,
-        the cursor keeps its row number.
+        the cursor keeps its row number. `stops` are the sorted indexes of the only rows on which the cursor may stand;
+        None means all rows.
         """
+        self._stops = stops
         offset = self.cursor - self.scroll_offset.y
         target = self._target(keys, cursor)
         if empty is not None:
@@ -198,13 +209,21 @@ class RowList(RowsView, can_focus=True):
 
     def move(self, delta: int, *, wrap: bool = False) -> None:
         """Move the cursor down by `delta` rows, or up if negative; with `wrap`, the first row follows the last row."""
-        if not self._keys:
+        stops = range(self.count) if self._stops is None else self._stops
+        if not stops:
             return
-        self.go(((self.cursor + delta) % self.count) if wrap else self.cursor + delta)
+        at = (bisect_left(stops, self.cursor) if delta < 0 else bisect_right(stops, self.cursor) - 1) + delta
+        self.go(stops[at % len(stops) if wrap else max(0, min(at, len(stops) - 1))])
 
     def go(self, index: int) -> None:
-        """Move the cursor to the row at `index`, or to the first or last row if `index` is out of range."""
+        """Move the cursor to the row at `index`, or to the first or last row if `index` is out of range.
+
+        If the cursor may not stand on that row, move it to the next one in the direction of the movement.
+        """
         self._moved_by_user = True
+        if self._stops:
+            at = bisect_left(self._stops, index) if index > self.cursor else bisect_right(self._stops, index) - 1
+            index = self._stops[max(0, min(at, len(self._stops) - 1))]
         self.cursor = index
         if self.marks_range:
             self._mark_to_cursor()
@@ -249,9 +268,9 @@ class RowList(RowsView, can_focus=True):
             return
         if self._anchor is None:
             self._begin_range()
-        self._moved_by_user = True
-        self.cursor += delta
-        self._mark_to_cursor()
+        self.marks_range, was_range = True, self.marks_range
+        self.move(delta)
+        self.marks_range = was_range
 
     def toggle_range(self) -> None:
         """Start or stop range marking: while it is on, every row that the cursor passes is marked."""

@@ -1,4 +1,4 @@
-"""Searching one session: whole texts, tool output too, as by a scan over every decoded entry."""
+"""Searching one session: whole texts and tool output, with the grammar and word forms of all searches."""
 
 from __future__ import annotations
 
@@ -8,38 +8,40 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.format.javascript import words
-from sessionbrowse.model.search.entry_text import message_text, tool_text
+from sessionbrowse.model.search.entry_facts import facts_in
+from sessionbrowse.model.search.query import parse_search
+from sessionbrowse.model.search.relevance import evidence_in, terms_of
 from sessionbrowse.model.search.session_search import search_session
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.data.jobs import Job, Lane
-from sessionbrowse.tui.session.state import TreeRows, TreeState
+from sessionbrowse.tui.session.state import TreeRows, TreeState, shown_tree
 from sessionbrowse.tui.session.tree_search import make_rows
 from tests.support.index_support import answer, entry, folder, header, result, user, write
 from tests.support.program_search import search_text
 
 VOCABULARY = [
     "login", "Login", "über", "ÜBER", "日本語", 'say "no"', "back\\slash", "a/b/c", "tab\there", "\x1b[31m", "K", "é",
-    "İstanbul", "foo_bar", "e\u0301", "\u2028", "🎉", "ends\n", "12k", "message", "type", "x",
+    "İstanbul", "foo_bar", "fooBar", "foo bar", "e\u0301", "\u2028", "🎉", "ends\n", "12k", "message", "running", "run",
 ]  # fmt: skip
 
 
-def found(session: Session, query: str, among: Any = None) -> list[int]:
-    every = range(len(session.parents)) if among is None else among
-    return [index for _, some in search_session(session, query, every) for index in some]
+def found(session: Session, text: str, *, some: bool = False) -> list[int]:
+    every, query = range(len(session.parents)), parse_search(text)
+    return [index for _, hits in search_session(session, query, every, some=some) for index in hits]
 
 
-def by_hand(session: Session, query: str) -> list[int]:
-    tokens = words(query.lower())
-    if not tokens:
-        return []
-    texts = []
+def by_hand(session: Session, text: str) -> list[int]:
+    """Judge every decoded entry as the search over all sessions judges the entries that it reads."""
+    query = parse_search(text)
+    terms, hits = terms_of(query), []
     for index in range(len(session.parents)):
-        fields = session.fields(index)
-        texts.append("\n".join((search_text(session, index), message_text(fields), tool_text(fields))).lower())
-    return [index for index, text in enumerate(texts) if all(token in text for token in tokens)]
+        fields, mark = session.fields(index), session.labels.get(index)
+        own = facts_in(fields, tools=True).text or search_text(session, index)
+        evidence = evidence_in(terms, f"{mark.text}\n{own}" if mark is not None else own, "")
+        hits += [index] if not terms or (evidence is not None and all(evidence.weights)) else []
+    return hits
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -63,26 +65,57 @@ def test_every_answer_is_that_of_a_scan_over_the_decoded_entries(tmp_path: Path,
     session = open_session(write(folder(tmp_path) / "a.jsonl", *lines))
     some = 0
     for _ in range(60):
-        query = " ".join(dice.choices(VOCABULARY, k=dice.choice([1, 1, 2])))[dice.choice([0, 0, 1]) :]
+        query = " ".join(dice.choices(VOCABULARY, k=dice.choice([1, 1, 2]))).replace('"', "").strip()
         expected = by_hand(session, query)
         assert found(session, query) == expected, query
+        assert set(found(session, query, some=True)) >= set(expected)
         some += bool(expected)
-        assert found(session, query, expected) == expected
     assert some > 20
 
 
-def test_blocks_of_plain_text_are_searched_as_they_lie(tmp_path: Path) -> None:
-    lines = [user(str(n), str(n - 1) if n else None, f"number {n} {'needle' if n % 7 == 3 else ''}") for n in range(50)]
-    session = open_session(write(folder(tmp_path) / "a.jsonl", header(), *lines))
-    assert found(session, "needle number") == [n for n in range(50) if n % 7 == 3]
-    assert found(session, "needle 1") == [n for n in range(50) if n % 7 == 3 and "1" in str(n)]
-    assert found(session, "timestamp") == [], "what is no text is not found"
+def conversation(tmp_path: Path) -> Session:
+    """A question with two answers; the first has a failed call and a label, the second is the leaf."""
+    lines = [
+        user("1", None, "Run the benchmark of the login page"),
+        answer("2", "1", "It runs.", command="hey -n 2000 http://localhost"),
+        result("3", "2", "Requests/sec: 812"),
+        answer("4", "3", "There are two ways to log in"),
+        entry("label", "5", "4", targetId="4", label="two-ways"),
+        user("6", "1", "Another way"),
+    ]
+    return open_session(write(folder(tmp_path) / "a.jsonl", header(), *lines))
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("hey -n", [1]),
+        ("benchmarks", [0]),
+        ("logging", [3]),
+        ('"two ways"', [3]),
+        ("ways -another", [3, 4]),
+        ("re:Requests/sec: \\d+", [2]),
+        ("role:user", [0, 5]),
+        ("role:tool", [2]),
+        ("tool:bash", [1, 2]),
+        ("label:two", [3]),
+        ("branch:abandoned way", [3, 4]),
+        ("branch:active", [0, 5]),
+        ("after:2999", []),
+        ("agent:omp name:x project:y way", [3, 4, 5]),
+    ],
+)
+def test_a_tree_is_searched_with_the_grammar_of_all_searches(tmp_path: Path, query: str, expected: list[int]) -> None:
+    assert found(conversation(tmp_path), query) == expected
+
+
+def test_what_is_no_text_is_not_found(tmp_path: Path) -> None:
+    assert found(conversation(tmp_path), "timestamp") == []
 
 
 def test_a_search_stops_when_nobody_waits(tmp_path: Path) -> None:
     session = open_session(write(folder(tmp_path) / "a.jsonl", header(), user("1", None, "x")))
-    assert list(search_session(session, "x", [0], lambda: True)) == []
-    assert list(search_session(session, "  ", [0])) == []
+    assert list(search_session(session, parse_search("x"), [0], lambda: True)) == []
 
 
 def job() -> Job:
@@ -111,41 +144,29 @@ def test_a_call_of_an_answer_without_words_is_found_by_its_result(tmp_path: Path
     assert [row.index for row in rows.rows(session, hits=[0]) if row.matches] == [0]
 
 
-def test_a_longer_query_looks_among_what_was_found_and_another_filter_keeps_it(tmp_path: Path) -> None:
+def test_another_filter_or_fold_keeps_the_hits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = story(tmp_path)
     first = make_rows(session, TreeState(query="need"), None, job())
     assert first is not None
-    longer = make_rows(session, TreeState(query="needle fo"), first, job())
-    assert longer is not None
-    assert (list(longer.found), longer.entries) == ([3], 2)
+    monkeypatch.setattr("sessionbrowse.tui.session.tree_search.search_session", None)
     filtered = make_rows(session, TreeState("no-tools", "need"), first, job())
     assert filtered is not None
-    assert filtered.found == first.found
-    assert [row.index for row in filtered.rows if row.matches] == [3]
-    shorter = make_rows(session, TreeState(query="nee"), longer, job())
-    assert shorter is not None
-    assert shorter.entries == 5
-
-
-def test_a_letter_taken_back_shows_the_rows_that_were_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    session = story(tmp_path)
-    everything = make_rows(session, TreeState(), None, job())
-    first = make_rows(session, TreeState(query="need"), everything, job())
-    longer = make_rows(session, TreeState(query="needle fo"), first, job())
-    other = make_rows(session, TreeState("no-tools", "needle fo"), longer, job())
-    assert first is not None
-    assert longer is not None
-    assert everything is not None
-    monkeypatch.setattr("sessionbrowse.tui.session.tree_search.search_session", None)
-    again = make_rows(session, TreeState(query="need"), longer, job())
-    assert again is not None
-    assert again.unfolded is first.unfolded
-    cleared = make_rows(session, TreeState(), longer, job())
-    assert cleared is not None
-    assert cleared.unfolded is everything.unfolded
-    filtered = make_rows(session, TreeState("no-tools", "need"), other, job())
-    assert filtered is not None
     assert ([row.index for row in filtered.rows if row.matches], filtered.found) == ([3], first.found)
+    whole = make_rows(session, TreeState(query="need", whole=True), first, job())
+    assert whole is not None
+    shown = shown_tree(whole)
+    assert len(shown.rows) == 4
+    assert ([shown.rows[at].index for at in shown.hits], shown.stops) == ([2, 3], None)
+
+
+def test_entries_with_some_words_are_shown_if_none_has_all(tmp_path: Path) -> None:
+    session = story(tmp_path)
+    made = make_rows(session, TreeState(query="needle zebra"), None, job())
+    assert made is not None
+    assert (made.found, made.some) == ([1, 3], True)
+    nothing = make_rows(session, TreeState(query="zebra"), None, job())
+    assert nothing is not None
+    assert (list(nothing.found), nothing.some) == ([], False)
 
 
 def test_what_nobody_waits_for_is_not_made(tmp_path: Path) -> None:
@@ -156,32 +177,16 @@ def test_what_nobody_waits_for_is_not_made(tmp_path: Path) -> None:
     assert make_rows(session, TreeState(query="needle"), None, stale) is None
 
 
-def test_a_search_that_takes_long_hands_over_what_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("FIRST_SECONDS", "SOON_SECONDS", "MORE_SECONDS"):
-        monkeypatch.setattr(f"sessionbrowse.tui.session.tree_search.{name}", -1.0)
-    monkeypatch.setattr("sessionbrowse.tui.session.tree_search.FIRST_ENTRIES", 1)
-    monkeypatch.setattr("sessionbrowse.tui.session.tree_search.PART_ENTRIES", 2)
-    session = story(tmp_path)
-    handed: list[TreeRows] = []
-    lane = Lane("rows", lambda outcome: handed.append(outcome.value))
-    made = make_rows(session, TreeState(query="needle"), None, Job(lane, lane.stamp))
-    assert made is not None
-    assert made.finished
-    assert [(one.finished, one.searched) for one in handed] == [(False, 1), (False, 3)]
-
-
-def test_hits_around_the_cursor_are_handed_over_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sessionbrowse.tui.session.tree_search.SOON_SECONDS", 60.0)
-    monkeypatch.setattr("sessionbrowse.tui.session.tree_search.FIRST_ENTRIES", 20)
+def test_a_long_search_hands_over_the_hits_around_the_cursor_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("FIRST_SECONDS", -1.0), ("MORE_SECONDS", 60.0), ("FIRST_ENTRIES", 20)):
+        monkeypatch.setattr(f"sessionbrowse.tui.session.tree_search.{name}", value)
     lines = [user(str(n), str(n - 1) if n else None, f"number {n} {'needle' if n % 2 else ''}") for n in range(90)]
     session = open_session(write(folder(tmp_path) / "a.jsonl", header(), *lines))
     handed: list[TreeRows] = []
     lane = Lane("rows", lambda outcome: handed.append(outcome.value))
-    made = make_rows(session, TreeState(query="needle"), None, Job(lane, lane.stamp), cursor=50, room=(10, 10))
+    made = make_rows(session, TreeState(query="needle"), None, Job(lane, lane.stamp), begin=50)
     assert made is not None
-    assert list(made.found) == list(range(1, 90, 2))
-    assert [list(one.found) for one in handed] == [list(range(31, 70, 2))]
-    handed.clear()
-    # Below the last entry there is nothing to wait for.
-    make_rows(session, TreeState(query="needle"), None, Job(lane, lane.stamp), cursor=89, room=(10, 10))
-    assert [list(one.found) for one in handed] == [list(range(69, 90, 2))]
+    assert (list(made.found), made.finished) == (list(range(1, 90, 2)), True)
+    assert [(list(one.found), one.finished) for one in handed] == [(list(range(31, 50, 2)), False)]

@@ -55,11 +55,11 @@ async def test_keys_and_painting_go_on_while_the_disk_hangs(tmp_path: Path, monk
         await browser.until(lambda: browser.app.screen.name == "session" and browser.row_list("#tree").count)
         await browser.settle(background=False)
         assert time.monotonic() - started < LIMIT_SECONDS / 2
-        assert NOT_READ_YET in browser.rows("#tree")[0]
+        assert NOT_READ_YET.text in browser.rows("#tree")[0]
         assert "message" not in browser.words("#tree")
         disk.let_go()
         await browser.settle()
-        assert NOT_READ_YET not in browser.words("#tree")
+        assert NOT_READ_YET.text not in browser.words("#tree")
         assert f"message {ENTRIES - 1}" in browser.rows("#tree")[-1]
 
 
@@ -81,7 +81,7 @@ async def test_every_frame_has_the_texts_of_its_rows(tmp_path: Path, monkeypatch
         await browser.type("39")
         await browser.press("escape", "home")
         assert len(frames) > 10
-        assert not [frame for frame in frames if NOT_READ_YET in frame]
+        assert not [frame for frame in frames if NOT_READ_YET.text in frame]
 
 
 async def test_texts_that_are_far_from_the_cursor_are_forgotten(
@@ -92,4 +92,4 @@ async def test_texts_that_are_far_from_the_cursor_are_forgotten(
         await browser.press("enter", "home", *["pagedown"] * 8)
         texts = browser.app.screen.tree_pane._texts._texts  # type: ignore[attr-defined]
         assert 40 < len(texts) < 300
-        assert NOT_READ_YET not in browser.words("#tree")
+        assert NOT_READ_YET.text not in browser.words("#tree")

@@ -87,7 +87,7 @@ async def test_an_answer_is_shown_with_what_its_tools_gave_back(demo: dict) -> N
         assert "╰ result" in text
 
 
-async def test_tab_goes_through_entry_context_raw_and_diff(demo: dict) -> None:
+async def test_tab_goes_through_entry_context_diff_and_raw(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
         await browser.press("tab")
@@ -96,13 +96,13 @@ async def test_tab_goes_through_entry_context_raw_and_diff(demo: dict) -> None:
         assert "∑ compaction summary" in text
         assert "largest items (sizes are estimates)" in text
         await browser.press("tab")
-        assert '"parentId"' in browser.words("#view")
-        await browser.press("tab")
         assert "34 shared entries" in browser.words("#view")
+        await browser.press("tab")
+        assert '"parentId"' in browser.words("#view")
         await browser.press("tab")
         assert "claude-opus-4-5 · 140 out" in browser.words("#view")
         await browser.run("previous_view")
-        assert "34 shared entries" in browser.words("#view")
+        assert '"parentId"' in browser.words("#view")
 
 
 async def test_the_context_follows_the_cursor(demo: dict) -> None:
@@ -218,21 +218,104 @@ async def test_the_cursor_goes_to_the_nearest_row_above_when_its_own_is_hidden(d
         assert "Ask before signing" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
 
 
-async def test_a_search_keeps_the_branch_points_above_its_hits(demo: dict) -> None:
+def cursor_row(browser: Driven) -> str:
+    return next(row for row in browser.rows("#tree") if row.startswith("▌"))
+
+
+async def search(browser: Driven, text: str) -> None:
+    """Type a search in the tree; it is not accepted yet."""
+    await browser.press("slash")
+    await browser.type(text)
+
+
+async def test_a_search_keeps_the_branch_points_above_its_hits_dim(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
-        await browser.press("slash")
-        await browser.type("twice")
-        rows = [row for row in browser.rows("#tree") if row.strip()]
-        assert "Does it also work when somebody presses it twice" in " ".join(browser.rows("#tree")) or len(rows) > 1
+        await search(browser, "hey -n")
         assert "1 match" in browser.screen_text()
-        assert len(rows) > 1
+        rows = [row for row in browser.rows("#tree") if row.strip()]
+        assert len(rows) == 2
+        tree = browser.row_list("#tree")
+        faint = tree._style("faint", "").color
+        context = next(y for y, row in enumerate(rows) if "two ways" in row)
+        # Nothing of a row that is only kept for its hits is bright, neither its label nor the sign of the active branch.
+        assert {
+            segment.style.color for segment in tree.render_line(context) if segment.style and segment.text.strip()
+        } == {faint}
         await browser.press("escape")
+        assert tree.count > 20
+
+
+async def test_the_cursor_stands_on_a_hit_while_typing_and_the_next_key_acts_on_it(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await search(browser, "hey")
+        assert "[bash: hey -n" in cursor_row(browser)
+        await browser.type(" -n")
+        assert "[bash: hey -n" in cursor_row(browser)
+        await browser.press("enter", "L")
+        assert "bash: hey -n 2000" in browser.screen_text()
+        await browser.press("escape")
+        # There is no other hit, so every way to move stays on it.
+        for key in ("j", "k", "down", "up", "pageup", "pagedown", "g", "G", "left", "right_square_bracket", "n", "N"):
+            await browser.press(key)
+            assert "[bash: hey -n" in cursor_row(browser), key
+
+
+async def test_the_leaf_is_marked_on_no_other_row(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        for query in ("hey -n", "idempotency", "JWT"):
+            await search(browser, query)
+            assert "← leaf" not in "".join(browser.rows("#tree")), query
+            await browser.press("escape")
+        await browser.press("3")
+        assert "← leaf" not in "".join(browser.rows("#tree"))
+        await browser.press("1", "full_stop")
+        assert "← leaf" in cursor_row(browser)
+
+
+async def test_escape_comes_back_to_the_row_where_the_search_began(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        stood = browser.row_list("#tree").key
+        await search(browser, "JWT")
+        assert browser.row_list("#tree").key != stood
+        await browser.press("escape")
+        assert browser.row_list("#tree").key == stood
+        # When the search was accepted, what was found is looked at among all rows.
+        await search(browser, "JWT")
+        await browser.press("enter", "n")
+        found = browser.row_list("#tree").key
+        await browser.press("escape")
+        assert browser.row_list("#tree").key == found
         assert browser.row_list("#tree").count > 20
 
 
+async def test_an_unfinished_query_waits_with_the_last_rows(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        for query, letter in (("JWT", '"'), ("JWT re", ":"), ("JWT after:", "2")):
+            await search(browser, query)
+            rows = browser.rows("#tree")
+            await browser.type(letter)
+            assert browser.rows("#tree") == rows
+            assert len(rows) > 2
+            if letter == "2":
+                assert "after: needs a date" in browser.screen_text()
+            await browser.press("escape")
+
+
+async def test_words_that_no_entry_has_together_find_the_entries_with_some(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await enter(browser, AUTH)
+        await search(browser, "JWT zebra")
+        assert "of some words, none has all" in browser.screen_text()
+        assert "JWT" in cursor_row(browser)
+
+
 async def frames_of_a_letter(browser: Driven, meanwhile: threading.Event) -> list[tuple[bool, bool]]:
-    """Search for `~`, and say of each frame whether it shows that letter, and whether it shows what is found: nothing.
+    """Search for `zq`, and say of each frame whether it shows the letters, and whether it shows what is found: nothing.
 
     `meanwhile` is set when there was a first frame.
     """
@@ -243,12 +326,12 @@ async def frames_of_a_letter(browser: Driven, meanwhile: threading.Event) -> lis
     def noted() -> None:
         paint()
         text = browser.screen_text()
-        frames.append((" /~ " in text, "No entry matches" in text))
+        frames.append((" /zq " in text, "No entry matches" in text))
         meanwhile.set()
 
-    await browser.press("slash")
+    await browser.press("slash", "z")
     screen._compositor_refresh = noted  # type: ignore[method-assign]
-    await browser.type("~")
+    await browser.type("q")
     return frames
 
 
@@ -293,7 +376,7 @@ async def test_a_search_finds_what_tools_gave_back_and_shows_it_marked(demo: dic
         await browser.press("slash")
         await browser.type("replaced 1 block")
         await browser.press("enter")
-        await browser.until(lambda: "hit 3/4" in browser.footer())
+        await browser.until(lambda: "hit " in browser.footer())
         assert "[edit:" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
         view = browser.app.screen.query_one("#view", TextView)
         marked = [

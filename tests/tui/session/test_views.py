@@ -145,7 +145,7 @@ async def test_a_comparison_takes_another_shape_when_the_room_changes(tmp_path: 
     async with reading(tmp_path, *BRANCHES, size=(130, 40)) as browser:
         await browser.press("G", "d")
         assert "Use sessions │ Try JWT" in browser.words("#view")
-        await browser.pilot.resize_terminal(90, 40)
+        await browser.pilot.resize_terminal(100, 40)
         await browser.settle()
         text = browser.words("#view")
         assert "Use sessions │ Try JWT" not in text
