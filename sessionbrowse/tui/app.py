@@ -23,11 +23,8 @@ from sessionbrowse.tui.data.library import Library
 from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
 from sessionbrowse.tui.outside.terminal import lend_terminal
-from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.textual_compat import terminal_colors
 from sessionbrowse.tui.paint.textual_driver import terminal_driver
-from sessionbrowse.tui.shell.browser import FoundEntry
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.terminal_app import TerminalApp
 from sessionbrowse.tui.shell.view_memory import ViewMemory
@@ -86,9 +83,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
             custom_commands = custom_rows(options.settings.commands)
         self.keys = Keys(options.settings.keys, custom_commands, options.settings.habits)
         # A change of theme makes Textual parse all styles again, so the theme is set before Textual first parses them.
-        self._wanted_theme = theme.textual_name(self.memory.theme or options.settings.theme) or theme.DARK
-        self._first_theme = theme.fitting(self._wanted_theme, terminal_colors(options.environ))
-        self.set_reactive(BrowseApp.theme, self._first_theme)
+        self.set_reactive(BrowseApp.theme, self.memory.first_theme)
         super().__init__(driver_class=terminal_driver())
         if source is not None:
             self.source = source
@@ -326,10 +321,6 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         if text:
             self.call_later(screen.search_when_mounted, text)
 
-    def step_found(self, step: int) -> FoundEntry | None:
-        """Go to the next or previous session that the search below the topmost screen has found."""
-        return cast(FoundEntry | None, getattr(self.screen_stack[-2], "step_found", lambda step: None)(step))
-
     def show_checkpoints(self) -> None:
         """Show the checkpoints screen, which lists the labels of all sessions."""
         from sessionbrowse.tui.search.checkpoints import CheckpointsScreen
@@ -423,7 +414,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         with suppress(OSError, UnicodeEncodeError):
             for screen in self.screen_stack:
                 if isinstance(screen, BrowseScreen):
-                    self.memory.save(screen.view, self._wanted_theme if self.theme == self._first_theme else self.theme)
+                    self.memory.save(screen.view, self.theme)
         request = self.options.request()
         if self.options.demo is None and (first_rows := self.library.first_rows(first_order(request))) is not None:
             save_first_rows(request, first_rows)

@@ -7,8 +7,9 @@ from typing import Any
 
 from sessionbrowse.format.javascript import words
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.model.tree import omp_search, rows
+from sessionbrowse.model.tree import rows
 from sessionbrowse.model.tree.row_text import search_text_of
+from tests.support import omp_search
 
 
 def search_text(session: Session, index: int) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from rich.cells import split_graphemes
-from rich.color import EIGHT_BIT_PALETTE, Color, ColorSystem
+from rich.color import Color, ColorSystem
 from rich.style import Style
 from textual.strip import Strip
 
@@ -230,7 +230,7 @@ def shown_color(color: Color | None, colors: ColorSystem) -> Color | None:
 
     def difference(number: int) -> float:
         # The "redmean" formula: close to how different colours look to people.
-        other = EIGHT_BIT_PALETTE[number]
+        other = Color.from_ansi(number).get_truecolor()
         mean = (red + other[0]) / 512
         weights = (2 + mean, 4, 3 - mean)
         distances = (red - other[0], green - other[1], blue - other[2])

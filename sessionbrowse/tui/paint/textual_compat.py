@@ -79,9 +79,8 @@ def color_system(console: Console) -> ColorSystem:
 
 def terminal_colors(environ: Mapping[str, str]) -> ColorSystem:
     """Return the color system of the terminal, as Textual finds it from the environment variables."""
-    environ = dict(environ)
-    known = Console(color_system=constants.COLOR_SYSTEM, file=StringIO(), force_terminal=True, _environ=environ)
-    return color_system(known)
+    wanted = cast(Any, constants.COLOR_SYSTEM)
+    return color_system(Console(color_system=wanted, file=StringIO(), force_terminal=True, _environ=dict(environ)))
 
 
 class LateTimers(MessagePump):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.containers import Horizontal
 
 from sessionbrowse.model.listing.summary import Summary
@@ -64,6 +64,7 @@ class SessionScreen(PanedScreen):
 
     def compose(self) -> ComposeResult:
         """Make the widgets: top bar, tree, entry pane, filter line and footer."""
+        self.set_class(self.app.size.width < ROOM_FOR["tree"], "-one-pane", update=False)
         yield Bar(id="header")
         with Horizontal(id="panes"):
             tree = self.tree_pane
@@ -101,11 +102,6 @@ class SessionScreen(PanedScreen):
         """Set a CSS class for the focused pane, because a narrow screen shows only one pane."""
         self.update_classes({f"-at-{pane}": self.pane == pane for pane in ("tree", "view")})
         super().focus_changed()
-
-    def before_first_frame(self, app: App[Any]) -> None:
-        """Decide by the terminal's width if the screen shows one pane or two."""
-        super().before_first_frame(app)
-        self.set_class(app.size.width < ROOM_FOR["tree"], "-one-pane", update=False)
 
     def fit_panes(self) -> None:
         """Give the tree the width that its rows need, up to a limit that leaves room for the entry pane."""

@@ -7,6 +7,7 @@ import re
 from collections import deque
 from collections.abc import Awaitable, Callable
 from functools import cached_property
+from typing import cast
 
 from textual import events
 from textual.notifications import SeverityLevel
@@ -17,6 +18,7 @@ from sessionbrowse.tui.outside.terminal import terminal_is_gone
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.paint.signals import ENDING
 from sessionbrowse.tui.paint.textual_compat import CompatApp
+from sessionbrowse.tui.shell.browser import FoundEntry
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
@@ -96,6 +98,10 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         own = theme.missing_variables(variables)
         self.theme_variables = {**own, **variables}
         return self.theme_variables
+
+    def step_found(self, step: int) -> FoundEntry | None:
+        """Go to the next or previous session that the search below the topmost screen has found."""
+        return cast(FoundEntry | None, getattr(self.screen_stack[-2], "step_found", lambda step: None)(step))
 
     def next_theme(self) -> None:
         """Switch to the next of sessionbrowse's themes, and show its name as a toast."""

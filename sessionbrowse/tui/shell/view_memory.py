@@ -6,6 +6,8 @@ from msgspec.structs import replace
 
 from sessionbrowse.store.own.remembered_views import ListView, SessionView, recall, remember, scope_key
 from sessionbrowse.tui.data.options import BrowseOptions
+from sessionbrowse.tui.paint import theme
+from sessionbrowse.tui.paint.textual_compat import terminal_colors
 
 
 class ViewMemory:
@@ -28,6 +30,9 @@ class ViewMemory:
             self._lists, self._sessions = recall(self._state, self._scope)
         self.newest_hits_first = self._lists is not None and self._lists.newest_hits_first
         """True if the search over all sessions sorts its hits by time, newest first; False for best first."""
+        self._wanted_theme = theme.textual_name(self.theme or self._settings.theme) or theme.DARK
+        self.first_theme = theme.fitting(self._wanted_theme, terminal_colors(options.environ))
+        """The theme in which the browser starts, by the name that Textual has for it."""
 
     @property
     def theme(self) -> str | None:
@@ -87,8 +92,8 @@ class ViewMemory:
         self._seen.pop(path, None)
         self._seen[path] = replace(view, given={"tree_filter": self._settings.tree_filter})
 
-    def save(self, lists: ListView, theme: str) -> None:
-        """Write to a file how the user left the lists and the trees of opened sessions, and the theme.
+    def save(self, lists: ListView, shown: str) -> None:
+        """Write to a file how the user left the lists and the trees of opened sessions, and the theme that is shown.
 
         Raises:
             OSError: the file cannot be written.
@@ -102,5 +107,10 @@ class ViewMemory:
                 "fold_families": settings.fold_families,
                 "preview": settings.preview,
             }
-            view = replace(lists, theme=theme, newest_hits_first=self.newest_hits_first, given=given)
+            view = replace(
+                lists,
+                theme=self._wanted_theme if shown == self.first_theme else shown,
+                newest_hits_first=self.newest_hits_first,
+                given=given,
+            )
             remember(self._state, self._scope, view, self._seen)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.model.tree import omp_search, rows
+from sessionbrowse.model.tree import rows
+from tests.support import omp_search
 from tests.support.program_search import searched_rows
 from tests.support.tree_support import answer, call, drawn, entry, ids, message, result, session_of, user
 

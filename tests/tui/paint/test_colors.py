@@ -17,7 +17,7 @@ MIXED = (theme.DARK, theme.LIGHT, "dracula", "nord", "solarized-light", "gruvbox
 def shown(color: Color | None, colors: ColorSystem) -> tuple[int, int, int]:
     found = shown_color(color, colors)
     assert found is not None
-    return tuple(found.get_truecolor())
+    return found.get_truecolor()
 
 
 def brightness(color: tuple[int, int, int]) -> float:

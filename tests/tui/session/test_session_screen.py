@@ -238,7 +238,7 @@ async def test_a_search_keeps_the_branch_points_above_its_hits_dim(demo: dict) -
         tree = browser.row_list("#tree")
         faint = tree._style("faint", "").color
         context = next(y for y, row in enumerate(rows) if "two ways" in row)
-        # Nothing of a row that is only kept for its hits is bright, neither its label nor the sign of the active branch.
+        # Nothing of a row that is only kept for its hits is bright, not even its label.
         assert {
             segment.style.color for segment in tree.render_line(context) if segment.style and segment.text.strip()
         } == {faint}
