@@ -423,9 +423,10 @@ async def test_arrows_wrap_around_the_tree_as_in_pi(demo: dict) -> None:
 async def test_moving_by_turns_branches_and_to_the_leaf(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)
-        await browser.press("g", "alt+down")
+        await browser.press("g")
+        await browser.run("next_turn")
         assert "assistant: I look at" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
-        await browser.press("alt+up")
+        await browser.run("previous_turn")
         assert browser.row_list("#tree").cursor == 0
         await browser.press("right_square_bracket")
         assert "├⊟" in next(row for row in browser.rows("#tree") if row.startswith("▌"))
