@@ -272,6 +272,7 @@ def print_context(document: dict[str, Any]) -> None:
 def print_comparison(document: dict[str, Any]) -> None:
     """Print the number of entries that two branches share, then the entries of each branch."""
     from sessionbrowse.services.inspect.changed_lines import changed_words
+    from sessionbrowse.services.inspect.compare import cost_words
 
     ancestor = document["ancestor"]
     if document["shared_entries"]:
@@ -280,7 +281,9 @@ def print_comparison(document: dict[str, Any]) -> None:
         _print("no entry shared by the branches")
     for sign, side in (("<", document["left"]), (">", document["right"])):
         label = f" [{side['label']}]" if side["label"] is not None else ""
-        spent = f"{tokens(side['tokens'])} tokens" + (f" · {cost(side['cost'])}" if side["cost"] else "")
+        whole = side["branch_cost"]
+        spent = f"{tokens(side['tokens'])} tokens"
+        spent += f" · {cost_words(side['cost'], whole, side['abandoned_cost'])}" if whole else ""
         _print("")
         _print(clean(f"{sign} {side['entry_id'] or _NO_ID}{label} · {side['messages']} messages · {spent}"))
         for key in ("prompt", "answer"):

@@ -14,7 +14,6 @@ from sessionbrowse.errors import NeedsRepair
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.encode import json_bytes, json_line
 from sessionbrowse.format.entries import BranchSummary, Compaction, CustomMessage, MessageEntry
-from sessionbrowse.format.envelope import Envelope, read_envelope
 from sessionbrowse.format.json_value import Json, json_object, loads
 from sessionbrowse.format.splice import edited, with_member
 from sessionbrowse.model.clean.blocks import short_call_id
@@ -27,7 +26,8 @@ from sessionbrowse.model.context.token_estimate import estimate
 from sessionbrowse.model.session.parents import ROOT
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import CHECKOUT_TYPE
-from sessionbrowse.model.usage.request import price_of
+from sessionbrowse.model.usage.branch_costs import branch_costs
+from sessionbrowse.model.usage.request import PER_DOLLAR
 
 ReadBytes = Callable[[int, int], bytes]
 """A callback that returns `size` bytes of the original file, beginning at `offset`."""
@@ -85,7 +85,7 @@ def clean_copy(
     if appended and not writing.ends_with_newline(size):
         writing.parts.append(b"\n")
     writing.parts += appended
-    removed = writing.removed(size)
+    removed = writing.removed(size, shape)
     preview = CopyPreview(
         removed=removed,
         kept_entries=len(session.ids) - len(shape.out),
@@ -116,8 +116,7 @@ class _Writing:
         self._read = read
         self._recent = recent_answers(session) if plan.thinking else set()
         self._short_calls: dict[int, set[str]] = {}
-        self._entries = self._tokens = self._images = self._requests = 0
-        self._cost = 0.0
+        self._entries = self._tokens = self._images = 0
         self._header_done = plan.header is None
 
     def keep(self, start: int, end: int) -> None:
@@ -168,15 +167,18 @@ class _Writing:
             return last.endswith(b"\n")
         return self._read(last.offset + last.size - 1, 1) == b"\n"
 
-    def removed(self, size: int) -> Removed:
+    def removed(self, size: int, shape: CopyShape) -> Removed:
         """Return how much the copy leaves out (entries, bytes, …); the original file has `size` bytes."""
+        costs = branch_costs(self._session) if shape.out else None
+        requests = costs.requests_in(shape.out) if costs is not None else []
         return Removed(
             entries=self._entries,
             bytes=size - sum(len(part) if isinstance(part, bytes) else part.size for part in self.parts),
             tokens=self._tokens,
             images=self._images,
-            requests=self._requests,
-            cost=round(self._cost, 6),
+            requests=len(requests),
+            cost=round(sum([max(request.amount, 0) for request in requests]) / PER_DOLLAR, 6),
+            branches=len({costs.leaf_of[request.entry] for request in requests}) if costs is not None else 0,
         )
 
     def _span(self, start: int, end: int) -> None:
@@ -188,13 +190,9 @@ class _Writing:
 
     def _leave_out(self, index: int, size: int) -> None:
         line = self._read(self._session.offsets[index], size).strip(_MARGIN)
-        envelope = read_envelope(line)
         self._entries += 1
         self._tokens += _tokens(line)
         self._images += line.count(b'"type":"image"')
-        if isinstance(envelope, Envelope) and envelope.spent is not None:
-            self._requests += 1
-            self._cost += price_of(envelope.spent.cost)
 
     def _may_change(self, index: int, shape: CopyShape) -> bool:
         return self._plan.shrinks or self._plan.masker is not None or index in shape.parents or index in shape.links

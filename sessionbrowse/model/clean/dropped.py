@@ -14,6 +14,7 @@ from sessionbrowse.errors import NeedsRepair, NothingStays
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.session.parents import ROOT
 from sessionbrowse.model.session.session import LabelMark, Session, next_name
+from sessionbrowse.model.usage.branch_costs import active_entries
 
 _SAID = frozenset({"message", "custom_message", "compaction", "branch_summary", "context_edit", "reset_boundary"})
 
@@ -45,12 +46,12 @@ class CopyShape(Struct, frozen=True, kw_only=True):
 
 
 def abandoned(session: Session, *, keep_labelled: bool) -> frozenset[int]:
-    """Return the topmost entry of each inactive branch that contains a message or a summary.
+    """Return the topmost entry of each abandoned branch, as costs count them, that has a message or a summary.
 
     With `keep_labelled`, the path to each labelled entry, and all entries below this entry, count as active.
     """
     parents = session.parents
-    stays = set(session.active_branch())
+    stays = set(session.active_branch()) | active_entries(session)
     if keep_labelled:
         for target in session.labels:
             at = target

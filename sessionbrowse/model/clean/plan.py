@@ -40,7 +40,10 @@ class Reparented(Struct, frozen=True):
 
 
 class Removed(Struct, frozen=True, kw_only=True):
-    """Amounts that a clean copy leaves out: entries, bytes, estimated tokens, images, model calls and their cost."""
+    """Amounts that a clean copy leaves out: entries, bytes, estimated tokens, images, model calls and their cost.
+
+    `branches` is the number of branches that have these calls.
+    """
 
     entries: int = 0
     bytes: int = 0
@@ -48,6 +51,7 @@ class Removed(Struct, frozen=True, kw_only=True):
     images: int = 0
     requests: int = 0
     cost: float = 0
+    branches: int = 0
 
     @property
     def words(self) -> str:
@@ -57,7 +61,10 @@ class Removed(Struct, frozen=True, kw_only=True):
         parts += [size(self.bytes) if self.bytes >= 0 else f"-{size(-self.bytes)}"]
         parts += [f"about {self.tokens:,} tokens"] * (self.tokens > 0)
         if self.requests:
-            parts.append(f"{plural(self.requests, 'request')} of {cost(self.cost) or '$0'}")
+            spent = cost(self.cost) or "not priced"
+            parts.append(
+                f"{plural(self.requests, 'request')} of {plural(self.branches, 'branch', 'branches')}: {spent}"
+            )
         return ", ".join(parts)
 
 

@@ -1,26 +1,46 @@
-"""The cost of each entry of a session and of each branch, as the session's agent counts it."""
+"""The cost of each branch of a session and of each entry: the numbers of `stats --by branch`, for one file.
+
+Each request belongs to one branch: the active one if it is on it, else that of the newest leaf below it. So a branch
+begins after the entry that belongs to another branch, and ends at its leaf.
+"""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping, Sequence
 
 from msgspec import Struct
 
-from sessionbrowse.model.session.session import ROOT, Session
+from sessionbrowse.format.envelope import Envelope, read_envelope
+from sessionbrowse.model.session.parents import ROOT
+from sessionbrowse.model.session.records import MARGIN
+from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree.display_order import display_order
-from sessionbrowse.model.usage.agent_total import counted
-from sessionbrowse.model.usage.request import price_of
+from sessionbrowse.model.usage.request import ABANDONED, MODEL_USAGE, NO_USAGE, PER_DOLLAR, USAGE, FileRequests, Request
+from sessionbrowse.model.usage.request_reader import RequestReader, branch_places, carrier, is_user_move
+from sessionbrowse.model.usage.sums import COST, add, amounts_of, cost_of
+from sessionbrowse.model.usage.totals import Totals
 
 
 class BranchCosts(Struct, frozen=True, eq=False):
-    """Costs in US dollars by entry index: `own` of the entry alone, `branch` of its whole branch; 0 without a price.
+    """The paid requests of a session (`usage`), and what its branches and entries cost.
 
-    The branch of an entry begins after the branch point above it and includes all entries below.
+    `leaf_of` has for each entry the index of the leaf of its branch, `totals` the sums of a branch by its leaf. `own`
+    is the cost in US dollars of each entry alone, 0 if it has no price.
     """
 
+    usage: FileRequests
+    leaf_of: array[int]
+    totals: Mapping[int, Totals]
     own: array[float]
-    branch: array[float]
+
+    def of(self, index: int) -> Totals:
+        """Return the sums of the branch to which an entry belongs."""
+        return self.totals.get(self.leaf_of[index]) or Totals()
+
+    def requests_in(self, entries: Container[int]) -> list[Request]:
+        """Return the paid requests that some entries record."""
+        return [request for request in self.usage.requests if request.entry in entries and request.is_paid]
 
 
 def branch_costs(session: Session, before: BranchCosts | None = None) -> BranchCosts:
@@ -31,22 +51,58 @@ def branch_costs(session: Session, before: BranchCosts | None = None) -> BranchC
     Raises:
         Unreadable: the file is gone or cannot be read.
     """
-    count = len(session.parents)
-    if before is not None and len(before.own) == count:
+    known = len(before.own) if before is not None else 0
+    if before is not None and known == len(session.parents):
         return before
-    own = array("d", before.own if before is not None else ())
-    for index in range(len(own), count):
-        spent = counted(session.rules, session.envelopes[index])
-        own.append(price_of(spent.cost) if spent is not None else 0)
-    parents, order = session.parents, display_order(session, None)
-    branch = array("d", own)
-    for index in reversed(order):
-        if parents[index] != ROOT:
-            branch[parents[index]] += branch[index]
-    for index in order:
-        if _continues(session, index):
-            branch[index] = branch[parents[index]]
-    return BranchCosts(own, branch)
+    reader = RequestReader(before.usage if before is not None else NO_USAGE, known)
+    for run, block in session.blocks_of(range(known, len(session.ids))):
+        start = session.offsets[run[0]]
+        for index in run:
+            at = session.offsets[index] - start
+            raw = block[at : at + session.sizes[index]].strip(MARGIN)
+            envelope = read_envelope(raw)
+            if isinstance(envelope, Envelope):
+                reader.add(index, envelope, raw)
+    tree = _EntriesOf(session)
+    leaf = session.leaf if session.is_transcript else None
+    usage = reader.finish(tree, leaf)
+    place = branch_places(tree, len(tree.ids) - 1 if leaf is None else leaf, usage.last_move)
+    notes = {request.entry for request in usage.requests if request.kind in (USAGE, MODEL_USAGE)}
+    leaf_of = array("q", [place(carrier(tree, index, notes))[1] for index in range(len(tree.ids))])
+    own, totals = array("d", bytes(8 * len(leaf_of))), dict[int, Totals]()
+    for request in usage.requests:
+        own[request.entry] += max(request.amount, 0) / PER_DOLLAR
+        into = totals.setdefault(leaf_of[request.entry], Totals())
+        add(into.parts[request.part], amounts_of(request))
+    return BranchCosts(usage, leaf_of, totals, own)
+
+
+def active_entries(session: Session) -> set[int]:
+    """Return the entries on the active path as costs count it.
+
+    That is the path to the leaf, and the path to the newest message if only notes were written after it.
+    """
+    tree, moved = _EntriesOf(session), ROOT
+    for index in range(len(session.ids)):
+        kind = session.kind(index)
+        if kind.type != "message" and is_user_move(kind.type, kind.custom_type):
+            moved = index
+    leaf = len(tree.ids) - 1 if session.leaf is None or not session.is_transcript else session.leaf
+    place = branch_places(tree, leaf, moved)
+    return {index for index in range(len(tree.ids)) if place(index)[0]}
+
+
+def first_rows(costs: BranchCosts, rows: Collection[int]) -> dict[int, float]:
+    """Return for the first row of each branch, in the order of the tree view, what the branch cost in US dollars.
+
+    `rows` are the entries with a row, parents before children. Branches without a price are left out.
+    """
+    first: dict[int, int] = {}
+    for index in rows:
+        # A row of an entry that was just added to the file has no branch yet.
+        if index < len(costs.leaf_of):
+            first.setdefault(costs.leaf_of[index], index)
+    return {index: dollars for index in first.values() if (dollars := dollars_of(costs.of(index)))}
 
 
 def row_costs(session: Session, costs: BranchCosts, rows: Container[int]) -> Mapping[int, float]:
@@ -62,6 +118,35 @@ def row_costs(session: Session, costs: BranchCosts, rows: Container[int]) -> Map
         since = costs.own[index] + (hidden.pop(parent, 0) if _continues(session, index) else 0)
         (spent if index in rows else hidden)[index] = since
     return spent
+
+
+def dollars_of(totals: Totals) -> float | None:
+    """Return the sum of all parts in US dollars; None if nothing was priced."""
+    cost = cost_of(totals.total)
+    return None if cost is None else cost / PER_DOLLAR
+
+
+def abandoned_share(totals: Totals) -> float:
+    """Return the part of a sum that was spent on abandoned branches, in US dollars."""
+    return totals.parts[ABANDONED][COST] / PER_DOLLAR
+
+
+class _EntriesOf:
+    """The entries of a session as `RequestReader` needs them."""
+
+    def __init__(self, session: Session) -> None:
+        self.is_message = bytearray([session.kind(index).type == "message" for index in range(len(session.ids))])
+        self._session = session
+
+    @property
+    def ids(self) -> Sequence[str | None]:
+        return self._session.ids
+
+    def parent(self, index: int) -> int:
+        return self._session.parents[index]
+
+    def is_chain(self) -> bool:
+        return self._session.is_chain
 
 
 def _continues(session: Session, index: int) -> bool:

@@ -116,7 +116,7 @@ class RequestReader:
             kind = {"assistant": ANSWER, "toolResult": RESULT}.get(envelope.role)
             if kind is None or (envelope.spent is None and kind == ANSWER):
                 return
-        elif envelope.type not in BOOKKEEPING or is_move(envelope.type, envelope.custom_type):
+        elif is_user_move(envelope.type, envelope.custom_type):
             self._last_move = index
         if kind is None:
             return
@@ -149,13 +149,13 @@ class RequestReader:
             return FileRequests([], [], [], [], tree.ids[0] if tree.ids else None, self._last_move)
         self._identify(tree.ids)
         end = len(tree.ids) - 1 if leaf is None else leaf
-        place = _places(tree, end, self._last_move)
+        place = branch_places(tree, end, self._last_move)
         answers = {each.entry: each.time for each in self._requests if each.kind == ANSWER}
         notes = {each.entry for each in self._requests if each.kind in (USAGE, MODEL_USAGE)}
         leaves: dict[int, int] = {}
         requests = []
         for request in self._requests:
-            is_active, at = place(_carrier(tree, request.entry, notes))
+            is_active, at = place(carrier(tree, request.entry, notes))
             part = (
                 SUBAGENTS
                 if request.kind == RESULT
@@ -248,28 +248,28 @@ class RequestReader:
 
     def _identify(self, ids: Sequence[str | None]) -> None:
         """Compute the identities of new paid requests; if an entry occurs twice in the file, keep only one request."""
-        entry_of = {
-            identity: request.entry for identity, request in zip(self._identities, self._requests, strict=False)
-        }
-        sources = list(self._sources)
-        new = self._requests[len(self._identities) :]
-        del self._requests[len(self._identities) :]
-        for request in new:
-            occurrence = 0
-            while True:
-                identity = identity_of(request, sources[request.source], occurrence)
-                known = entry_of.get(identity)
-                if known is None:
-                    entry_of[identity] = request.entry
-                    self._requests.append(request)
-                    self._identities.append(identity)
-                    break
-                if ids[known] is not None and ids[known] == ids[request.entry] and known != request.entry:
-                    break
-                occurrence += 1
+        sources, known = list(self._sources), len(self._identities)
+        requests, self._requests = self._requests, []
+        occurrences: dict[int, int] = {}
+        entry_of: dict[tuple[int, str | None], int] = {}
+        for number, request in enumerate(requests):
+            first, entry_id = identity_of(request, sources[request.source], 0), ids[request.entry]
+            entry = entry_of.setdefault((first, entry_id), request.entry)
+            if number >= known:
+                if entry_id is not None and entry != request.entry:
+                    continue
+                again = occurrences.get(first, 0)
+                self._identities.append(identity_of(request, sources[request.source], again) if again else first)
+            occurrences[first] = occurrences.get(first, 0) + 1
+            self._requests.append(request)
 
 
-def _places(tree: EntryTree, leaf: int, last_move: int) -> Callable[[int], tuple[bool, int]]:
+def is_user_move(entry_type: str, custom_type: str | None) -> bool:
+    """Return True for an entry, other than a message, that may show that the user moved in the tree."""
+    return entry_type not in BOOKKEEPING or is_move(entry_type, custom_type)
+
+
+def branch_places(tree: EntryTree, leaf: int, last_move: int) -> Callable[[int], tuple[bool, int]]:
     """Return a function from an entry index to (True if the entry is on the active path, index of its branch's leaf).
 
     For costs, the active path is the path to the leaf. The path to the newest message is active too, if no entry after
@@ -296,7 +296,7 @@ def _places(tree: EntryTree, leaf: int, last_move: int) -> Callable[[int], tuple
     return lambda index: (True, resumes) if index in active else (False, below[index])
 
 
-def _carrier(tree: EntryTree, entry: int, notes: Set[int]) -> int:
+def carrier(tree: EntryTree, entry: int, notes: Set[int]) -> int:
     """Return the index of the entry to whose branch the cost of a paid request is added.
 
     This is the entry that records the request. For a `usage` or `model_usage` entry, which only records a cost, it is

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sessionbrowse import text
 from sessionbrowse.format.entries import (
     AssistantMessage,
     MessageEntry,
@@ -14,11 +15,10 @@ from sessionbrowse.format.entries import (
     ToolResultMessage,
     TranscriptNode,
 )
-from sessionbrowse.format.envelope import Spending
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
-from sessionbrowse.model.usage.agent_total import totals
-from sessionbrowse.model.usage.request import price_of
+from sessionbrowse.model.usage.branch_costs import BranchCosts, abandoned_share, branch_costs, dollars_of
+from sessionbrowse.model.usage.request import PER_DOLLAR
 from sessionbrowse.services.inspect.changed_lines import NO_LINES, ChangedLines, changed_files
 from sessionbrowse.text import parse_time
 
@@ -28,6 +28,9 @@ class ComparedBranch(Struct, frozen=True, kw_only=True):
 
     `entries` are the indexes of its entries, oldest first, and `index` is the last entry of the branch. `messages`
     counts user and assistant messages, `tools` the calls of each tool, `failed` the tool results that are errors.
+    `tokens` and `cost` are those of the entries. `branch_cost` is the cost of the whole branch to which the last entry
+    belongs, as in all views, and `abandoned` its share on abandoned branches. Costs are in US dollars, None if nothing
+    was priced.
     `files` maps the paths in edit and write calls to the changed lines. `prompt` and `answer` are the indexes of the
     first prompt and the last answer. `span_ms` is the time from the first entry to the last, in milliseconds.
     """
@@ -37,7 +40,10 @@ class ComparedBranch(Struct, frozen=True, kw_only=True):
     messages: int
     tools: dict[str, int]
     files: dict[str, ChangedLines]
-    spent: Spending
+    tokens: int
+    cost: float | None
+    branch_cost: float | None
+    abandoned: float
     failed: int = 0
     prompt: int | None = None
     answer: int | None = None
@@ -56,8 +62,23 @@ class Comparison(Struct, frozen=True, kw_only=True):
     right: ComparedBranch
 
 
-def compare(session: Session, left: int, right: int) -> Comparison:
+def compare_branch(session: Session, index: int, active: int) -> Comparison:
+    """Compare the active branch, which ends at `active`, with the whole branch of the entry `index`, up to its leaf.
+
+    An entry of the active branch is compared as an end of its own.
+
+    Raises:
+        Unreadable: the file is gone or cannot be read.
+    """
+    costs = branch_costs(session)
+    is_active = costs.leaf_of[index] == costs.leaf_of[active]
+    return compare(session, active, index if is_active else costs.leaf_of[index], costs)
+
+
+def compare(session: Session, left: int, right: int, costs: BranchCosts | None = None) -> Comparison:
     """Compare the two branches that end at the entries `left` and `right`, below their last common entry.
+
+    `costs` are the costs of the session, if they are known.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -68,12 +89,23 @@ def compare(session: Session, left: int, right: int) -> Comparison:
         if one != other:
             break
         shared += 1
+    costs = costs or branch_costs(session)
     return Comparison(
         ancestor=left_path[shared - 1] if shared else None,
         shared=shared,
-        left=_side(session, left, left_path[shared:]),
-        right=_side(session, right, right_path[shared:]),
+        left=_side(session, costs, left, left_path[shared:]),
+        right=_side(session, costs, right, right_path[shared:]),
     )
+
+
+def cost_words(cost: float | None, branch_cost: float, abandoned: float) -> str:
+    """Return the cost of a compared branch in words: of the whole branch, its abandoned share, and that of one part.
+
+    `cost` is the cost of the compared entries, given in US dollars as the others.
+    """
+    whole, part, lost = text.cost(branch_cost), text.cost(cost) if cost else "$0", text.cost(abandoned)
+    share = "" if not abandoned else ", abandoned" if lost == whole else f", {lost} of it abandoned"
+    return f"whole branch {whole}{share}" + (f" · {part} after the split" if part != whole else "")
 
 
 def compare_document(session: Session, comparison: Comparison, home: str = "") -> dict[str, Any]:
@@ -101,8 +133,10 @@ def _side_document(session: Session, side: ComparedBranch, home: str) -> dict[st
         "changed": [
             {"path": path, "added": lines.added, "removed": lines.removed} for path, lines in side.files.items()
         ],
-        "tokens": side.spent.tokens,
-        "cost": side.spent.cost,
+        "tokens": side.tokens,
+        "cost": side.cost or 0.0,
+        "branch_cost": side.branch_cost,
+        "abandoned_cost": side.abandoned,
         "failed": side.failed,
         "seconds": side.span_ms / 1000 if side.span_ms is not None else None,
         "prompt": rows.row_text(session, side.prompt, home) if side.prompt is not None else None,
@@ -120,11 +154,14 @@ def _side_document(session: Session, side: ComparedBranch, home: str) -> dict[st
     }
 
 
-def _side(session: Session, index: int, entries: list[int]) -> ComparedBranch:
+def _side(session: Session, costs: BranchCosts, index: int, entries: list[int]) -> ComparedBranch:
     envelopes = session.envelopes
     tools: dict[str, int] = {}
     files: dict[str, ChangedLines] = {}
     results = _results(session, entries)
+    requests = costs.requests_in(frozenset(entries))
+    priced = [request.amount for request in requests if request.amount > 0]
+    branch = costs.of(index)
     by_call = {result.tool_call_id: result for result in results if result.tool_call_id is not None}
     for at in entries:
         if session.kind(at).role == "assistant" and envelopes[at].tool_calls:
@@ -141,7 +178,10 @@ def _side(session: Session, index: int, entries: list[int]) -> ComparedBranch:
         messages=sum([session.kind(at).role in ("user", "assistant") for at in entries]),
         tools=dict(sorted(tools.items(), key=lambda counted: (-counted[1], counted[0]))),
         files=files,
-        spent=totals(session.rules, [envelopes[at] for at in entries], price_of),
+        tokens=sum([request.tokens for request in requests]),
+        cost=sum(priced) / PER_DOLLAR if priced else None,
+        branch_cost=dollars_of(branch),
+        abandoned=abandoned_share(branch),
         failed=sum([result.is_error is True for result in results]),
         prompt=next((at for at in entries if session.kind(at).role == "user"), None),
         answer=next((at for at in reversed(entries) if session.kind(at).role == "assistant"), None),

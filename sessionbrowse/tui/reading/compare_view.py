@@ -9,7 +9,7 @@ from sessionbrowse import text
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
 from sessionbrowse.services.inspect.changed_lines import changed_words
-from sessionbrowse.services.inspect.compare import ComparedBranch, Comparison
+from sessionbrowse.services.inspect.compare import ComparedBranch, Comparison, cost_words
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.parts import SHOWN_FIRST, LazyPart, LinePart, Part, warm
 from sessionbrowse.tui.paint.spans import Line, pad
@@ -136,9 +136,8 @@ def _side_head(session: Session, side: ComparedBranch, sign: str, home: str) -> 
     facts = [plural(side.messages, "message"), plural(len(side.entries), "entry", "entries")]
     facts += [text.duration(side.span_ms / 1000)] if side.span_ms else []
     errors: Line = [(f"  {plural(side.failed, 'error')}", "error")] if side.failed else []
-    spent = side.spent
-    money = [f"{text.tokens(spent.tokens)} tokens"] if spent.tokens else []
-    money += [text.cost(spent.cost)] if spent.cost else []
+    money = [f"{text.tokens(side.tokens)} tokens"] if side.tokens else []
+    money += [cost_words(side.cost, side.branch_cost, side.abandoned)] if side.branch_cost else []
     tools = ", ".join([f"{clean(name)} {count}" for name, count in list(side.tools.items())[:8]])
     files = ", ".join(
         [

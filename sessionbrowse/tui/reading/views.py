@@ -48,7 +48,7 @@ def document(session: Session, request: ViewRequest) -> list[Part]:
     """Return the document of a view as a list of parts; must be called in a background thread, because it is slow."""
     # These modules are imported late, because the first screen imports this module and must open fast.
     from sessionbrowse.model.context import build
-    from sessionbrowse.services.inspect.compare import compare
+    from sessionbrowse.services.inspect.compare import compare, compare_branch
     from sessionbrowse.tui.reading.compare_view import compare_parts
     from sessionbrowse.tui.reading.context_view import context_parts
     from sessionbrowse.tui.reading.documents import entry_document, raw_document
@@ -62,10 +62,12 @@ def document(session: Session, request: ViewRequest) -> list[Part]:
         case "raw":
             return raw_document(session, request.index, request.now_ms)
         case "diff":
-            other = request.other if request.other is not None else session.leaf
-            if other is None:
+            if request.other is not None:
+                compared = compare(session, request.other, request.index)
+            elif session.leaf is not None:
+                compared = compare_branch(session, request.index, session.leaf)
+            else:
                 return [LinePart([("There is no leaf to compare with.", "dim italic")])]
-            compared = compare(session, other, request.index)
             return compare_parts(session, compared, request.home, request.width, request.compare_keys)
         case _:
             assert_never(request.view)

@@ -14,7 +14,7 @@ from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree.filters import shown
 from sessionbrowse.model.tree.lazy_rows import Row, Rows
 from sessionbrowse.model.tree.row_text import RowText
-from sessionbrowse.model.usage.branch_costs import BranchCosts, branch_costs, row_costs
+from sessionbrowse.model.usage.branch_costs import BranchCosts, branch_costs, first_rows, row_costs
 from sessionbrowse.store.own.remembered_views import SessionView
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.paint.spans import Line
@@ -58,6 +58,7 @@ class TreePane:
         self._shows_label_times = False
         self._shows_answer_costs = False
         self._costs: BranchCosts | None = None
+        self._branch_costs: Mapping[int, float] = {}
         self._row_costs: Mapping[int, float] | None = None
         self._style = TreeStyle(now_ms=0, home="")
         self._painted_shift = 0
@@ -134,7 +135,7 @@ class TreePane:
         # keep an index selected only if it still belongs to the same entry.
         ids = before.ids if before is not None else ()
         if session.ids[: len(ids)] != ids:
-            self._costs = self._row_costs = None
+            self._costs, self._branch_costs, self._row_costs = None, {}, None
         self.row_list.marks = {
             at for at in self.row_list.marks if isinstance(at, int) and session.ids[at : at + 1] == ids[at : at + 1]
         }
@@ -336,7 +337,7 @@ class TreePane:
             label_times=self._shows_label_times,
             leaf=leaf if leaf in self.shown.position_of else self._leaf,
             find=self._match_marks.of(self.state.query) if self.state.query else None,
-            branch_costs=self._costs.branch if self._costs is not None else (),
+            branch_costs=self._branch_costs,
             row_costs=self._row_costs,
         )
 
@@ -350,22 +351,21 @@ class TreePane:
 
     def _count_costs(self) -> None:
         """Compute in the background the costs that rows show; entries whose costs are cached are not read again."""
-        session, before = self.session, self._costs
-        if session is None or not (self._shows_answer_costs or self.shown.branch_points):
-            return
-        rows = self.shown.position_of if self._shows_answer_costs else None
-        if rows is None and before is not None and len(before.own) == len(session.parents):
+        session, before, shown = self.session, self._costs, self.shown
+        shows_answers = self._shows_answer_costs
+        if session is None or not (shows_answers or shown.branch_points):
             return
 
-        def count(job: Job) -> tuple[BranchCosts, Mapping[int, float] | None]:
+        def count(job: Job) -> tuple[BranchCosts, Mapping[int, float], Mapping[int, float] | None]:
             costs = branch_costs(session, before)
-            return costs, row_costs(session, costs, rows) if rows is not None else None
+            begins = first_rows(costs, shown.rows.indexes) if shown.branch_points else {}
+            return costs, begins, row_costs(session, costs, shown.position_of) if shows_answers else None
 
         self._screen.lane("costs", self._take_costs).ask(count)
 
     def _take_costs(self, outcome: Outcome) -> None:
         # If the file can no longer be read, show no costs; the entry pane reports the error.
-        self._costs, self._row_costs = outcome.value if outcome.error is None else (None, None)
+        self._costs, self._branch_costs, self._row_costs = outcome.value if outcome.error is None else (None, {}, None)
         self.restyle()
         self.row_list.refresh()
 

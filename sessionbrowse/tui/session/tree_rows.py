@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 
 from msgspec import Struct
@@ -31,8 +31,8 @@ class TreeStyle(Struct, frozen=True, kw_only=True):
     """Settings for painting all rows of a tree. Entries are given by index, costs in dollars.
 
     `find` finds the matches of the search in a text. `leaf` is the entry whose row gets the sign "← leaf".
-    `branch_costs` contains for each entry the cost of the entry's branch. `row_costs` are the costs for the column of
-    answer costs; None if the column is hidden.
+    `branch_costs` has the cost of each branch for its first row. `row_costs` are the costs for the column of answer
+    costs; None if the column is hidden.
     """
 
     now_ms: float
@@ -40,7 +40,7 @@ class TreeStyle(Struct, frozen=True, kw_only=True):
     label_times: bool = False
     leaf: int | None = None
     find: FindMatches | None = None
-    branch_costs: Sequence[float] = ()
+    branch_costs: Mapping[int, float] = {}
     row_costs: Mapping[int, float] | None = None
 
 
@@ -78,10 +78,7 @@ def cost_spans(row: Row, width: int, style: TreeStyle) -> Line:
     if style.row_costs is not None:
         spent = style.row_costs.get(row.index)
         return [(f" {cost(spent) if spent else '':>{_COST_CELLS}}", "good")]
-    # `branch_costs` has no item yet for an entry that was just added to the file.
-    if row.connector is None or width < _LEAST_WIDTH_FOR_COSTS or row.index >= len(style.branch_costs):
-        return []
-    spent = style.branch_costs[row.index]
+    spent = style.branch_costs.get(row.index) if width >= _LEAST_WIDTH_FOR_COSTS else None
     return [(f" {cost(spent)}", "dim")] if spent else []
 
 

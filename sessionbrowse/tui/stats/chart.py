@@ -21,10 +21,13 @@ _LEFT_EIGHTHS = " ▏▎▍▌▋▊▉"
 _ABANDONED = "░"
 
 
-def total_line(totals: Totals, width: int) -> Line:
-    """Return the line with the total cost and how it is divided ("kept", "abandoned" …), shortened to `width` cells."""
+def total_line(totals: Totals, width: int, times: str) -> Line:
+    """Return the line with the total cost and how it is divided ("kept", "abandoned" …), shortened to `width` cells.
+
+    `times` names the span of time of the total, such as "this month".
+    """
     total, copies = totals.total, totals.copies
-    pieces = [(cents(total), "title"), (f"  {tokens(tokens_of(total))} tokens", "")]
+    pieces = [(cents(total), "title"), (f" {times}", ""), (f"  {tokens(tokens_of(total))} tokens", "")]
     for name, part in zip(PARTS, totals.parts, strict=True):
         if part[REQUESTS]:
             pieces.append((f"   {name} {cents(part)}", "warning" if name == PARTS[ABANDONED] else "dim"))
@@ -64,8 +67,21 @@ def chart(rows: Sequence[UsageRow], period: str, width: int, lines: int = CHART_
         shown.append(fit(line, width))
     first, last = (names[0], names[-1]) if names else ("", "")
     room = len(names) * BAR_WIDTH - 1 - len(first) - len(last)
-    between = " " * room if room > 0 else " … "
+    said, choices = "", ("", "", "")
+    if names:
+        drawn = Totals()
+        for name in names:
+            if name in known:
+                drawn.merge(known[name].totals)
+        amount = cents(drawn.total) if is_money else f"{tokens(tokens_of(drawn.total))} tokens"
+        count, some = plural(len(names), period), "the last " * (min(known) < first)
+        choices = (f"chart: {amount} in {some}{count}", f"{amount} in {some}{count}", f"{amount} in {count}")
+        said = next((words for words in choices if len(words) + 2 <= room), "")
+    # The words stand between the two dates, or beside them below a short chart.
+    between = said.center(room) if said else " " * room if room > 0 else " … "
     below = first + between + last if first != last else last
+    if choices[0] and not said and label_width + len(below) + len(choices[0]) + 2 <= width:
+        below += f"  {choices[0]}"
     return [*shown, fit([(" " * label_width, ""), (below, "dim")], width)]
 
 

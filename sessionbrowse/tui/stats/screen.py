@@ -235,7 +235,8 @@ class StatsScreen(CommandScreen[None]):
         right += [(f"per {question.period}, by {question.by}, {question.sort} first", "dim")]
         self.query_one("#header", Bar).show(left, right)
         totals = found.table.total if found is not None else None
-        self.query_one("#stats-parts", StatsLine).show(lambda width: total_line(totals, width) if totals else [])
+        times = self._times
+        self.query_one("#stats-parts", StatsLine).show(lambda width: total_line(totals, width, times) if totals else [])
         rows = self.rows_list
         head = self.query_one("#stats-head", StatsLine)
         head.show(lambda _: [("  ", ""), *table_head(max(1, rows.room - 2), question.by)])

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from sessionbrowse.model.usage.totals import ALL_TIME, Span
 
-ALL = "all times"
+ALL = "all time"
 TIMES = (ALL, "this month", "last month", "this week", "last week", "today")
 """The names of the spans of time, in the order in which a key switches between them."""
 

@@ -57,7 +57,9 @@ def test_each_side_holds_what_comes_after_the_last_common_entry(session: Session
     assert found.right.tools == {"bash": 1, "write": 1}
     assert found.left.files == {"src/jwt.py": ChangedLines(None, None)}, "the arguments do not tell the lines"
     assert found.right.files == {"src/session.py": ChangedLines(1, 0)}
-    assert (found.left.spent.cost, found.right.spent.cost) == (0.25, 0.5)
+    assert (found.left.cost, found.right.cost) == (0.25, 0.5)
+    assert (found.left.branch_cost, found.left.abandoned) == (0.25, 0.25)
+    assert (found.right.branch_cost, found.right.abandoned) == (0.75, 0)
 
 
 def test_an_entry_on_the_way_to_the_other_has_nothing_of_its_own(session: Session) -> None:
