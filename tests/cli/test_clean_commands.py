@@ -98,3 +98,37 @@ def test_shrink_refuses_what_it_cannot_do(
     except SystemExit as error:
         got = int(str(error.code))
     assert (got, reason in capfd.readouterr().err) == (status, True)
+
+
+@pytest.fixture
+def torn(session: Path) -> Path:
+    """The session with a torn line in it: the conversation before the line looks abandoned."""
+    lines = session.read_bytes().splitlines(keepends=True)
+    lines[6] = lines[6][: len(lines[6]) // 2] + b"\n"
+    session.write_bytes(b"".join(lines))
+    return session
+
+
+def test_prune_of_a_damaged_session_tells_the_damage_and_offers_the_repair_first(
+    torn: Path, capfd: pytest.CaptureFixture[str]
+):
+    was = torn.read_bytes()
+    status, out, err = run(capfd, "prune", str(torn), "--abandoned", "--in-place")
+    assert (status, out) == (1, "")
+    assert "damaged" in err
+    assert "line 7" in err
+    assert "sessionbrowse doctor REF --in-place" in err
+    assert "--yes" in err
+    assert torn.read_bytes() == was
+    status, _, err = run(capfd, "prune", str(torn), "--abandoned", "--in-place", "--dry-run")
+    assert status == 0
+    assert "doctor REF --in-place" in err, "a preview tells it too"
+    assert run(capfd, "doctor", str(torn), "--in-place")[0] == 0
+    assert "The file is damaged" not in run(capfd, "prune", str(torn), "--abandoned", "--in-place", "--dry-run")[2]
+
+
+def test_shrink_of_a_damaged_session_tells_the_damage(torn: Path, capfd: pytest.CaptureFixture[str]):
+    status, _, err = run(capfd, "shrink", str(torn), "--thinking", "--in-place")
+    assert status == 0
+    assert "line 7" in err
+    assert "doctor REF --in-place" in err

@@ -33,6 +33,7 @@ from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean, plural, size
 
 _SIZE = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
+_REPAIR = "Run: sessionbrowse doctor REF --in-place"
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
 
@@ -46,6 +47,7 @@ def run_prune(arguments: argparse.Namespace) -> int:
     seen = None
     if not arguments.dry_run:
         preview = prune(dry_run=True)
+        _confirm_damage(preview, arguments.yes or not arguments.abandoned)
         _confirm_leaf(preview, arguments.yes)
         seen = preview.seen
     with changing_session():
@@ -68,6 +70,8 @@ def run_shrink(arguments: argparse.Namespace) -> int:
     options = {"dry_run": arguments.dry_run, "force": arguments.force}
 
     def shrink(target: Target, context: ChangeContext, group: str | None) -> Cleaned:
+        if not arguments.dry_run:
+            _confirm_damage(clean_session(target, "shrink", plan, where, dry_run=True, context=context), True)
         return clean_session(target, "shrink", plan, where, **options, context=context, group=group)
 
     return each(arguments, targets, shrink, _sentence)
@@ -236,6 +240,17 @@ def _repaired(done: Cleaned) -> str:
     return f"repaired: {clean(done.to or done.path)}, {entries}"
 
 
+def _confirm_damage(preview: Cleaned, yes: bool) -> None:
+    """Tell the damage of a session and how to repair it; unless `yes`, ask whether to go on without a repair."""
+    if preview.damage is None:
+        return
+    said = f"{preview.damage} {_REPAIR}"
+    if yes:
+        output.note(said)
+    elif not (output.can_ask() and output.is_confirmed(f"{said} Go on without a repair?")):
+        raise RefusedWrite(f"{said} {output.not_confirmed('changed')}")
+
+
 def _confirm_leaf(preview: Cleaned, yes: bool) -> None:
     """Ask for confirmation if a prune would drop the active branch; the question names the entry of the new leaf."""
     if not preview.preview.leaf_moved or yes:
@@ -256,6 +271,8 @@ def _print(done: Cleaned) -> None:
     preview = done.preview
     if not done.dry_run:
         return
+    if done.damage is not None:
+        output.note(f"{done.damage} {_REPAIR}")
     for one in preview.reparented:
         output.note(f"{clean(one.id)}: parent {clean(one.before or 'none')} → {clean(one.after or 'none')}")
     output.note_all(preview.sentences)
@@ -289,7 +306,9 @@ def add_arguments(add: AddCommand) -> None:
             "--keep-labeled", action="store_true", help="with --abandoned: keep branches with a labelled entry"
         )
         _add_where(prune)
-        prune.add_argument("--yes", action="store_true", help="do not ask before the active branch is dropped")
+        prune.add_argument(
+            "--yes", action="store_true", help="do not ask before the active branch or damage is dropped"
+        )
 
     if shrink := add("shrink", "Copy sessions with notes instead of large content, or replace them by such copies"):
         add_refs(shrink)

@@ -18,6 +18,7 @@ from sessionbrowse.format import ids
 from sessionbrowse.format.encode import json_bytes
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.model.clean.copy import Copy, clean_copy
+from sessionbrowse.model.clean.damage import damage_of
 from sessionbrowse.model.clean.plan import CleanPlan, CopyPreview, Removed
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.change.fork import RandomBytes, artifacts_of, copy_artifacts, new_session_id
@@ -49,6 +50,8 @@ class Cleaned(ChangeResult, frozen=True, kw_only=True):
     dry_run: bool = False
     seen: Fingerprint | None = None
     """The fingerprint (inode, size, time) that the original file had when the preview was made."""
+    damage: str | None = None
+    """A sentence about damage of the original that a repair would mend; None if there is none."""
     masks: tuple[tuple[str, int], ...] = ()
     """The kinds of masked secrets, each with the number of distinct secrets."""
 
@@ -237,6 +240,18 @@ def _result(
         preview=copy.preview,
         dry_run=dry_run,
         seen=file.found,
+        damage=_damage(file.session) if dry_run else None,
+    )
+
+
+def _damage(session: Session) -> str | None:
+    found = [one for one in damage_of(session, directory_exists=None) if "repair" in one.can_do]
+    if not found:
+        return None
+    places = f"{len(found):,} places, first at" if len(found) > 1 else "one place,"
+    return (
+        f"The file is damaged in {places} line {found[0].line} ({clean(found[0].reason)}): what follows may look "
+        "abandoned. Repair the session first."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 
 from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, clean_session
 from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
@@ -13,6 +14,7 @@ from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.resume.questions import repair_first
 from sessionbrowse.tui.session.screen import SessionScreen
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 
@@ -86,9 +88,14 @@ def _preview(screen: SessionScreen, verb: str, plan: MakePlan) -> None:
             Choice("place", "Replace this session", "original moves to trash"),
             CANCEL,
         ]
+        if seen.damage is not None:
+            choices.insert(0, Choice("repair", "Repair the session first", "original moves to trash"))
 
         def answered(key: str | None) -> None:
             match key:
+                case "repair":
+                    again = partial(_preview, screen, verb, plan)
+                    repair_first(screen, screen.summary, f"Repaired {quoted(named(screen.summary))}.", again)
                 case "beside":
                     where = Where(to=os.path.dirname(screen.summary.path), new_id=True)
                     _make(screen, verb, plan, where, seen)
@@ -108,7 +115,8 @@ def _preview(screen: SessionScreen, verb: str, plan: MakePlan) -> None:
 def preview_parts(seen: Cleaned) -> list[Part]:
     """Return the lines of the preview: the dropped content, the number of kept entries, and the side effects."""
     preview = seen.preview
-    lines: list[Line] = [[("Goes: ", "dim"), (preview.removed.words, "title")]]
+    lines: list[Line] = [[(seen.damage, "warning")]] if seen.damage is not None else []
+    lines.append([("Goes: ", "dim"), (preview.removed.words, "title")])
     lines.append([("Stays: ", "dim"), (f"{preview.kept_entries:,} entries", "")])
     if preview.reparented:
         lines.append([(f"{plural(len(preview.reparented), 'entry gets', 'entries get')} another parent.", "")])

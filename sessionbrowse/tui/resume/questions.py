@@ -79,14 +79,15 @@ def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go
         if key == "anyway":
             go()
         elif key == "repair":
-            _repair(screen, summary, go)
+            repair_first(screen, summary, f"Repaired. {summary.agent} resumes it.", go)
         elif key == "checkout" and left is not None:
             _check_out(screen, summary, left, go, force=before.warning is not None)
 
     screen.browser.push_screen(AskScreen(f"Resume in {summary.agent}", parts, choices), answered)
 
 
-def _repair(screen: CommandScreen[None], summary: Summary, go: Callable[[], None]) -> None:
+def repair_first(screen: CommandScreen[None], summary: Summary, said: str, go: Callable[[], None]) -> None:
+    """Repair a session in place, say `said`, and go on."""
     changes = screen.browser.changes
     target = changes.target(summary)
 
@@ -96,7 +97,7 @@ def _repair(screen: CommandScreen[None], summary: Summary, go: Callable[[], None
     plan = ChangePlan(
         title="Repairing",
         items=[ChangeItem(named(summary), make)],
-        describe=lambda done: f"Repaired. {summary.agent} resumes it.",
+        describe=lambda done: said,
         on_success=lambda done: go(),
     )
     changes.carry_out(plan)

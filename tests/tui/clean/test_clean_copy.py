@@ -113,3 +113,20 @@ async def test_a_session_that_changed_since_the_preview_is_left_as_it_is(store: 
         await browser.press("down", "down", "enter")
         assert any("changed since the preview" in toast for toast in browser.toasts())
         assert path.read_bytes() == was
+
+
+async def test_a_damaged_session_is_repaired_before_its_branches_are_dropped(store: Store, path: Path) -> None:
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[4] = lines[4][: len(lines[4]) // 2] + b"\n"
+    path.write_bytes(b"".join(lines))
+    async with browsed(store) as browser:
+        await browser.press("enter", "x", "b", "down", "enter")
+        assert "The file is damaged in" in browser.screen_text()
+        assert "Repair the session first" in browser.screen_text()
+        damaged = browser.screen_text()
+        await browser.press("enter")
+        assert "Goes: 3 entries" in browser.screen_text()
+        assert "Goes: 3 entries" not in damaged
+        assert "The file is damaged in" not in browser.screen_text()
+        await browser.press("escape", "u")
+        assert path.read_bytes() == b"".join(lines)
