@@ -189,7 +189,7 @@ def print_show(document: dict[str, Any]) -> None:
         ("file", document["path"]),
         ("directory", document["cwd"] or "(none)"),
         ("leaf", document["leaf_id"] or "(none)"),
-        ("branches", f"{max(1, len(document['leaf_ids'])):,}; entries on active branch: {len(document['branch']):,}"),
+        ("branches", f"{document['branches']:,}; entries on active branch: {len(document['branch']):,}"),
         ("entries", ", ".join(f"{count} {kind}" for kind, count in types.items()) or "none"),
     ]
     facts += [("label", f"{label} → {entry_id}") for entry_id, label in document["labels"].items()]

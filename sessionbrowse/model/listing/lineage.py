@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from sessionbrowse.model.session.parents import count_branches
 from sessionbrowse.model.session.stranded_messages import is_left_behind
 
 
@@ -55,20 +56,8 @@ class Lineage:
         return nearest
 
     def branches(self) -> int:
-        """Return the number of branches, at least 1: the number of messages without another message below."""
-        if self.is_chain():
-            return 1
-        above = bytearray(len(self.ids))
-        for start in range(len(self.ids) - 1, -1, -1):
-            if not self.is_message[start]:
-                continue
-            index = self.parent(start)
-            # `above` is 1 for each entry with a message below it. The loop stops at an entry that has 1, because all
-            # ancestors of this entry have 1 too.
-            while index >= 0 and not above[index]:
-                above[index] = 1
-                index = self.parent(index)
-        return max(1, sum(1 for index, taken in enumerate(above) if self.is_message[index] and not taken))
+        """Return the number of branches, at least 1; see `count_branches`."""
+        return 1 if self.is_chain() else count_branches(self.is_message, self.parent)
 
     def is_left_behind(self) -> bool:
         """Return True if the last message of the file is not on the branch of the file's last entry.

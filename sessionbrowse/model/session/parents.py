@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 ROOT = -1
 """The parent index of an entry without a parent."""
@@ -16,6 +16,25 @@ def is_chain(ids: Sequence[str | None], parent_ids: Sequence[str | None]) -> boo
 def is_chain_of(parents: Sequence[int]) -> bool:
     """Return True if the parent of every entry is the entry before it, so the tree has no branches."""
     return len(parents) > 0 and parents == list(range(ROOT, len(parents) - 1))
+
+
+def count_branches(is_message: Sequence[int], parent_of: Callable[[int], int]) -> int:
+    """Return the number of branches, at least 1: the number of messages without another message below.
+
+    `is_message` has a flag for each entry. Entries that only keep the books, such as labels and moves of the leaf, begin
+    no branch.
+    """
+    above = bytearray(len(is_message))
+    for start in range(len(is_message) - 1, -1, -1):
+        if not is_message[start]:
+            continue
+        index = parent_of(start)
+        # `above` is 1 for each entry with a message below it. The loop stops at an entry that has 1, because all
+        # ancestors of this entry have 1 too.
+        while index >= 0 and not above[index]:
+            above[index] = 1
+            index = parent_of(index)
+    return max(1, sum(1 for index, taken in enumerate(above) if is_message[index] and not taken))
 
 
 def loops(parents: Sequence[int]) -> list[list[int]]:

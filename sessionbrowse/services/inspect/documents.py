@@ -16,6 +16,7 @@ from sessionbrowse.model.context import build
 from sessionbrowse.model.context.forgotten import forgotten
 from sessionbrowse.model.context.token_parts import context_items, largest_items
 from sessionbrowse.model.context.used_tokens import parts_of_context, used_tokens
+from sessionbrowse.model.session.parents import count_branches
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.model.tree.entry_states import EntryStates
@@ -47,12 +48,19 @@ def show_document(session: Session) -> Document:
         "label_times": {ids[index]: mark.time for index, mark in sorted(session.labels.items())},
         "root_ids": [ids[index] for index in session.roots],
         "leaf_ids": [ids[index] for index in range(len(ids)) if not session.children(index)],
+        "branches": branch_count(session),
         "branch": [ids[index] for index in session.active_branch()],
         "tree": [{"depth": depth, "id": ids[index]} for index, depth in preorder(session)],
         "refused": f"{session.agent} {session.refusal}" if session.refusal else None,
         "unlisted": f"{session.agent} {session.unlisted}" if session.unlisted else None,
         "problems": [asdict(problem) for problem in session.problems],
     }
+
+
+def branch_count(session: Session) -> int:
+    """Return the number of branches, as lists show it."""
+    kinds = [kind.type == "message" for kind in session.columns.kinds.all]
+    return count_branches(list(map(kinds.__getitem__, session.columns.codes)), session.parents.__getitem__)
 
 
 def preorder(session: Session) -> Iterable[tuple[int, int]]:
