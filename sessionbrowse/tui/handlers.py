@@ -18,13 +18,13 @@ from sessionbrowse.tui.lists import families, filter, panes, pin, scope, selecti
 from sessionbrowse.tui.resume import resume
 from sessionbrowse.tui.resume.custom_commands import run_custom_command
 from sessionbrowse.tui.search import open_search
-from sessionbrowse.tui.session import compare, entry_view, tree_filters, tree_find, tree_folding, tree_moving
+from sessionbrowse.tui.session import tree_commands, view_commands
 from sessionbrowse.tui.shell import common_commands
 from sessionbrowse.tui.stats import open_stats
 
 EVERY_SCREEN = (common_commands, actions, help, palette)
 LISTS = (families, filter, open_stats, panes, pin, scope, sort)
-SESSION = (label, checkout, compare, entry_view, tree_filters, tree_find, tree_folding, tree_moving)
+SESSION = (label, checkout, tree_commands, view_commands)
 BOTH = (archive, delete, relocate, rename, fork, undo, copying, resume, open_search, selection)
 
 LATER = {

@@ -21,8 +21,7 @@ def is_chain_of(parents: Sequence[int]) -> bool:
 def count_branches(is_message: Sequence[int], parent_of: Callable[[int], int]) -> int:
     """Return the number of branches, at least 1: the number of messages without another message below.
 
-    `is_message` has a flag for each entry. Entries that only keep the books, such as labels and moves of the leaf, begin
-    no branch.
+    `is_message` has a flag for each entry. Other entries, such as labels and moves of the leaf, begin no branch.
     """
     above = bytearray(len(is_message))
     for start in range(len(is_message) - 1, -1, -1):

@@ -33,11 +33,6 @@ class ResultRow(Struct, frozen=True):
             return None
         return self.hit or next(iter(entry_hits(self.session)), self.session.hits[0])
 
-    @property
-    def is_result(self) -> bool:
-        """True if the row is a matching entry, or the title of a session of which only the name matches."""
-        return self.hit is not None or not (self.is_more or entry_hits(self.session))
-
 
 def entry_hits(session: RankedSession) -> list[Hit]:
     """Return a session's matching entries, without the match in the session's name, which the title row shows."""

@@ -1,4 +1,4 @@
-"""Commands for the entry pane beside the tree: switch views, unfold long parts, open images."""
+"""Commands of the entry pane: switch views, compare branches, unfold long parts, open images."""
 
 from __future__ import annotations
 
@@ -74,3 +74,12 @@ def _opened(screen: SessionScreen, outcome: Outcome) -> None:
         screen.browser.say(str(outcome.error), "warning")
     else:
         screen.browser.say(outcome.value)
+
+
+def do_compare(screen: SessionScreen) -> None:
+    """Compare the branch of the entry under the cursor with the active branch, or the two selected entries."""
+    selected = len(screen.tree_pane.row_list.marks)
+    if selected > 2:
+        screen.browser.say(f"{selected:,} entries are selected; two can be compared.", "warning")
+        return
+    screen.entry_pane.show("diff")

@@ -1,0 +1,293 @@
+"""Commands of a session's tree: search, filters, folds, and moving by a page, branch or message, or to the leaf."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from functools import partial
+
+from msgspec.structs import replace
+
+from sessionbrowse.tui.session.screen import SessionScreen
+from sessionbrowse.tui.session.tree_pane import TreePane
+
+FILTERS = ("default", "no-tools", "user-only", "labeled-only", "all")
+
+# -- search -----------------------------------------------------------------------------------------------------------
+
+
+def do_filter(screen: SessionScreen) -> None:
+    """Open the search line of the tree, which searches while the user types."""
+    tree = screen.tree_pane
+    tree.origin = tree.index
+    tree.filter_line.open("/", tree.state.query, "words that an entry must contain", replacing=True)
+    tree.show_found()
+
+
+def do_accept_filter(screen: SessionScreen) -> None:
+    """Keep the search of the tree and focus the tree."""
+    tree = screen.tree_pane
+    screen.set_focus(tree.row_list)
+    tree.origin = None
+    if not tree.state.query:
+        tree.filter_line.close()
+
+
+def do_clear_filter(screen: SessionScreen) -> None:
+    """Leave the search of the tree, so that the cursor is on the entry where it was before."""
+    screen.set_focus(screen.tree_pane.row_list)
+    screen.tree_pane.filter_line.close()
+    screen.tree_pane.leave_search()
+
+
+def do_search_beyond(screen: SessionScreen) -> None:
+    """Search all sessions for the words that are typed, or that the tree was searched for."""
+    tree = screen.tree_pane
+    screen.browser.show_search(tree.filter_line.input.value.strip() if screen.typing else tree.state.query)
+
+
+def do_next_hit(screen: SessionScreen) -> None:
+    """Jump to the next hit of the search; after the last one, open the next session that was found, or start again."""
+    _go_to_hit(screen, 1)
+
+
+def do_previous_hit(screen: SessionScreen) -> None:
+    """Jump to the previous hit; before the first one, open the previous session that was found, or start at the end."""
+    _go_to_hit(screen, -1)
+
+
+def _go_to_hit(screen: SessionScreen, step: int) -> None:
+    tree = screen.tree_pane
+    hits, cursor = tree.shown.hits, tree.row_list.cursor
+    at = bisect_right(hits, cursor) if step > 0 else bisect_left(hits, cursor) - 1
+    if not 0 <= at < len(hits) and tree.state.whole and (found := screen.browser.step_found(step)) is not None:
+        screen.keep_view()
+        screen.app.switch_screen(SessionScreen(found.summary, found.index, found.entry_id, tree.state.query))
+    elif hits:
+        tree.row_list.go(hits[at % len(hits)])
+    else:
+        screen.browser.say("No entry of this session matches the search.")
+
+
+# -- filters ----------------------------------------------------------------------------------------------------------
+
+
+def do_filter_default(screen: SessionScreen) -> None:
+    """Switch the tree to the filter "default", which shows the rows that pi's own tree shows when it opens."""
+    _toggle(screen.tree_pane, "default")
+
+
+def do_filter_no_tools(screen: SessionScreen) -> None:
+    """Hide tool results in the tree (filter "no-tools"); if they are hidden, return to the default filter."""
+    _toggle(screen.tree_pane, "no-tools")
+
+
+def do_filter_user_only(screen: SessionScreen) -> None:
+    """Show only user messages in the tree (filter "user-only"); if that filter is active, return to the default."""
+    _toggle(screen.tree_pane, "user-only")
+
+
+def do_filter_labeled_only(screen: SessionScreen) -> None:
+    """Show only labelled entries in the tree; if that filter is active, return to the default filter."""
+    _toggle(screen.tree_pane, "labeled-only")
+
+
+def do_filter_all(screen: SessionScreen) -> None:
+    """Show all entries in the tree (filter "all"); if that filter is active, return to the default filter."""
+    _toggle(screen.tree_pane, "all")
+
+
+def do_next_filter(screen: SessionScreen) -> None:
+    """Switch to the next of the five tree filters."""
+    _step(screen.tree_pane, 1)
+
+
+def do_previous_filter(screen: SessionScreen) -> None:
+    """Switch to the previous of the five tree filters."""
+    _step(screen.tree_pane, -1)
+
+
+def do_answer_costs(screen: SessionScreen) -> None:
+    """Show or hide in the tree the cost of each answer of the assistant."""
+    screen.tree_pane.toggle_answer_costs()
+
+
+def do_label_times(screen: SessionScreen) -> None:
+    """Show or hide in the tree the time at which each label was set."""
+    screen.tree_pane.toggle_label_times()
+
+
+def _toggle(tree: TreePane, name: str) -> None:
+    # Choosing the active filter again returns to the default filter, as pi's filter keys do.
+    _use(tree, "default" if name == tree.state.filter else name)
+
+
+def _step(tree: TreePane, delta: int) -> None:
+    _use(tree, FILTERS[(FILTERS.index(tree.state.filter) + delta) % len(FILTERS)])
+
+
+def _use(tree: TreePane, name: str) -> None:
+    tree.show(replace(tree.state, filter=name, folded=frozenset()))
+
+
+# -- folds ------------------------------------------------------------------------------------------------------------
+
+
+def do_toggle_fold(screen: SessionScreen) -> None:
+    """Fold or unfold the branches below the row under the cursor."""
+    row = screen.tree_pane.row
+    if row is not None:
+        _fold(screen.tree_pane, row.index, not row.folded)
+
+
+def do_fold_all(screen: SessionScreen) -> None:
+    """Fold all branches of the tree; if all branches are folded, unfold all."""
+    tree = screen.tree_pane
+    made = tree.shown.made
+    if made is None:
+        return
+    rows = made.unfolded
+    branches = frozenset([rows[at].index for at in rows.connected if rows[at].foldable])
+    if not branches:
+        screen.browser.say("This session has no branches to fold.", "warning")
+        return
+    folded = tree.state.folded - branches if branches <= tree.state.folded else tree.state.folded | branches
+    tree.show(replace(tree.state, folded=folded))
+
+
+def do_fold(screen: SessionScreen) -> None:
+    """Fold the branch under the cursor; if the row cannot be folded, move up to the row where its branch starts."""
+    tree = screen.tree_pane
+    row, session = tree.row, tree.session
+    if row is None or session is None:
+        return
+    if row.foldable and not row.folded:
+        _fold(screen.tree_pane, row.index, True)
+        return
+    shown, parents = tree.shown, session.parents
+    above = shown.parent_position(parents, row.index)
+    while above is not None and not shown.starts_segment(parents, above):
+        above = shown.parent_position(parents, shown.rows[above].index)
+    tree.row_list.go(above if above is not None else 0)
+
+
+def do_unfold(screen: SessionScreen) -> None:
+    """Unfold the branch under the cursor; if it is not folded, move down to the next branch or this branch's end."""
+    tree = screen.tree_pane
+    row, session = tree.row, tree.session
+    if row is None or session is None:
+        return
+    if row.folded:
+        _fold(screen.tree_pane, row.index, False)
+        return
+    shown, parents = tree.shown, session.parents
+    rows, position = shown.rows, tree.row_list.cursor
+    while position + 1 < len(rows) and shown.parent_position(parents, rows[position + 1].index) == position:
+        position += 1
+        if rows[position].connector is not None:
+            break
+    tree.row_list.go(position)
+
+
+def do_go_in(screen: SessionScreen) -> None:
+    """Unfold the branch under the cursor; if it is not folded, focus the view of the entry."""
+    row = screen.tree_pane.row
+    if row is not None and row.folded:
+        _fold(screen.tree_pane, row.index, False)
+    else:
+        screen.do_browse()
+
+
+def _fold(tree: TreePane, index: int, folded: bool) -> None:
+    chosen = tree.state.folded | {index} if folded else tree.state.folded - {index}
+    tree.show(replace(tree.state, folded=frozenset(chosen)))
+
+
+# -- moving -----------------------------------------------------------------------------------------------------------
+
+
+def do_tree_page_up(screen: SessionScreen) -> None:
+    """Move the tree's cursor up by a page."""
+    screen.tree_pane.row_list.page_up()
+
+
+def do_tree_page_down(screen: SessionScreen) -> None:
+    """Move the tree's cursor down by a page."""
+    screen.tree_pane.row_list.page_down()
+
+
+def do_leaf(screen: SessionScreen) -> None:
+    """Jump to the row of the leaf or, if the filter hides the leaf, of its nearest visible ancestor."""
+    tree, session = screen.tree_pane, screen.session
+    entry = tree.shown.nearest(session.parents, session.leaf) if session is not None else None
+    if tree.shown.stops is not None and (entry is None or tree.shown.position_of[entry] not in tree.shown.stops):
+        back = screen.browser.keys.key_of("back")
+        screen.browser.say(f"The leaf does not match the search; {back} clears the search.", "warning")
+    elif entry is not None:
+        tree.row_list.go(tree.shown.position_of[entry])
+
+
+def do_next_branch(screen: SessionScreen) -> None:
+    """Jump down to the next row at which a branch begins."""
+    cursor, points = screen.tree_pane.row_list.cursor, screen.tree_pane.shown.branch_points
+    _jump(screen, next((position for position in points if position > cursor), None), "branch point below")
+
+
+def do_previous_branch(screen: SessionScreen) -> None:
+    """Jump up to the previous row at which a branch begins."""
+    cursor, points = screen.tree_pane.row_list.cursor, screen.tree_pane.shown.branch_points
+    _jump(screen, next((position for position in reversed(points) if position < cursor), None), "branch point above")
+
+
+def do_branch_right(screen: SessionScreen) -> None:
+    """Jump to the next branch that starts at the same branch point as the cursor's branch (cyclic)."""
+    _go_beside(screen, 1)
+
+
+def do_branch_left(screen: SessionScreen) -> None:
+    """Jump to the previous branch that starts at the same branch point as the cursor's branch (cyclic)."""
+    _go_beside(screen, -1)
+
+
+def _go_beside(screen: SessionScreen, step: int) -> None:
+    tree = screen.tree_pane
+    session, shown = tree.session, tree.shown
+    if session is None or tree.row is None:
+        return
+    parents = session.parents
+    start: int | None = tree.row_list.cursor
+    while start is not None and not shown.starts_segment(parents, start):
+        start = shown.parent_position(parents, shown.rows[start].index)
+    if start is None:
+        return
+    above = shown.parent_position(parents, shown.rows[start].index)
+    beside = [at for at in shown.branch_points if shown.parent_position(parents, shown.rows[at].index) == above]
+    if len(beside) < 2 or start not in beside:
+        screen.browser.say("No other branch begins where this branch begins.", "warning")
+        return
+    tree.row_list.go(beside[(beside.index(start) + step) % len(beside)])
+
+
+def do_next_turn(screen: SessionScreen) -> None:
+    """Jump to the next message of the user or the assistant."""
+    below = range(screen.tree_pane.row_list.cursor + 1, len(screen.tree_pane.rows))
+    _jump(screen, next(filter(partial(_is_turn, screen.tree_pane), below), None), "message below")
+
+
+def do_previous_turn(screen: SessionScreen) -> None:
+    """Jump to the previous message of the user or the assistant."""
+    above = range(screen.tree_pane.row_list.cursor - 1, -1, -1)
+    _jump(screen, next(filter(partial(_is_turn, screen.tree_pane), above), None), "message above")
+
+
+def _jump(screen: SessionScreen, position: int | None, wanted: str) -> None:
+    if position is not None:
+        screen.tree_pane.row_list.go(position)
+    else:
+        screen.browser.say(f"There is no {wanted}.")
+
+
+def _is_turn(tree: TreePane, position: int) -> bool:
+    session = tree.session
+    assert session is not None
+    kind = session.kind(tree.rows[position].index)
+    return kind.type == "message" and kind.role in ("user", "assistant")
