@@ -200,7 +200,7 @@ def _settings_of(kind: type[T], table: Mapping[str, Any], above: str, problems: 
         name = above + key
         field = fields.get(key)
         if field is None:
-            problems.append(f'unknown setting "{name}"{_question(key, fields, above)}; it is ignored.')
+            problems.append(f'unknown setting "{name}"; it is ignored.{_question(key, fields, above)}')
             continue
         try:
             good[field.name] = _value_of(field.type, value, name, problems)
@@ -255,7 +255,7 @@ def _commands_of(tables: list[Any], name: str, problems: list[str]) -> tuple[Cus
 
 def _question(key: str, fields: Mapping[str, object], above: str) -> str:
     name = meant(key, fields)
-    return f', did you mean "{above}{name}"?' if name else ""
+    return f' Did you mean "{above}{name}"?' if name else ""
 
 
 def _wanted(name: str, kind: object) -> str:

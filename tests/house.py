@@ -78,7 +78,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "keys after any bytes, suspending, no helper program left behind; one check of prices; windows of models": 285,
     "fields on which pi and omp stop: found, repaired, warned of; files of two agents, and of newer ones": 338,
     "words looked up by a search engine, names in tool calls, excluded words, and the search without the engine": 95,
-    "the actions menu, one key for a verb, undo that asks, fixed letters of answers, keys checked": 130,
+    "the actions menu, one key for a verb, undo that asks, fixed letters, checked keys, messages in a row": 160,
     "one cost of a branch in all views, and damage told before a session is pruned or shrunk": 111,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""

@@ -16,7 +16,7 @@ OF_TEXTUAL = """
 border_subtitle cursor_position cursor_blink refresh_styles can_replace validate_cursor get_selection selection_updated
 vertical_scrollbar _update_timer _watch_app_focus _end_mount _keep_new_styles
 _run_input_thread _query_in_band_window_resize available_themes get_content_width get_content_height
-ALLOW_SELECT AUTO_FOCUS CSS_PATH ENABLE_COMMAND_PALETTE NOTIFICATION_TIMEOUT
+ALLOW_SELECT AUTO_FOCUS CSS_PATH ENABLE_COMMAND_PALETTE
 """
 CALLED_BY_OTHERS = {
     "the command table": ("do_*",),

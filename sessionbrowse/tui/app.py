@@ -65,7 +65,6 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         (120, "-wide"),
         (170, "-huge"),
     ]
-    NOTIFICATION_TIMEOUT = 6.0
 
     def __init__(
         self,
@@ -176,7 +175,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self.read_styles()
         from sessionbrowse.tui.setting_problems import show_problems
 
-        show_problems(self.options, self.keys, self.say)
+        show_problems(self.options, self.keys, self.tell)
         if self._first_rows is not None:
             self._start_monitor()
         elif self.monitor is not None:

@@ -1,4 +1,4 @@
-"""Commands that copy parts of a session, or open a copy in the user's editor."""
+"""Commands that copy parts of a session, or open a copy of it, or the settings file, in the user's editor."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from sessionbrowse.config import example, load_settings, settings_path
+from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.data.jobs import Job, Outcome
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
+from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.outside.clipboard import copy_text, copyable
 from sessionbrowse.tui.outside.editor import editor_command, private_copy
 from sessionbrowse.tui.outside.terminal import lend_terminal
@@ -97,15 +100,52 @@ def do_edit(screen: CommandScreen[None]) -> None:
     screen.lane("copying", partial(_finished, screen)).ask(work)
 
 
+def do_settings(screen: CommandScreen[None]) -> None:
+    """Open the settings file in the user's editor; if there is none, ask to create it with all settings as comments."""
+    browser = screen.browser
+    path = settings_path(browser.options.environ, Path(browser.home))
+    command = editor_command(browser.options.environ, writes=True)
+
+    def open_it(key: str | None) -> None:
+        if key is None or key == CANCEL.key:
+            return
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(example(), encoding="utf-8")
+        _open_file(screen, command, path)
+        problems = load_settings(browser.options.environ, Path(browser.home)).problems
+        browser.say(
+            problems[0] if problems else "The settings hold from the next start.",
+            "warning" if problems else "information",
+        )
+
+    if path.exists():
+        open_it("go")
+        return
+    shown = clean(shorten_home(str(path), browser.home))
+    parts: list[Part] = [
+        LinePart([(shown, "title")]),
+        LinePart([("It will hold every setting as a comment.", "")]),
+        LinePart([]),
+    ]
+    browser.push_screen(
+        AskScreen("Create the settings file?", parts, [Choice("go", "Create and open it"), CANCEL]), open_it
+    )
+
+
 def _open_copy(screen: CommandScreen[None], command: tuple[str, ...], copy: Path) -> None:
+    try:
+        _open_file(screen, command, copy)
+    finally:
+        screen.browser.temporary_copies.remove(copy)
+
+
+def _open_file(screen: CommandScreen[None], command: tuple[str, ...], path: Path) -> None:
     from sessionbrowse.services.resume.plan import ResumeCommand
 
     browser = screen.browser
-    lent = ResumeCommand(agent=command[0], argv=(*command, str(copy)), cwd=os.getcwd())
-    try:
-        failure = lend_terminal(screen.app, lent, browser.options.environ)
-    finally:
-        browser.temporary_copies.remove(copy)
+    lent = ResumeCommand(agent=command[0], argv=(*command, str(path)), cwd=os.getcwd())
+    failure = lend_terminal(screen.app, lent, browser.options.environ)
     screen.app.refresh(layout=True)
     if failure is not None:
         browser.say(failure, "error")

@@ -13,7 +13,7 @@ from typing import Any, cast
 from sessionbrowse.tui import copying
 from sessionbrowse.tui.changes import actions, archive, checkout, delete, fork, label, relocate, rename, undo
 from sessionbrowse.tui.commands.command import CUSTOM_ID
-from sessionbrowse.tui.dialogs import help, palette
+from sessionbrowse.tui.dialogs import help, messages, palette
 from sessionbrowse.tui.lists import families, filter, panes, pin, scope, selection, sort
 from sessionbrowse.tui.resume import resume
 from sessionbrowse.tui.resume.custom_commands import run_custom_command
@@ -22,7 +22,7 @@ from sessionbrowse.tui.session import tree_commands, view_commands
 from sessionbrowse.tui.shell import common_commands
 from sessionbrowse.tui.stats import open_stats
 
-EVERY_SCREEN = (common_commands, actions, help, palette)
+EVERY_SCREEN = (common_commands, actions, help, messages, palette)
 LISTS = (families, filter, open_stats, panes, pin, scope, sort)
 SESSION = (label, checkout, tree_commands, view_commands)
 BOTH = (archive, delete, relocate, rename, fork, undo, copying, resume, open_search, selection)

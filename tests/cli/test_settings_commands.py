@@ -68,7 +68,7 @@ def test_the_commands_of_the_example_for_keys_exist():
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("resume = {inn = 'here'}", 'unknown setting "resume.inn", did you mean "resume.in"?; it is ignored.'),
+        ("resume = {inn = 'here'}", 'unknown setting "resume.inn"; it is ignored. Did you mean "resume.in"?'),
         (
             "[resume]\nin = 'screen'",
             '"resume.in" must be one of here, tmux-window, tmux-split, command; the default is used.',
@@ -90,7 +90,7 @@ def test_the_commands_of_the_example_for_keys_exist():
         ),
         (
             "[[commands]]\nname = 'x'\nrun = 'y'\nwere = 'lists'",
-            'unknown setting "commands[1].were", did you mean "commands[1].where"?; it is ignored.',
+            'unknown setting "commands[1].were"; it is ignored. Did you mean "commands[1].where"?',
         ),
         (
             "row_fields = ['agent', 'colour']",
@@ -121,7 +121,7 @@ def test_config_tells_where_the_settings_lie_and_what_is_wrong(own_home: Path, c
     assert main(["config", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["path"], document["exists"]) == (str(path), True)
-    assert 'did you mean "theme"?' in document["problems"][0]
+    assert 'Did you mean "theme"?' in document["problems"][0]
     assert document["settings"]["resume"] == {"in": "tmux-split", "command": []}
 
 

@@ -57,9 +57,9 @@ LISTS = (
         (
             Scene("all-folders", "tab", "tab"),
             Scene("threaded", "ctrl+s", "ctrl+s ctrl+s ctrl+s ctrl+s"),
-            Scene("families", "O", "O"),
-            Scene("hidden", "full_stop", "full_stop"),
-            Scene("repositories", "w", "w"),
+            Scene("families", "run:families", "run:families"),
+            Scene("hidden", "run:hidden", "run:hidden"),
+            Scene("repositories", "run:repositories", "run:repositories"),
         ),
     ),
     Walk(
@@ -71,7 +71,7 @@ LISTS = (
             Scene("no-preview", "v", "v"),
             Scene("zoom", "z", "z"),
             Scene("pinned", "p", "p"),
-            Scene("archived-nothing", "x", "x"),
+            Scene("archived-nothing", "run:archived", "run:archived"),
         ),
     ),
     Walk(
@@ -79,6 +79,7 @@ LISTS = (
         FIRST_SESSION,
         (
             Scene("help", "question_mark", "escape", window="Keys that work here"),
+            Scene("actions", "x", "escape", window="Actions"),
             Scene("palette", "colon", window="Commands"),
             Scene("palette-found", "text:so", window="Commands"),
             Scene("palette-nothing", "text:zzz", "escape", window="Commands"),
@@ -93,11 +94,12 @@ STATISTICS = (
         f"{SECOND_SESSION} dollar_sign",
         (
             Scene("stats"),
-            Scene("stats-sessions", "b"),
-            Scene("stats-models-by-week", "b v"),
+            Scene("stats-tables", "run:stats_table", window="Table"),
+            Scene("stats-sessions", "down enter"),
+            Scene("stats-models-by-week", "run:stats_table down down enter run:stats_period down enter"),
             Scene("stats-of-a-model", "enter"),
-            Scene("stats-last-month", "escape t t ctrl+s"),
-            Scene("stats-filtered", "t t t t slash text:refactor"),
+            Scene("stats-last-month", "escape run:stats_times down down enter ctrl+s"),
+            Scene("stats-filtered", "run:stats_times enter slash text:refactor"),
         ),
     ),
     Walk(
@@ -107,18 +109,18 @@ STATISTICS = (
     ),
     Walk(
         "stats",
-        f"{SECOND_SESSION} slash text:postgres enter dollar_sign b",
+        f"{SECOND_SESSION} slash text:postgres enter dollar_sign run:stats_table down enter",
         (Scene("stats-one-session"),),
     ),
 )
 """What the sessions cost."""
 
 CLEANING = (
-    Walk("browse", SECOND_SESSION, (Scene("export", "E", "escape", window="Export"),)),
+    Walk("browse", SECOND_SESSION, (Scene("export", "x t", "escape", window="Export"),)),
     Walk("doctor", f"{FIRST_SESSION} exclamation_mark", (Scene("doctor"), Scene("doctor-marked", "space space"))),
     Walk(
         "cleanup",
-        f"{FIRST_SESSION} C",
+        f"{FIRST_SESSION} run:cleanup",
         (
             Scene("cleanup"),
             Scene("cleanup-marked", "A"),
@@ -168,7 +170,7 @@ CHANGES = (
             Scene("rename", "ctrl+r", "escape", window="Rename"),
             Scene("fork", "f", window="Fork"),
             Scene("fork-refused", "text:/nowhere enter", "escape", window="Fork", toasts=True),
-            Scene("copy-menu", "Y", "escape", window="Copy"),
+            Scene("copy-menu", "y", "escape", window="Copy"),
             Scene("resume-choices", "R", "escape", window="Resume in pi"),
         ),
     ),
@@ -176,8 +178,7 @@ CHANGES = (
         "browse",
         FIRST_SESSION,
         (
-            Scene("trash-empty", "t", "escape", window="Restore session"),
-            Scene("changes-empty", "U", "escape", window="Undo history"),
+            Scene("changes-empty", "U", "escape", window="Undo and trash"),
             Scene("nothing-to-undo", "u", toasts=True),
         ),
     ),
@@ -188,7 +189,7 @@ CHANGES = (
             Scene("selected", "space space space"),
             Scene("rename-many", "ctrl+r", "escape", window="Rename"),
             Scene("delete-many", "ctrl+d", window="Delete 3 sessions?"),
-            Scene("delete-for-good", "down down enter", "escape escape", window="Delete for good"),
+            Scene("delete-for-good", "down down enter", "escape escape", window="Delete permanently"),
         ),
     ),
     Walk(
@@ -197,25 +198,26 @@ CHANGES = (
         (
             Scene("delete", "ctrl+d", window="Delete session?"),
             Scene("deleted", "enter", toasts=True),
-            Scene("trash", "t", "escape", window="Restore session"),
+            Scene("trash", "U", "escape", window="Undo and trash"),
         ),
     ),
     Walk(
         "browse",
         "g down down",
         (
-            Scene("archived-toast", "a", toasts=True),
-            Scene("archived", "x", "x"),
-            Scene("changes", "U", "escape", window="Undo history"),
+            Scene("archive", "x a", window="Archive?"),
+            Scene("archived-toast", "enter", toasts=True),
+            Scene("archived", "run:archived", "run:archived"),
+            Scene("changes", "U", "escape", window="Undo and trash"),
         ),
     ),
     Walk(
         "browse",
         "left G",
         (
-            Scene("moved", "M", window="Relocate"),
+            Scene("moved", "x m", window="Relocate"),
             Scene("moved-nowhere", "ctrl+u text:/nowhere/at/all enter", "escape", window="Relocate"),
-            Scene("moved-shown", "M enter", "escape escape", window="Relocate"),
+            Scene("moved-shown", "x m enter", "escape escape", window="Relocate"),
         ),
     ),
     Walk(
@@ -236,7 +238,7 @@ TREES = (
         (
             Scene("session"),
             Scene("session-entry", "g down enter"),
-            Scene("session-unfolded", "O", "O escape full_stop enter"),
+            Scene("session-unfolded", "run:open_all", "run:open_all escape full_stop enter"),
             Scene("session-context", "tab"),
             Scene("session-raw", "tab"),
             Scene("session-diff-none", "tab"),
@@ -247,12 +249,12 @@ TREES = (
         INTO_TREE,
         (
             Scene("session-user-only", "3", "3"),
-            Scene("session-labelled-only", "4 T", "T 4"),
+            Scene("session-labelled-only", "4 run:label_times", "run:label_times 4"),
             Scene("session-all-rows", "5", "5"),
-            Scene("session-folded", "g space", "space"),
+            Scene("session-folded", "g left", "right"),
         ),
     ),
-    Walk("session", INTO_TREE, (Scene("session-compare", "G D"),)),
+    Walk("session", INTO_TREE, (Scene("session-compare", "G d"),)),
     Walk(
         "session",
         INTO_TREE,
@@ -267,16 +269,19 @@ TREES = (
         INTO_TREE,
         (
             Scene("session-help", "question_mark", "escape", window="Keys that work here"),
-            Scene("check-out-question", "g down c", "escape", window="Unsafe checkout"),
-            Scene("label", "g m", "escape", window="Label"),
+            Scene("session-actions", "g down x", window="Actions"),
+            Scene("check-out", "c", window="Check out?"),
+            Scene("check-out-question", "enter", "escape", window="Unsafe check out"),
+            Scene("label", "g L", "escape", window="Label"),
             Scene("fork-here", "f", "escape", window="Fork up to here"),
-            Scene("copy-entry", "Y", "escape", window="Copy"),
+            Scene("copy-entry", "y", "escape", window="Copy"),
+            Scene("resume-where", "r", "escape", window="Resume in pi"),
             Scene("resume-from-entry", "R", "escape", window="Resume in pi"),
             Scene("session-rename", "ctrl+r", "escape", window="Rename"),
-            Scene("branch-marked", "G x", "x"),
-            Scene("prune", "X", "escape", window="Prune"),
-            Scene("prune-preview", "X down enter", "escape", window="Prune"),
-            Scene("shrink", "S", "escape", window="Shrink"),
+            Scene("entry-selected", "G space", "escape"),
+            Scene("prune", "x b", "escape", window="Prune"),
+            Scene("prune-preview", "x b down enter", "escape", window="Prune"),
+            Scene("shrink", "x s", "escape", window="Shrink"),
             Scene("session-no-damage", "exclamation_mark", toasts=True),
         ),
     ),
@@ -291,7 +296,7 @@ TREES = (
     Walk(
         "doctor",
         "slash text:import space text:product enter enter exclamation_mark",
-        (Scene("doctor-of-one"), Scene("mend", "m", "escape", window="Mend")),
+        (Scene("doctor-of-one"), Scene("mend", "x w", "escape", window="Mend")),
     ),
 )
 """A session's tree, the views beside it and the windows over it; the last walk shows a damaged file."""
@@ -309,7 +314,7 @@ OTHERS = (
     Scene("resume-in-use", "G r", "escape", window="Resume in pi"),
     Scene("delete-in-use", "g ctrl+d", window="Delete session?"),
     Scene("trash-refused", "down enter", "escape", window="The trash refused the file"),
-    Scene("in-use", "enter m text:mine enter", "escape escape", window="In use"),
+    Scene("in-use", "enter L text:mine enter", "escape escape", window="In use"),
 )
 """Questions that are asked while other programs use the sessions, or when the trash is full."""
 

@@ -193,7 +193,7 @@ async def album(name: str, part: str | None = None, *, drawn: bool = True) -> Al
     taken = Album(look, drawn=drawn)
     with ExitStack() as during:
         # On a busy machine a sentence might be gone before its picture is taken.
-        during.enter_context(patch.object(BrowseApp, "NOTIFICATION_TIMEOUT", 3600.0))
+        during.enter_context(patch.object(BrowseApp, "MESSAGE_SECONDS", 3600.0))
         during.enter_context(patch.dict(os.environ, look.environ))
         for group in [part] if part else look.scenes:
             with _short_pauses():
@@ -235,11 +235,11 @@ async def _walk(taken: Album, walk: Walk) -> None:
                     taken.broken.append(f"{scene.name}: {scene.keys!r} leads to {reached}")
                     return
                 if not scene.toasts:
-                    browser.app.clear_notifications()
+                    browser.forget_toasts()
                     await browser.settle()
                 await taken.take(browser, scene.name, store)
                 await _go(browser, scene.back)
-                browser.app.clear_notifications()
+                browser.forget_toasts()
                 await browser.settle()
 
 
@@ -261,7 +261,10 @@ def _window(browser: Driven) -> str:
 
 async def _go(browser: Driven, keys: str) -> None:
     for key in keys.split():
-        await (browser.type(key[5:]) if key.startswith("text:") else browser.press(key))
+        if key.startswith("run:"):
+            await browser.run(key[4:])
+        else:
+            await (browser.type(key[5:]) if key.startswith("text:") else browser.press(key))
 
 
 async def _modes(taken: Album) -> None:

@@ -162,8 +162,13 @@ class Driven:
         return self.screen_text().split("\n")[-1]
 
     def toasts(self) -> list[str]:
-        """Return the sentences shown for a moment, oldest first."""
-        return [notification.message for notification in self.app._notifications]
+        """Return the messages that were shown above the footer, oldest first."""
+        return [said.sentence for said in self.app.messages]
+
+    def forget_toasts(self) -> None:
+        """Remove the message above the footer, and forget the earlier ones."""
+        self.app.unsay()
+        self.app.messages.clear()
 
 
 def paint_nothing(compositor: Compositor, **options: object) -> None:

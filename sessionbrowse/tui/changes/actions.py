@@ -16,9 +16,11 @@ from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.commands.table import ACTIONS
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.paint.spans import Line, fit
 from sessionbrowse.tui.shell.command_screen import CommandScreen, state_for_commands
+from sessionbrowse.tui.widgets.row_list import RowState
 
-_TITLE_CELLS = 14
+_KEY_CELLS, _TITLE_CELLS = 4, 14
 _MOST_NAMED = 3
 
 
@@ -26,14 +28,21 @@ class ActionsScreen(AskScreen):
     """The actions menu; its result is the id of the chosen command. A verb's own key chooses it here too."""
 
     def __init__(self, parts: Sequence[Part], commands: Sequence[Command], whys: Sequence[str | None], keys: Keys):
-        choices = [
-            Choice(command.id, f"{command.title:<{_TITLE_CELLS}}", why or command.help, "faint" if why else "")
+        super().__init__("Actions", parts, [Choice(command.id, command.title) for command in commands])
+        self._rows = [
+            [
+                (f"{command.letter or keys.shown(command):<{_KEY_CELLS}}", "faint" if why else "key"),
+                (f"{command.title:<{_TITLE_CELLS}}", "faint" if why else ""),
+                (why or command.help, "faint" if why else "dim"),
+            ]
             for command, why in zip(commands, whys, strict=True)
         ]
-        super().__init__("Actions", parts, choices)
-        self._letters = [command.letter or keys.shown(command) for command in commands]
         self._by_key = {key: command.id for command in reversed(commands) for key in keys.of(command)}
         self._by_key |= {command.letter: command.id for command in commands if command.letter}
+
+    def render_choice(self, index: int, width: int, state: RowState) -> Line:
+        """Return the row of a command: its letter or key, its title, and what it does or why it cannot."""
+        return fit(self._rows[index], width)
 
     def answer_of(self, event: events.Key) -> str | None:
         """Return the id of the command that has the pressed letter or key; None if no command has it."""

@@ -255,8 +255,6 @@ class ChangeRunner:
         self._browser.publish(result.updates)
         if any(isinstance(one, Undone) and one.verb == "relocate" for one in bulk.done):
             self._browser.start_scan()
-        if bulk.done:
-            self._tell(plan, bulk)
         in_use = [failed for failed in bulk.failed if isinstance(failed.error, InUse) and not plan.force]
         no_trash = [failed for failed in bulk.failed if isinstance(failed.error, NoTrash) and plan.into is None]
         rest = [failed for failed in bulk.failed if failed not in in_use and failed not in no_trash]
@@ -264,35 +262,28 @@ class ChangeRunner:
             self._ask_anyway(plan, in_use, result.group)
         elif no_trash:
             self._ask_own_trash(plan, no_trash, result.group)
-        self._tell_failures(plan, rest)
+        unsafe = [failed.error for failed in rest if isinstance(failed.error, UnsafeEntry)]
+        if unsafe and plan.on_unsafe is not None:
+            plan.on_unsafe(unsafe[0])
+            rest = []
+        sentences = [*self._done_sentences(plan, bulk), *_failure_sentences(plan, rest)]
         if bulk.left:
-            self._browser.say(
-                f"Stopped: {len(bulk.left):,} of {len(plan.items):,} sessions were not changed.", "warning"
-            )
+            sentences.append(f"Stopped: {len(bulk.left):,} of {len(plan.items):,} sessions were not changed.")
+        # One message for all, because the next message would replace it.
+        if said := " ".join([sentence for sentence in sentences if sentence]):
+            self._browser.say(said, "error" if rest else "warning" if bulk.left else "information")
         if bulk.done and plan.on_success is not None:
             plan.on_success(bulk.done)
 
-    # -- toasts and dialogs -------------------------------------------------------------------------------------
+    # -- messages and dialogs -----------------------------------------------------------------------------------
 
-    def _tell(self, plan: ChangePlan, bulk: Bulk[ChangeItem, ChangeResult]) -> None:
+    def _done_sentences(self, plan: ChangePlan, bulk: Bulk[ChangeItem, ChangeResult]) -> list[str]:
+        if not bulk.done:
+            return []
         sentences = [plan.describe(bulk.done)]
         if any(one.undo_id is not None for one in bulk.done) and not isinstance(bulk.done[0], Undone | Restored):
             sentences.append(f"{self._browser.keys.key_of('undo')} undoes.")
-        self._browser.unsay()
-        self._browser.say(" ".join([sentence for sentence in (*sentences, *bulk.notes[:MOST_REASONS]) if sentence]))
-
-    def _tell_failures(self, plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]]) -> None:
-        if len(plan.items) == 1:
-            for failure in failed:
-                if isinstance(failure.error, UnsafeEntry) and plan.on_unsafe is not None:
-                    plan.on_unsafe(failure.error)
-                else:
-                    self._say_error(failure.error)
-        elif failed:
-            reasons = list(dict.fromkeys([failure.error.sentence for failure in failed]))[:MOST_REASONS]
-            self._browser.say(
-                f"{len(failed):,} of {len(plan.items):,} sessions were not changed. {' '.join(reasons)}", "error"
-            )
+        return [*sentences, *bulk.notes[:MOST_REASONS]]
 
     def _say_error(self, error: Exception) -> None:
         self._browser.say(str(error) if isinstance(error, SessionBrowseError) else repr(error), "error")
@@ -326,6 +317,13 @@ def paths_of(change: Change) -> set[str]:
             item["original"] for item in items if isinstance(item, dict) and isinstance(item.get("original"), str)
         }
     return paths
+
+
+def _failure_sentences(plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]]) -> list[str]:
+    """Return the sentences about sessions that were not changed: the reasons, and the number of several sessions."""
+    reasons = list(dict.fromkeys([failure.error.sentence for failure in failed]))[:MOST_REASONS]
+    several = failed and len(plan.items) > 1
+    return [f"{len(failed):,} of {len(plan.items):,} sessions were not changed.", *reasons] if several else reasons
 
 
 def _again(

@@ -28,7 +28,7 @@ def do_checkout(screen: CommandScreen[None]) -> None:
 
     def answered(key: str | None) -> None:
         if key == "go":
-            _check_out_shown(screen, summary, entry_id)
+            check_out_shown(screen, summary, entry_id)
 
     choices = [Choice("go", "Check out"), CANCEL]
     screen.browser.push_screen(AskScreen("Check out?", parts, choices), answered)
@@ -40,7 +40,7 @@ def checkout_parts(summary: Summary) -> list[Part]:
     return [LinePart([(effect, "")]), LinePart([])]
 
 
-def _check_out_shown(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
+def check_out_shown(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
     """Check out an entry of the session on screen; the cursor follows to the entry that was checked out."""
 
     def describe(done: CheckedOut) -> str:

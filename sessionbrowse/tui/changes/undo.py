@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -31,8 +31,6 @@ MOST_CHANGES = 500
 
 _TRASH = "trash"
 """The verb of a row of the undo list that stands for a deleted session, which can be restored by itself."""
-_LEAVING = ("delete", "archive", "unarchive", "relocate")
-"""Verbs of changes after which the list no longer shows the session."""
 _TOLD_BY_SUMMARY = ("rename", "label", "checkout")
 """Kinds of changes whose row in the undo list ends with a summary of the change, such as the new name."""
 
@@ -66,15 +64,19 @@ def do_undo(screen: CommandScreen[None]) -> None:
 
 
 def _is_on_screen(screen: CommandScreen[None], last: LastChange) -> bool:
-    """Return True if the screen shows each session of a change, or if they left the list at this place."""
-    change = last.row.change
-    shown: set[Hashable] = {screen.subject.path} if screen.subject is not None and screen.name == "session" else set()
-    for rows in screen.query(RowList):
-        for key in rows.visible_keys:
-            shown |= {*key} if isinstance(key, tuple) else {key}
-    if all(not shown.isdisjoint(paths) for paths in last.paths):
+    """Return True if the screen shows each session of a change, or if they left its lists when the change was made."""
+    own: set[Hashable] = {screen.place} if screen.name == "session" else set()
+    lists = list(screen.query(RowList))
+    if all(not paths.isdisjoint(own | _within([rows.visible_keys for rows in lists])) for paths in last.paths):
         return True
-    return change.verb in _LEAVING and screen.browser.changes.place_of(change.undo_id) == screen.place
+    listed = _within([rows.keys for rows in lists])
+    was_here = screen.browser.changes.place_of(last.row.change.undo_id) == screen.place
+    return was_here and all(paths.isdisjoint(listed) for paths in last.paths)
+
+
+def _within(lists: Iterable[Iterable[Hashable]]) -> set[Hashable]:
+    """Return the keys in lists, and the parts of those that are tuples, such as the path in a problem's key."""
+    return {part for keys in lists for key in keys for part in (key if isinstance(key, tuple) else (key,))}
 
 
 def _ask(screen: CommandScreen[None], last: LastChange, remark: str) -> None:

@@ -12,7 +12,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.clean.clean import Cleaned, Where
 from sessionbrowse.services.clean.doctor import Examined, examine, repair
 from sessionbrowse.text import clean, plural, shorten_home
-from sessionbrowse.tui.changes.checkout import do_checkout
+from sessionbrowse.tui.changes.checkout import check_out_shown
 from sessionbrowse.tui.changes.delete import do_delete
 from sessionbrowse.tui.changes.relocate import do_relocate
 from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
@@ -188,8 +188,8 @@ class DoctorScreen(FindingsScreen[Finding]):
                     self._repair(broken)
                 case "copy":
                     ask_for_file(self, broken[0], "Repaired copy", lambda to: self._repair(broken, to))
-                case "checkout":
-                    do_checkout(self)
+                case "checkout" if self.subject is not None and self.entry_id is not None:
+                    check_out_shown(self, self.subject, self.entry_id)
                 case "relocate":
                     do_relocate(self)
                 case "delete":

@@ -83,6 +83,19 @@ class Keys:
         keys = [key_label(key) for key in own if not contexts or self.find(key, contexts) is command]
         return " ".join(keys) if all_keys else keys[0] if keys else ""
 
+    def elsewhere(self, key: str, contexts: Sequence[str], panes: Mapping[str, tuple[str, str, str]]) -> str | None:
+        """Return the sentence where a key works that does nothing here; None if it works nowhere near.
+
+        `panes` is the `ELSEWHERE` of the screen: it may work in another pane, or its verb is in the actions menu.
+        """
+        place, words, go_there = panes.get(contexts[0], ("", "", ""))
+        if place and (command := self.find(key, (place,))) is not None:
+            return f"{command.title}: {words}; {self.key_of(go_there)} goes there."
+        verb = next((each for each in self.commands if each.letter == key), None)
+        if self.types or verb is None or BY_ID["actions"] not in self.at(contexts):
+            return None
+        return f"{verb.title} is in the actions menu: {self.key_of('actions')} {key}."
+
     def key_of(self, command_id: str) -> str:
         """Return the label (`^r`) of the first key of the command with this id, for use in sentences."""
         return self.shown(BY_ID[command_id])

@@ -323,6 +323,8 @@ _ROWS: tuple[Command, ...] = (
         PROGRAM,
         row("help", "question_mark", "Help", "Show every key of the screen, and all signs", (EVERYWHERE,)),
         row("palette", "colon", "Commands", "Find a command by name and run it", (EVERYWHERE,)),
+        row("messages", "", "Messages", "Read the last messages again", (EVERYWHERE,)),
+        row("settings", "", "Settings", "Open the settings file in your editor", (LIST, SESSION)),
         row("theme", "f2", "Colours", "Next colours: dark, light, high contrast, terminal", (EVERYWHERE,)),
         row("paint_again", "", "Paint again", "Paint the whole screen again", (EVERYWHERE,)),
         row("suspend", "ctrl+z", "Suspend", "Return to the shell; its fg brings sessionbrowse back", (EVERYWHERE,)),
@@ -353,80 +355,27 @@ COMMANDS = tuple(
 )
 """Every command, by group, in the order of the help screen."""
 
-ACTIONS = [
-    "resume",
-    "resume_as",
-    "checkout",
-    "fork",
-    "label",
-    "rename",
-    "copy",
-    "compare",
-    "edit",
-    "export",
-    "relocate",
-    "archive",
-    "redact",
-    "prune",
-    "shrink",
-    "mend",
-    "pin",
-    "family",
-    "delete",
-]
+_ACTIONS_IDS = """
+    resume resume_as checkout fork label rename copy compare edit export relocate archive redact prune shrink mend pin
+    family delete
+"""
+ACTIONS = tuple(_ACTIONS_IDS.split())
 """Ids of the commands in the actions menu, in its order; the user's own commands follow."""
 
-FOOTER = [
-    "open",
-    "mask",
-    "stats_open",
-    "demo",
-    "stats_back",
-    "accept_filter",
-    "open_marked",
-    "open_found",
-    "browse",
-    "resume",
-    "clear_filter",
-    "resume_there",
-    "filter",
-    "found_rows",
-    "found_line",
-    "next_view",
-    "scope",
-    "compare",
-    "select",
-    "actions",
-    "search_tools",
-    "sort",
-    "found_preview",
-    "undo",
-    "close",
-    "leave_found",
-    "palette",
-    "quit",
-    "help",
-]
+_FOOTER_IDS = """
+    open mask stats_open demo stats_back accept_filter open_marked open_found browse resume clear_filter resume_there
+    filter actions found_rows found_line next_view scope select compare search_tools undo sort found_preview close
+    leave_found palette quit help
+"""
+FOOTER = tuple(_FOOTER_IDS.split())
 """Ids of the commands that the footer shows, in this order, if they work in the current contexts."""
 FOOTER_KEYS = 8
 """Maximum number of commands in the footer; the last is the help."""
 
-WHILE_TYPING = [
-    "up",
-    "down",
-    "page_up",
-    "page_down",
-    "scope",
-    "sort",
-    "named",
-    "path",
-    "search_all",
-    "search_beyond",
-    "rename",
-    "delete",
-    "suspend",
-    "quit",
-]
+_WHILE_TYPING_IDS = """
+    up down page_up page_down scope sort named path search_all search_beyond rename delete suspend quit
+"""
+WHILE_TYPING = tuple(_WHILE_TYPING_IDS.split())
 """Ids of the commands that also work while a search line is focused."""
 
 BY_ID = {command.id: command for command in COMMANDS}

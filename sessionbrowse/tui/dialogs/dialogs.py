@@ -121,7 +121,7 @@ class AskScreen(Dialog[str | None]):
         """Make the widgets of the dialog."""
         with Vertical(id="dialog-window", classes="window"):
             yield TextView(id="dialog-text")
-            yield RowList(self._render_choice, wraps=True, id="dialog-rows", empty=self._empty)
+            yield RowList(self.render_choice, wraps=True, id="dialog-rows", empty=self._empty)
 
     def on_mount(self) -> None:
         """Show the answers, with the cursor on the first answer."""
@@ -143,7 +143,8 @@ class AskScreen(Dialog[str | None]):
         self.rows.styles.height = height
         return height
 
-    def _render_choice(self, index: int, width: int, state: RowState) -> Line:
+    def render_choice(self, index: int, width: int, state: RowState) -> Line:
+        """Return the row of an answer: its letter, its text, and the remark at the right."""
         choice = self._choices[index]
         left: Line = [(choice.text, choice.roles)]
         if any(self._letters):

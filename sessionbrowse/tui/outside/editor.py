@@ -1,4 +1,4 @@
-"""The user's editor or pager; it opens read-only copies, never the session's own file."""
+"""The user's editor or pager; it opens read-only copies, never the session's own file, and the settings file."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class NoEditor(SessionBrowseError):
     """Raised if no editor is installed, or the file cannot be copied for the editor."""
 
 
-def editor_command(environ: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the command of $VISUAL, $EDITOR or $PAGER, else an installed pager.
+def editor_command(environ: Mapping[str, str], *, writes: bool = False) -> tuple[str, ...]:
+    """Return the command of $VISUAL, $EDITOR or $PAGER, else an installed pager; with `writes`, of no pager.
 
     Raises:
         NoEditor: no editor or pager is set or installed.
     """
-    for name in VARIABLES:
+    for name in VARIABLES[:2] if writes else VARIABLES:
         written = environ.get(name, "").strip()
         if not written:
             continue
@@ -38,9 +38,9 @@ def editor_command(environ: Mapping[str, str]) -> tuple[str, ...]:
         if not shutil.which(words[0], path=environ.get("PATH")):
             raise NoEditor(f"${name} names {words[0]}, which is not installed.")
         return tuple(words)
-    found = next((name for name in FALLBACKS if shutil.which(name, path=environ.get("PATH"))), None)
+    found = next((name for name in FALLBACKS[2 * writes :] if shutil.which(name, path=environ.get("PATH"))), None)
     if found is None:
-        raise NoEditor("No editor is installed: set $VISUAL, $EDITOR or $PAGER.")
+        raise NoEditor("No editor is installed: set $VISUAL or $EDITOR.")
     return (found,)
 
 

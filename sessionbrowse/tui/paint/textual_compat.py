@@ -25,7 +25,6 @@ from textual.app import App
 from textual.css.errors import StylesheetError
 from textual.geometry import Size
 from textual.message_pump import MessagePump
-from textual.notifications import Notification
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.scroll_view import ScrollView
@@ -228,12 +227,6 @@ class CompatApp(LateTimers, App[int], inherit_bindings=False):
         Keys would do nothing then, and a terminal does not always report that it has the focus again, for example after
         another program used it.
         """
-
-    def remove_notifications(self, is_meant: Callable[[Notification], bool]) -> None:
-        """Remove notifications for which `is_meant` returns True; their toasts stay until the next toast is shown."""
-        for notification in list(self._notifications):
-            if is_meant(notification):
-                self._unnotify(notification, refresh=False)
 
 
 class LastSentence(Exception):

@@ -323,9 +323,11 @@ class SessionScreen(PanedScreen):
         self.set_focus(self.tree_pane.row_list)
 
     def do_back(self) -> None:
-        """Go one step back: focus the tree, else clear the tree's search, else return to the previous screen."""
+        """Go one step back: focus the tree, else clear the selection or the search, else return to the last screen."""
         if self.pane == "view":
             self.set_focus(self.tree_pane.row_list)
+        elif self.tree_pane.row_list.marks:
+            self.tree_pane.row_list.clear_marks()
         elif self.tree_pane.shown.stops is not None:
             self.tree_pane.search("")
             self.tree_pane.filter_line.close()

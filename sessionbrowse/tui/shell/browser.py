@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from textual.notifications import SeverityLevel
     from textual.screen import Screen
     from textual.timer import Timer
 
@@ -31,6 +30,19 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.shell.view_memory import ViewMemory
 
 T = TypeVar("T")
+Severity = Literal["information", "warning", "error"]
+
+
+class Said(Struct, frozen=True):
+    """A message for the user: when it was shown, in milliseconds since 1970, its text and how serious it is."""
+
+    time_ms: float
+    sentence: str
+    severity: Severity
+
+
+SILENCE = Said(0, "", "information")
+"""No message."""
 
 
 class FoundEntry(Struct, frozen=True):
@@ -110,20 +122,24 @@ class Browser(Protocol):
     def now_ms(self) -> float:
         """Return the time in milliseconds since 1970."""
 
-    def say(self, sentence: str, severity: SeverityLevel = "information", *, keep_lines: bool = False) -> None:
-        """Show a sentence as a toast; control characters and markup in the sentence have no effect.
+    message: Said
+    """The message above the footer."""
+
+    @property
+    def messages(self) -> Sequence[Said]:
+        """The last messages, oldest first, to be read again."""
+
+    def say(self, sentence: str, severity: Severity = "information", *, keep_lines: bool = False) -> None:
+        """Show a sentence above the footer; control characters and markup in the sentence have no effect.
 
         `keep_lines` keeps the line breaks of a program's output.
         """
-
-    def unsay(self) -> None:
-        """Remove all toasts except warnings and errors."""
 
     def in_short(self, sentence: str) -> str:
         """Return a sentence in which `~` replaces the home directory in paths."""
 
     def copy(self, content: str, what: str) -> None:
-        """Copy text to the clipboard through the terminal, and show a toast that names the copied thing (`what`)."""
+        """Copy text to the clipboard through the terminal, and say which thing (`what`) was copied."""
 
     def copy_to_clipboard(self, text: str) -> None:
         """Copy text to the clipboard through the terminal."""

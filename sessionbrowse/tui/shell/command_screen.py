@@ -212,7 +212,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             command = self.browser.keys.find(event.key, self.active_contexts())
             if command is not None:
                 self.give(command)
-            elif (reason := _why_dead(self, event.key)) is not None:
+            elif (reason := self.browser.keys.elsewhere(event.key, self.active_contexts(), self.ELSEWHERE)) is not None:
                 self.browser.say(reason, "warning")
             elif _is_typed(event) and _types_at_once(self):
                 self.give(self.browser.keys.by_id[self.TYPES_INTO])
@@ -327,6 +327,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             ],
             self.position(),
         )
+        bars.first().tell(self.browser.message.sentence, self.browser.message.severity)
 
     @on(KeyBar.Pressed)
     def _hint_pressed(self, event: KeyBar.Pressed) -> None:
@@ -418,19 +419,6 @@ def opens_by_resuming(screen: CommandScreen[Any]) -> bool:
     """Return True if the command "open" resumes the session or entry under the cursor (setting `enter`)."""
     options = screen.browser.options
     return options.settings.enter == "resume" and options.pick is None and screen.active_contexts()[0] != PROJECTS
-
-
-def _why_dead(screen: CommandScreen[Any], key: str) -> str | None:
-    """Return the message where a key works: in another pane (see `ELSEWHERE`), or in the actions menu; else None."""
-    keys, contexts = screen.browser.keys, screen.active_contexts()
-    other = screen.ELSEWHERE.get(contexts[0])
-    command = keys.find(key, (other[0],)) if other is not None else None
-    if command is not None and other is not None:
-        return f"{command.title}: {other[1]}; {keys.key_of(other[2])} goes there."
-    if keys.types or not any(each.id == "actions" for each in keys.at(contexts)):
-        return None
-    verb = next((each for each in keys.commands if each.letter == key), None)
-    return f"{verb.title} is in the actions menu: {keys.key_of('actions')} {key}." if verb is not None else None
 
 
 def _typing_command(screen: CommandScreen[Any], key: str) -> Command | None:

@@ -1,4 +1,4 @@
-"""The base class of the app; handles the terminal: keys in typed order, themes, toasts, clipboard, signals."""
+"""The base class of the app; handles the terminal: keys in typed order, themes, messages, clipboard, signals."""
 
 from __future__ import annotations
 
@@ -10,23 +10,39 @@ from functools import cached_property
 from typing import cast
 
 from textual import events
-from textual.notifications import SeverityLevel
 from textual.theme import Theme
+from textual.timer import Timer
 
 from sessionbrowse.text import clean
 from sessionbrowse.tui.outside.terminal import terminal_is_gone
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.paint.signals import ENDING
 from sessionbrowse.tui.paint.textual_compat import CompatApp
-from sessionbrowse.tui.shell.browser import FoundEntry
+from sessionbrowse.tui.shell.browser import SILENCE, FoundEntry, Said, Severity
 from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.widgets.bars import KeyBar
+
+MOST_MESSAGES = 200
+"""Maximum number of messages that can be read again."""
 
 
 class TerminalApp(CompatApp, inherit_bindings=False):
-    """A Textual app with sessionbrowse's themes, toasts that are safe for any text, and keys handled in typed order."""
+    """A Textual app with sessionbrowse's themes, messages safe for any text, and keys handled in typed order."""
 
     home: str
-    """The home directory, which toasts shorten to `~`."""
+    """The home directory, which messages shorten to `~`."""
+    message: Said = SILENCE
+    """The message above the footer."""
+    MESSAGE_SECONDS = 4.0
+    """Seconds for which a message is shown."""
+
+    @cached_property
+    def _message_timer(self) -> Timer:
+        return self.set_timer(self.MESSAGE_SECONDS, self.unsay, pause=True)
+
+    def now_ms(self) -> float:
+        """Return the time in milliseconds since 1970."""
+        raise NotImplementedError
 
     # -- the terminal and signals ------------------------------------------------------------------------------
 
@@ -104,38 +120,54 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         return cast(FoundEntry | None, getattr(self.screen_stack[-2], "step_found", lambda step: None)(step))
 
     def next_theme(self) -> None:
-        """Switch to the next of sessionbrowse's themes, and show its name as a toast."""
+        """Switch to the next of sessionbrowse's themes, and say its name."""
         names = [own.name for own in theme.THEMES]
         at = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(at + 1) % len(names)]
         self.say(f"Colours: {self.theme.removeprefix('sessionbrowse-').replace('-', ' ')}.")
 
-    # -- toasts and clipboard ---------------------------------------------------------------------------------
+    # -- messages and clipboard --------------------------------------------------------------------------------
 
-    def say(self, sentence: str, severity: SeverityLevel = "information", *, keep_lines: bool = False) -> None:
-        """Show a sentence as a toast, as plain text without control characters; remove an older toast that is equal.
+    @cached_property
+    def messages(self) -> deque[Said]:
+        """The last messages, oldest first, to be read again."""
+        return deque(maxlen=MOST_MESSAGES)
 
-        `keep_lines` keeps the line breaks of a program's output.
+    def say(self, sentence: str, severity: Severity = "information", *, keep_lines: bool = False) -> None:
+        """Show a sentence above the footer for some seconds, as plain text without control characters.
+
+        It replaces an earlier one; an equal one is not told again. `keep_lines` keeps the line breaks of a program's
+        output.
         """
         short = self.in_short(sentence)
-        message = "\n".join([clean(line) for line in short.split("\n")]) if keep_lines else clean(short)
-        self.remove_notifications(lambda notice: notice.message == message)
-        self.notify(message, severity=severity, markup=False)
+        shown = "\n".join([clean(line) for line in short.split("\n")]) if keep_lines else clean(short)
+        if self.message.sentence != shown:
+            self.message = Said(self.now_ms(), shown, severity)
+            self.messages.append(self.message)
+            self._show_message()
+        self._message_timer.stop()
+        self._message_timer = self.set_timer(self.MESSAGE_SECONDS, self.unsay)
 
     def tell(self, sentence: str) -> None:
-        """Show a warning as a toast."""
+        """Show a warning."""
         self.say(sentence, "warning")
 
     def unsay(self) -> None:
-        """Remove information toasts: the undo key that an old toast names would now undo a different change."""
-        self.remove_notifications(lambda notice: notice.severity == "information")
+        """Remove the message above the footer."""
+        self.message = SILENCE
+        self._show_message()
+
+    def _show_message(self) -> None:
+        for screen in self.screen_stack:
+            for footer in screen.query(KeyBar):
+                footer.tell(self.message.sentence, self.message.severity)
 
     def in_short(self, sentence: str) -> str:
         """Return a sentence in which `~` replaces the home directory in paths."""
         return re.sub(rf"(?<![\w./-]){re.escape(self.home)}(?=/)", "~", sentence) if self.home else sentence
 
     def copy(self, content: str, what: str) -> None:
-        """Copy text to the clipboard through the terminal, and show a toast that names the copied thing (`what`)."""
+        """Copy text to the clipboard through the terminal, and say which thing (`what`) was copied."""
         self.copy_to_clipboard(content)
         self.say(f"Copied {what}.")
 

@@ -1,4 +1,4 @@
-"""Bars of one row: the header at the top of the screen, and the footer with the keys of commands."""
+"""Bars: the header at the top of the screen; the footer with the keys of commands, and a message above them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual import events
 from textual.message import Message
 from textual.strip import Strip
 
-from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
+from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides, wrap_words
 from sessionbrowse.tui.widgets.span_view import SpanView
 
 
@@ -35,8 +35,17 @@ class Bar(SpanView, can_focus=False):
         return self.paint(bar(self._left, self._right, width) if y == 0 else [], width)
 
 
+MESSAGE_ROLES = {"information": "accent", "warning": "warning", "error": "error"}
+"""The style of a message by its severity."""
+MOST_MESSAGE_ROWS = 3
+"""Maximum number of rows of a message; the command `messages` shows a longer one whole."""
+
+
 class KeyBar(SpanView, can_focus=False):
-    """The footer: keys and titles of the focused pane's commands; a click on a key runs its command."""
+    """The footer: keys and titles of the focused pane's commands; a click on a key runs its command.
+
+    While there is a message, it takes a row above the keys, or more if it is long.
+    """
 
     ALLOW_SELECT = False
 
@@ -52,6 +61,29 @@ class KeyBar(SpanView, can_focus=False):
         self._hints: list[tuple[str, str, str, bool]] = []
         self._places: list[tuple[int, int, int]] = []
         self._position = ""
+        self._message, self._role = "", MESSAGE_ROLES["information"]
+
+    def tell(self, message: str, severity: str) -> None:
+        """Show a message above the keys, in the style of its severity; "" removes it."""
+        role = MESSAGE_ROLES[severity]
+        if (message, role) != (self._message, self._role):
+            self._message, self._role = message, role
+            self._fit()
+            self.refresh()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Wrap the message for the new width."""
+        self._fit()
+
+    def _fit(self) -> None:
+        self.styles.height = 1 + len(self._message_rows())
+
+    def _message_rows(self) -> list[str]:
+        if not self._message:
+            return []
+        rows = [row for line in self._message.split("\n") for row in wrap_words(line, max(1, self.app.size.width - 2))]
+        cut = len(rows) > MOST_MESSAGE_ROWS
+        return [*rows[: MOST_MESSAGE_ROWS - 1], f"{rows[MOST_MESSAGE_ROWS - 1]} …"] if cut else rows
 
     def show(self, hints: Sequence[tuple[str, str, str, bool]], position: str = "") -> None:
         """Replace the footer's hints (command id, key, title, True if enabled) and the text at its right edge.
@@ -63,17 +95,19 @@ class KeyBar(SpanView, can_focus=False):
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Return the cells of the footer, with the hints that fit its width."""
-        width = self.size.width
+        """Return the cells of a row of the message, or of the keys that fit the width."""
+        width, message = self.size.width, self._message_rows()
+        if y < len(message):
+            return self.paint(fit([("▌", self._role), (message[y], self._role)], width), width)
         right: Line = [(f"{self._position} ", "dim")] if self._position else []
         room = width - line_width(right) - 1
         line, self._places = key_hints([(key, title, works) for _, key, title, works in self._hints], room)
-        return self.paint(sides(line, right, width, least=0) if y == 0 else [], width)
+        return self.paint(sides(line, right, width, least=0) if y == len(message) else [], width)
 
     def on_click(self, event: events.Click) -> None:
         """Post the message `Pressed` with the id of the command whose key was clicked."""
         for start, end, number in self._places:
-            if start <= event.x < end:
+            if start <= event.x < end and event.y == self.size.height - 1:
                 self.post_message(self.Pressed(self._hints[number][0]))
                 event.stop()
                 return

@@ -59,16 +59,16 @@ async def test_marked_branches_are_dropped_from_a_copy_with_an_id_of_its_own(sto
         await browser.press("enter", "slash")
         await browser.type("wrong")
         await browser.press("enter", "n", "space")
-        assert "1 marked" in browser.screen_text()
-        await browser.press("escape", "x", "b")
-        assert "Drop 1 marked branch" in browser.screen_text()
+        assert "1 selected" in browser.screen_text()
+        await browser.press("x", "b")
+        assert "Drop 1 selected entry and all below" in browser.screen_text()
         await browser.press("enter", "enter")
         (copy,) = [one for one in path.parent.iterdir() if one != path]
         assert ids_in(path) - ids_in(copy) == {"a0000001"}
         assert lines_of(copy)[0]["parentSession"] == str(path)
         assert path.read_bytes() == was
         assert "Wrote" in browser.toasts()[-1]
-        assert "1 marked" not in browser.screen_text()
+        assert "1 selected" not in browser.screen_text()
 
 
 async def test_dropping_the_active_branch_names_the_new_leaf(store: Store, path: Path) -> None:

@@ -111,7 +111,7 @@ async def test_a_tidy_store_says_so(store: Store) -> None:
         assert "No session to clean up" in browser.toasts()[-1]
         await browser.press("exclamation_mark")
         assert browser.screen_name == "browse"
-        assert "No damage found in 1 session." in browser.toasts()[-1]
+        assert "No damage found in this session." in browser.toasts()[-1]
         await browser.press("enter", "exclamation_mark")
         assert "No damage found in this session." in browser.toasts()[-1]
 

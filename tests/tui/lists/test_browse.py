@@ -455,7 +455,7 @@ async def test_every_theme_draws_the_same_text(demo: dict) -> None:
         for _ in range(4):
             names.add(browser.app.theme)
             await browser.press("f2")
-            browser.app.clear_notifications()
+            browser.forget_toasts()
             await browser.settle()
             assert browser.screen_text() == before
         assert len(names) == 4

@@ -40,9 +40,7 @@ CANARIES: tuple[tuple[type, str, str], ...] = (
     (ScrollView, "_scroll_update", "set_height() has the scroll bar follow the number of rows with it"),
     (Timer, "_skip", "LateTimers clears it, so that a timer whose moment passed still calls its function"),
     (App, "_start_widget", "CompatScrollView starts its scroll bar with it, as Widget.vertical_scrollbar does"),
-    (App, "_notifications", "remove_notifications() goes through it"),
     (App, "_watch_app_focus", "CompatApp keeps the focus in it, whatever the terminal reports"),
-    (App, "_unnotify", "remove_notifications() takes single toasts away with it"),
     (App, "_exit", "CompatApp asks whether the app ends already"),
     (App, "_handle_exception", "CompatApp keeps errors of half made screens to itself while the app ends"),
     (App, "_driver", "CompatApp asks whether it runs in a terminal, before it ends the process at once"),
@@ -83,7 +81,6 @@ def test_the_private_name_is_still_there(owner: type, name: str, use: str) -> No
         (App._start_widget, ["self", "parent", "widget"], "CompatScrollView calls it"),
         (App._handle_exception, ["self", "error"], "CompatApp overrides it"),
         (XTermParser._sequence_to_key_events, ["self", "sequence", "alt"], "InputParser calls it"),
-        (App._unnotify, ["self", "notification", "refresh"], "remove_notifications() calls it"),
     ],
 )
 def test_the_function_still_takes_the_same(function: object, parameters: list[str], use: str) -> None:

@@ -23,7 +23,7 @@ async def test_a_thousand_random_keys_end_nothing(tmp_path: Path) -> None:
             if number % 10 == 0:
                 await browser.pilot.resize_terminal(*rng.choice(SIZES))
             await browser.press_at_once(*rng.choices(KEYS, k=10))
-            browser.app.clear_notifications()
+            browser.forget_toasts()
         await browser.press_at_once(*["escape"] * 12)
         assert browser.screen_name == "browse"
         assert browser.app.return_code is None
