@@ -1,0 +1,123 @@
+"""The room of a tree: branch lines at 80 columns, one pane below 100, its rows in full on a wide screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.tui.widgets.text_view import TextView
+from tests.support.index_support import answer, folder, header, result, user, write
+from tests.support.tui_support import Driven, browsing, demo_options, fixed_source, summary
+
+
+async def enter(browser: Driven) -> None:
+    """Go into the session of the demo with three branches."""
+    await browser.press("slash")
+    await browser.type("Refactor auth")
+    await browser.press("enter", "enter")
+    assert browser.screen_name == "session"
+
+
+def branches(depth: int) -> list[dict]:
+    """Return entries in which each question has two answers, and the second one leads on."""
+    entries: list[dict] = []
+    parent: str | None = None
+    for number in range(depth):
+        entries += [user(f"q{number}", parent, f"question {number}")]
+        entries += [answer(f"a{number}", f"q{number}", f"left {number}")]
+        entries += [answer(f"b{number}", f"q{number}", f"right {number}")]
+        parent = f"b{number}"
+    return entries
+
+
+@pytest.mark.parametrize("width", [60, 80])
+async def test_a_tree_shows_its_branch_lines_at_first_sight(tmp_path: Path, width: int) -> None:
+    async with browsing(**demo_options(tmp_path / "demo"), size=(width, 24)) as browser:
+        await enter(browser)
+        rows = browser.rows("#tree")
+        assert not [row for row in rows if row.lstrip("▌▏ ").startswith("…")]
+        assert any("├⊟• user: Ask before" in row for row in rows)
+        assert any(row.lstrip("▌▏ ").startswith("│   ╰⊟") for row in rows)
+        assert browser.row_list("#tree").size.width >= width - 2
+
+
+async def test_each_row_keeps_its_own_connector_however_deep_it_is(tmp_path: Path) -> None:
+    path = write(folder(tmp_path) / "a.jsonl", header(), *branches(40))
+    async with browsing(fixed_source([summary(str(path), name="deep")]), size=(80, 24)) as browser:
+        await browser.press("enter")
+        tree = browser.app.screen.tree_pane  # type: ignore[attr-defined]
+        for _ in range(4):
+            top = browser.row_list("#tree").scroll_offset.y
+            for y, text in enumerate(browser.rows("#tree")):
+                row = tree.rows[top + y]
+                if row.connector is not None:
+                    assert ("├" if row.connector == "mid" else "╰") in text, text
+            await browser.press("pageup")
+
+
+async def test_below_100_columns_the_views_take_the_place_of_the_tree(tmp_path: Path) -> None:
+    async with browsing(**demo_options(tmp_path / "demo"), size=(99, 30)) as browser:
+        await enter(browser)
+        view = browser.app.screen.query_one("#view", TextView)
+        assert not view.display
+        await browser.press("tab")
+        assert view.size.width > 90
+        assert "Migrated. The dialog lists every device" in browser.words("#view")
+        await browser.press("tab")
+        assert "tokens of 200k" in browser.words("#view")
+        await browser.press("escape")
+        assert not view.display
+        await browser.press("enter")
+        assert view.display
+        # With more room both stand side by side.
+        await browser.pilot.resize_terminal(100, 30)
+        await browser.settle()
+        assert view.display
+        assert browser.row_list("#tree").display
+
+
+async def test_a_wide_screen_shows_the_rows_of_the_tree_in_full(tmp_path: Path) -> None:
+    async with browsing(**demo_options(tmp_path / "demo"), size=(200, 50)) as browser:
+        await enter(browser)
+        assert 100 < browser.row_list("#tree").size.width <= 120
+        assert any(
+            "1,183 requests a second, 1.4 % faster than before. Not worth" in row for row in browser.rows("#tree")
+        )
+
+
+async def test_a_tree_of_short_rows_leaves_the_room_to_the_views(tmp_path: Path) -> None:
+    path = write(folder(tmp_path) / "a.jsonl", header(), user("1", None, "Hello"), answer("2", "1", "Hi"))
+    async with browsing(fixed_source([summary(str(path), name="short")]), size=(200, 50)) as browser:
+        await browser.press("enter")
+        assert browser.row_list("#tree").size.width < 45
+
+
+async def test_a_failed_tool_has_another_colour_and_a_sign(tmp_path: Path) -> None:
+    failed = result("3", "2", "Permission denied")
+    failed["message"]["isError"] = True
+    lines = [user("1", None, "List it"), answer("2", "1", "", command="ls /root"), failed]
+    lines += [answer("4", "3", "", command="ls /tmp"), result("5", "4", "a b")]
+    path = write(folder(tmp_path) / "a.jsonl", header(), *lines)
+    async with browsing(fixed_source([summary(str(path), name="failing")])) as browser:
+        await browser.press("enter")
+        tree = browser.row_list("#tree")
+        colours = {}
+        for y, row in enumerate(browser.rows("#tree")):
+            if "[bash" in row:
+                segment = next(part for part in tree.render_line(y) if "[bash" in part.text)
+                assert segment.style is not None
+                colours["✗ [bash" in row] = segment.style.color
+        assert colours[True] == tree._role_style("error").color
+        assert colours[False] == tree._role_style("tool").color
+
+
+async def test_tab_in_the_search_line_searches_all_sessions_for_the_same_words(tmp_path: Path) -> None:
+    async with browsing(**demo_options(tmp_path / "demo")) as browser:
+        await enter(browser)
+        asked: list[str] = []
+        browser.app.show_search = asked.append  # type: ignore[method-assign,assignment]
+        await browser.press("slash")
+        await browser.type("cookie role:user")
+        await browser.press("tab")
+        assert asked == ["cookie role:user"]
