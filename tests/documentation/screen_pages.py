@@ -32,10 +32,19 @@ SCREENS: tuple[Screen, ...] = (
     (
         "Session",
         "The tree of one session at the left, the entry under the cursor at the right: whole, as the context that the "
-        "model would receive there, as its raw line, or its branch compared with another. A branch shows its cost "
-        "where it begins; `•` marks the branch on which the agent resumes.",
+        "model would receive there, its branch compared with another, or as its raw line. A branch shows its cost "
+        "where it begins; `•` marks the branch on which the agent resumes, `✗` what failed. Below 100 columns one pane "
+        "has the whole width.",
         "session",
         (contexts.SESSION, contexts.TREE, contexts.VIEW),
+    ),
+    (
+        "Search in a tree",
+        "`/` searches the entries of a session as all sessions are searched, tool calls and results included; filters "
+        "that select sessions, such as `agent:`, do nothing there. The cursor is on the nearest hit; rows above hits are "
+        "dim and skipped. If no entry has all words, those with some are found.",
+        "",
+        (contexts.TREE_LINE,),
     ),
     (
         "Context",
@@ -48,7 +57,7 @@ SCREENS: tuple[Screen, ...] = (
     ),
     (
         "Diff",
-        "The fourth view: two branches below their last common entry, beside each other where there is room, with "
+        "The third view: two branches below their last common entry, beside each other where there is room, with "
         "time, tokens, cost, tools and their errors, files with changed lines, and how each ended.",
         "diff",
         (),

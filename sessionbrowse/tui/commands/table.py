@@ -206,8 +206,8 @@ _ROWS: tuple[Command, ...] = (
         row("reload", "f5", "Scan again", "Scan the disk again", (LIST, SESSION, WELCOME, CLEANUP)),
         row("stats_again", "f5", "Scan again", "Compute the costs of the sessions again", (STATS,)),
         row("search_again", "f5", "Scan again", "Scan the disk again", (SEARCHING, RESULTS, CHECKPOINTS)),
-        row("next_view", "tab", "View", "Show the next view: Entry, Context, Raw, Diff", (SESSION,)),
-        row("previous_view", "", "Previous view", "Show the previous view: Entry, Context, Raw, Diff", (SESSION,)),
+        row("next_view", "tab", "View", "Show the next view: Entry, Context, Diff, Raw", (SESSION,)),
+        row("previous_view", "", "Previous view", "Show the previous view: Entry, Context, Diff, Raw", (SESSION,)),
         row("open_all", "", "Unfold all", "Open or close all folds of the view", (SESSION,)),
         row(
             "next_block",

@@ -12,12 +12,12 @@ from sessionbrowse.tui.session.screen import SessionScreen
 
 
 def do_next_view(screen: SessionScreen) -> None:
-    """Switch the entry pane beside the tree to its next view: Entry, Context, Raw or Diff."""
+    """Switch the entry pane beside the tree to its next view: Entry, Context, Diff or Raw."""
     screen.entry_pane.turn(1)
 
 
 def do_previous_view(screen: SessionScreen) -> None:
-    """Switch the entry pane beside the tree to its previous view: Entry, Context, Raw or Diff."""
+    """Switch the entry pane beside the tree to its previous view: Entry, Context, Diff or Raw."""
     screen.entry_pane.turn(-1)
 
 
