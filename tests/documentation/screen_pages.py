@@ -41,8 +41,8 @@ SCREENS: tuple[Screen, ...] = (
     (
         "Search in a tree",
         "`/` searches the entries of a session as all sessions are searched, tool calls and results included; filters "
-        "that select sessions, such as `agent:`, do nothing there. The cursor is on the nearest hit; rows above hits are "
-        "dim and skipped. If no entry has all words, those with some are found.",
+        "that select sessions, such as `agent:`, do nothing there. The cursor is on the nearest hit; rows above hits "
+        "are dim and skipped. If no entry has all words, those with some are found.",
         "",
         (contexts.TREE_LINE,),
     ),

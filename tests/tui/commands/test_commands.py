@@ -62,7 +62,6 @@ SCREENS: dict[str, tuple[type[CommandScreen], ...]] = {
     SESSION: (SessionScreen,),
     TREE_LINE: (SessionScreen,),
     TREE: (SessionScreen,),
-    TREE_LINE: (SessionScreen,),
     VIEW: (SessionScreen,),
     OVERLAY: (HelpScreen, PaletteScreen),
     WELCOME: (WelcomeScreen,),
