@@ -80,6 +80,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "words looked up by a search engine, names in tool calls, excluded words, and the search without the engine": 95,
     "the actions menu, one key for a verb, undo that asks, fixed letters, checked keys, messages in a row": 160,
     "one cost of a branch in all views, and damage told before a session is pruned or shrunk": 111,
+    "sessions of subagents listed again after an undo": 16,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""
 

@@ -98,6 +98,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self._skipped: tuple[tuple[str, str], ...] = ()
         self.temporary_copies = TemporaryCopies(options.environ.get("TMPDIR"))
         self.exists: dict[str, bool | None] = {}
+        self.scans_hidden = False
         self._leaving = self._is_suspending = False
         self.animation_level = "none"
 
@@ -221,16 +222,17 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
         return scope_note(self.options, self.keys, self.home)
 
-    def start_scan(self, *, include_hidden: bool = False) -> None:
-        """Scan the disk again, in the background; `include_hidden` adds sessions of subagents and archived sessions."""
+    def start_scan(self, *, include_hidden: bool | None = None) -> None:
+        """Scan the disk again in the background; `include_hidden` adds archived sessions and those of subagents."""
+        self.scans_hidden = self.scans_hidden if include_hidden is None else include_hidden
         if self.monitor is not None and self.monitor.is_over:
             self._restart_monitor()
         if self.monitor is not None:
-            self.monitor.send(Rescan(include_hidden))
+            self.monitor.send(Rescan(self.scans_hidden))
             return
         from sessionbrowse.tui.data.sources import scan_into
 
-        scan_into(self.scan_lane, self.source, include_hidden=include_hidden)
+        scan_into(self.scan_lane, self.source, include_hidden=self.scans_hidden)
 
     def _restart_monitor(self) -> None:
         """Restart the process that monitors the disk; if there was none, scan the disk in a thread instead."""

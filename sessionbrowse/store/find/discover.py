@@ -134,6 +134,15 @@ def has_own_folder(path: str) -> bool:
     return path.endswith(SUFFIX) and os.path.isdir(path.removesuffix(SUFFIX))
 
 
+def sessions_below(path: str, agent: str, *, archived: bool) -> Iterator[FoundFile]:
+    """Yield the sessions of subagents in a session's folder; `agent` and `archived` are those of that session."""
+    if has_own_folder(path):
+        folder = path.removesuffix(SUFFIX)
+        walk = _Walk(True, True, lambda: False, lambda _: None, TIMEOUT_S)
+        places = (Place(agent, folder, "folder", "default"),)
+        yield from chain.from_iterable(walk.below(folder, path, places, "", archived=archived))
+
+
 def is_packed(path: str) -> bool:
     """Return True if a file's name is that of a session compressed by `omp gc --archive`."""
     return path.endswith(PACKED_SUFFIX)

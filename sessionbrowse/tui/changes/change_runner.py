@@ -237,7 +237,8 @@ class ChangeRunner:
         )
         library = self._browser.library
         paths |= below({*paths}, [one.path for one in library.all() if one.hidden])
-        return Result(bulk=bulk, updates=read_again(sorted(paths), library.get), group=group)
+        updates = read_again(sorted(paths), library.get, subagents=self._browser.scans_hidden)
+        return Result(bulk=bulk, updates=updates, group=group)
 
     def _make(self, item: ChangeItem, run: ChangeRun) -> tuple[ChangeResult, set[str]]:
         changed = item.make(run)

@@ -16,8 +16,9 @@ from sessionbrowse.services.change.relocate import Relocated
 from sessionbrowse.services.change.restore import Restored
 from sessionbrowse.services.transaction.change import ChangeResult
 from sessionbrowse.store.find.agent_of_path import agent_of_path
+from sessionbrowse.store.find.discover import sessions_below
 from sessionbrowse.store.read.archive import is_archived
-from sessionbrowse.store.read.summarise import summarise_path
+from sessionbrowse.store.read.summarise import summaries_of, summarise_path
 from sessionbrowse.tui.data.source import SessionUpdates
 
 Known = Callable[[str], Summary | None]
@@ -43,8 +44,11 @@ def below(paths: Iterable[str], others: Iterable[str]) -> set[str]:
     return {other for other in others if not folders.isdisjoint(map(str, PurePath(other).parents))}
 
 
-def read_again(paths: Iterable[str], known: Known) -> SessionUpdates:
-    """Read the session files at these paths; `known` gives a listed session's agent and the parent session's path."""
+def read_again(paths: Iterable[str], known: Known, *, subagents: bool = False) -> SessionUpdates:
+    """Read the session files at these paths; `known` gives a listed session's agent and the parent session's path.
+
+    `subagents` adds the sessions in the folders of sessions that were not listed, such as those of a restored session.
+    """
     summaries: list[Summary] = []
     gone: set[str] = set()
     for path in paths:
@@ -58,6 +62,9 @@ def read_again(paths: Iterable[str], known: Known) -> SessionUpdates:
             gone.add(path)
         else:
             summaries.append(summary)
+            if subagents and before is None:
+                children = sessions_below(path, summary.agent, archived=summary.archived)
+                summaries += filter(None, summaries_of(list(children)))
     return SessionUpdates(summaries=tuple(summaries), gone=frozenset(gone))
 
 

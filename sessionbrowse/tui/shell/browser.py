@@ -100,6 +100,7 @@ class Browser(Protocol):
     scan_lane: Lane
     event_lane: Lane
     exists: dict[str, bool | None]
+    scans_hidden: bool
 
     @property
     def source(self) -> Source:
@@ -164,8 +165,11 @@ class Browser(Protocol):
     def directories(self) -> list[str]:
         """Return the directories of all projects, most recently used first."""
 
-    def start_scan(self, *, include_hidden: bool = False) -> None:
-        """Scan the disk again in the background; `include_hidden` adds archived sessions and those of subagents."""
+    def start_scan(self, *, include_hidden: bool | None = None) -> None:
+        """Scan the disk again in the background; `include_hidden` adds archived sessions and those of subagents.
+
+        None stands for the value of the last scan.
+        """
 
     def scanned(self, sessions: int, skipped: tuple[tuple[str, str], ...]) -> None:
         """Handle the end of a scan; `sessions` is the number found, `skipped` the unreadable paths with reasons."""
