@@ -9,7 +9,7 @@ from sessionbrowse import text
 from sessionbrowse.model.listing.directories import split
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
-from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.spans import ELLIPSIS, Line
 
 GLYPHS = {"pi": "π", "omp": "ω", "atomic": "α", "indusagi": "ι"}
 """The letter that represents each agent in list rows, where its name would be too long; the preview shows the name."""
@@ -43,10 +43,14 @@ def status_words(summary: Summary) -> Line:
 
 
 def one_line(foreign: str, characters: int = TITLE_CHARACTERS) -> str:
-    """Return the beginning of a text in one line: control characters removed, runs of white space joined."""
+    """Return the beginning of a text in one line: control characters removed, runs of white space joined.
+
+    A text that is cut ends with an ellipsis.
+    """
     # White space is joined before the text is cut, because a message may start with many blanks or empty lines.
-    head = " ".join(foreign[: characters * 4].split())[:characters]
-    return clean(head)
+    head = " ".join(foreign[: characters * 4].split())
+    is_cut = len(head) > characters or bool(foreign[characters * 4 :].strip())
+    return clean(head[: characters - 1] + ELLIPSIS if is_cut else head)
 
 
 def folder_name(cwd: str, home: str) -> tuple[str, str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.widgets.text_view import TextView
 from tests.support.index_support import answer, folder, header, result, user, write
 from tests.support.tui_support import Driven, browsing, demo_options, fixed_source, summary
@@ -125,3 +127,21 @@ async def test_tab_in_the_search_line_searches_all_sessions_for_the_same_words(t
         await browser.type("cookie role:user")
         await browser.press("tab")
         assert asked == ["cookie role:user"]
+
+
+async def test_a_long_title_ends_with_an_ellipsis_and_the_leaf_keeps_its_arrow(tmp_path: Path) -> None:
+    title = "Make the whole code base independent of the order in which modules are loaded, for all of them"
+    path = write(folder(tmp_path) / "a.jsonl", header(), user("1", None, title), answer("2", "1", "Hi"))
+    for width in range(100, 130, 3):
+        async with browsing(fixed_source([summary(str(path), first_message=title)]), size=(width, 30)) as browser:
+            await browser.press("enter")
+            assert re.search("› Make the whole code base independent of the order in which? ?…", browser.screen_text())
+            assert not [row for row in browser.rows("#view") if row.rstrip("│ ").endswith("←")]
+
+
+@pytest.mark.parametrize(
+    ("text", "characters", "expected"),
+    [("abcdef", 6, "abcdef"), ("abcdefg", 6, "abcde…"), ("ab\n\n cd", 6, "ab cd"), ("a" + " " * 90 + "b", 6, "a…")],
+)
+def test_a_text_that_is_cut_ends_with_an_ellipsis(text: str, characters: int, expected: str) -> None:
+    assert one_line(text, characters) == expected
