@@ -23,7 +23,7 @@ from sessionbrowse.text import age, clean, truncate
 
 if TYPE_CHECKING:
     from sessionbrowse.store.index.index import Index
-    from sessionbrowse.store.index.rows import ListRow
+    from sessionbrowse.store.index.rows import FileRow
 
 FILES, DIRECTORIES = ":files", ":directories"
 """Placeholders printed instead of completions: the completion script replaces them by names of files or directories."""
@@ -194,10 +194,9 @@ def _index() -> Index | None:
     return Index(cache_dir(), connection) if connection is not None else None
 
 
-def _rows(index: Index, typed: _Typed) -> Iterator[ListRow]:
+def _rows(index: Index, typed: _Typed) -> Iterator[FileRow]:
     """Yield the index rows of the sessions that `--root` and `--agent` select, but no subagents and workflow stages."""
     from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings
-    from sessionbrowse.store.index.rows import read_overview, read_rows
 
     agents = tuple(name for name in typed.agents if name in AGENT_NAMES)
     try:
@@ -205,8 +204,7 @@ def _rows(index: Index, typed: _Typed) -> Iterator[ListRow]:
     except SessionBrowseError:
         return
     below = tuple(f"{place.root}/" for place in places)
-    found = read_overview(index.connection)
-    rows = list(found if found is not None else read_rows(index.connection))
+    rows = index.rows()
     withheld = _withheld(index, rows)
     for row in rows:
         is_listed = row.path.startswith(below) and not row.hidden and row.path not in withheld
@@ -214,7 +212,7 @@ def _rows(index: Index, typed: _Typed) -> Iterator[ListRow]:
             yield row
 
 
-def _withheld(index: Index, rows: Sequence[ListRow]) -> set[str]:
+def _withheld(index: Index, rows: Sequence[FileRow]) -> set[str]:
     """Return the paths of the sessions that the user hides from agents, if an agent completes; else none."""
     if not is_for_agent():
         return set()
@@ -260,10 +258,8 @@ def _offered(word: str, meaning: str) -> Iterator[Completion]:
 
 def _path_of(index: Index, typed: _Typed, reference: str) -> str | None:
     if "/" in reference or reference.endswith(".jsonl"):
-        from sessionbrowse.store.index.rows import read_rows
-
         path = str(Path(reference).expanduser().resolve())
-        return None if path in _withheld(index, list(read_rows(index.connection))) else path
+        return None if path in _withheld(index, index.rows()) else path
     rows = sorted(_rows(index, typed), key=lambda row: row.modified or 0, reverse=True)
     if reference == "latest":
         return rows[0].path if rows else None

@@ -13,7 +13,7 @@ from sessionbrowse.sequences import without_sequences
 from sessionbrowse.services.search.hits import Hit, hit_document
 from sessionbrowse.services.search.ranked_page import RankedSession, Ranking
 from sessionbrowse.services.search.searcher import Searcher
-from sessionbrowse.services.search.text_index import NO_ENGINE
+from sessionbrowse.services.search.text_index import why_no_engine
 from sessionbrowse.text import age, clean, json_exact, shorten_home
 
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
@@ -23,9 +23,10 @@ def note_index(searcher: Searcher, note: Callable[[str], None]) -> None:
     """Say that words cannot be looked up in the index here; discard an index that was found to be damaged."""
     if searcher.index is None:
         return
-    if searcher.words is None:
-        note(NO_ENGINE)
-    elif searcher.words.damage is not None:
+    why = why_no_engine(searcher.index)
+    if why is not None:
+        note(why)
+    elif searcher.words is not None and searcher.words.damage is not None:
         from sessionbrowse.store.index.damage import discard_index
 
         discard_index(searcher.index, searcher.words.damage, note)

@@ -44,9 +44,9 @@ ASKED = (
     ("stats", "--by", "day", "--json"),
 )
 TABLES = (
-    "files", "entries", "texts", "facts", "overview", "usage", "settled", "forgotten",
+    "files", "contents", "entries", "texts", "usage", "settled",
 )  # fmt: skip
-KEYS = {"facts": "name", "settled": "name"}
+KEYS = {"files": "path", "settled": "name"}
 """The columns by which a row is chosen in tables without row ids."""
 
 
@@ -249,9 +249,12 @@ def values_changed(files: OwnFiles, path: Path, dice: random.Random) -> str | No
         if not known:
             return None
         place = dice.randrange(len(columns))
-        chosen, value = dice.choice(known)[0], dice.choice(known)[place + 1]
-        if dice.random() < 0.5:
-            value = mutated(value, dice)
+        each = dice.choice(known)
+        # Packed values carry a checksum. What someone else has written there on purpose is believed.
+        chosen, value = (
+            each[0],
+            mutated(each[place + 1], dice) if isinstance(each[place + 1], bytes) else each[place + 1],
+        )
         database.execute(f"UPDATE OR IGNORE {table} SET {columns[place]} = ? WHERE {key} = ?", (value, chosen))
         return f"{table}.{columns[place]} of {chosen!r} = {value!r:.200}"
 

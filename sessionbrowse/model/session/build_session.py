@@ -12,7 +12,7 @@ from sessionbrowse.format.json_value import Json
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.model.session.column_reader import ColumnReader
 from sessionbrowse.model.session.columns import Columns, columns_of
-from sessionbrowse.model.session.envelopes import ReadBytes
+from sessionbrowse.model.session.envelopes import Envelopes, ReadBytes
 from sessionbrowse.model.session.parents import ROOT, is_chain, loops
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import Rules
@@ -39,21 +39,25 @@ def session_of(
     ordinals: list[int],
     path: str,
     read_bytes: ReadBytes,
-    parents: list[int] | None = None,
+    *,
+    is_migrated: bool = False,
 ) -> Session:
     """Build the session of a file. All lines of the file must have been read with `reader`.
 
     `columns` has the facts about each entry that stay in memory. `ordinals` has each entry's `Record.ordinal`, its
-    position in the file; only format versions 1 and 2 need it. A caller that knows the index of each entry's parent may
-    pass them as `parents`, if no id repeats and every parent is before its child.
+    position in the file; only format version 1 needs it. `is_migrated` says that `columns` are those of a `Migration`.
     """
     session = Session(reader, columns, path, read_bytes)
     if reader.generation < 3:
-        _migrate(session, ordinals)
-    if parents is not None:
-        session.parents = parents
-    else:
-        _link(session, reader)
+        session._ordinals = ordinals
+        if is_migrated:
+            session.envelopes = Envelopes(columns, read_bytes, is_migrated=True)
+        else:
+            migration = Migration(reader)
+            migrated = list(map(migration.migrated, session.envelopes, ordinals))
+            session.columns = columns_of(migrated, session.lines, session.offsets, session.sizes)
+            session.envelopes = migrated
+    _link(session, reader)
     _find_leaf(session, reader)
     _find_labels(session, reader)
     kept = [session.columns.kept[index] for index in sorted(session.columns.kept)]
@@ -63,28 +67,29 @@ def session_of(
     return session
 
 
-def _migrate(session: Session, ordinals: list[int]) -> None:
-    """Convert entries of format version 1 or 2 to version 3 in memory.
+class Migration:
+    """Converts the entries of a file of format version 1 or 2 to version 3 in memory, one after another.
 
     Entries of version 1 get ids and parents; the role `hookMessage` becomes `custom`.
     """
-    taken: set[str] = set()
-    migrated: list[Envelope] = []
-    previous: str | None = None
-    session_id = session.header.id if session.header is not None else None
-    for envelope, ordinal in zip(session.envelopes, ordinals, strict=True):
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._taken: set[str] = set()
+        self._previous: str | None = None
+
+    def migrated(self, envelope: Envelope, ordinal: int) -> Envelope:
+        """Return the next entry of the file as one of version 3; `ordinal` is its `Record.ordinal`."""
         changes: dict[str, Json] = {}
-        if session._generation == 1:
-            made = migrated_id(session_id, ordinal, taken)
-            taken.add(made)
-            changes = {"id": made, "parent_id": previous, "id_value": None}
-            previous = made
+        if self._reader.generation == 1:
+            header = self._reader.header
+            made = migrated_id(header.id if header is not None else None, ordinal, self._taken)
+            self._taken.add(made)
+            changes = {"id": made, "parent_id": self._previous, "id_value": None}
+            self._previous = made
         if envelope.role == "hookMessage":
             changes["role"] = "custom"
-        migrated.append(msgspec.structs.replace(envelope, **changes) if changes else envelope)
-    session.columns = columns_of(migrated, session.lines, session.offsets, session.sizes)
-    session.envelopes = migrated
-    session._ordinals = ordinals
+        return msgspec.structs.replace(envelope, **changes) if changes else envelope
 
 
 def _link(session: Session, reader: Reader) -> None:

@@ -70,7 +70,9 @@ class Columns:
     calls.
     """
 
-    def __init__(self, kinds: Iterable[Kind] = ()) -> None:
+    def __init__(
+        self, kinds: Iterable[Kind] = (), *, has_calls: bool = False, calls_repeat: bool | None = None
+    ) -> None:
         self.ids: list[str | None] = []
         self.parent_ids: list[str | None] = []
         self.kinds = Kinds(kinds)
@@ -82,8 +84,8 @@ class Columns:
         self.times: list[Time] = []
         self.some_times: dict[int, Time] = {}
         self.calls: list[str] = []
-        self._calls_repeat: bool | None = None
-        self._has_calls = False
+        self._calls_repeat = calls_repeat
+        self._has_calls = has_calls
         self._heard = _Heard(self.kinds)
         self._answers: dict[tuple[str | None, str | None, str | None, bool, bool], int] = {}
 
@@ -209,7 +211,11 @@ def joined(first: Columns, then: Columns) -> Columns:
     """Return the columns of two consecutive parts of a file as the columns of one."""
     if not len(first):
         return then
-    columns = Columns(first.kinds.all)
+    columns = Columns(
+        first.kinds.all,
+        has_calls=first.has_calls or then.has_calls,
+        calls_repeat=first.calls_repeat or then.calls_repeat or (first.has_calls and then.has_calls),
+    )
     codes = [columns.kinds.code(kind) for kind in then.kinds.all]
     columns.codes = first.codes + array("I", [codes[code] for code in then.codes])
     columns.ids = first.ids + then.ids
@@ -220,8 +226,6 @@ def joined(first: Columns, then: Columns) -> Columns:
     columns.kept = first.kept | {before + index: envelope for index, envelope in then.kept.items()}
     times = {index: time for part in (first, then) for index, time in part.known_times(0 if part is first else before)}
     columns.some_times = times
-    columns._has_calls = first.has_calls or then.has_calls
-    columns._calls_repeat = first.calls_repeat or then.calls_repeat or (first.has_calls and then.has_calls)
     return columns
 
 

@@ -24,12 +24,15 @@ ReadBytes = Callable[[int, int], bytes]
 class Envelopes(Sequence[Envelope]):
     """All envelopes of a session in file order: facts about each entry, without its contents.
 
+    `is_migrated` says that `columns` has other ids, parents and roles than a file of format version 1 or 2.
+
     Access to an envelope may read the file, unlike `Session.ids` and `Session.kind`. If the file was deleted or
     changed since the session was opened, an envelope has only the facts that `Columns` keeps in memory.
     """
 
-    def __init__(self, columns: Columns, read_bytes: ReadBytes) -> None:
+    def __init__(self, columns: Columns, read_bytes: ReadBytes, *, is_migrated: bool = False) -> None:
         self._columns = columns
+        self._is_migrated = is_migrated
         self._read_bytes = read_bytes
         self._read: dict[int, Envelope] = {}
 
@@ -88,14 +91,13 @@ class Envelopes(Sequence[Envelope]):
         envelope = read_envelope(line)
         if isinstance(envelope, BadLine):
             envelope = read_envelope(first_of_fused(line) or b"")
-        if isinstance(envelope, Envelope) and envelope.id == columns.ids[index]:
+        if isinstance(envelope, Envelope) and envelope.id == columns.ids[index] and not self._is_migrated:
             return envelope
         kind = columns.kind(index)
-        return msgspec.structs.replace(
-            Envelope(**{name: getattr(kind, name) for name in kind.__struct_fields__}),
-            id=columns.ids[index],
-            parent_id=columns.parent_ids[index],
-        )
+        if not (self._is_migrated and isinstance(envelope, Envelope) and envelope.type == kind.type):
+            envelope = Envelope(**{name: getattr(kind, name) for name in kind.__struct_fields__})
+        named = {"id": columns.ids[index], "parent_id": columns.parent_ids[index]}
+        return msgspec.structs.replace(envelope, **named, role=kind.role, id_value=None)
 
 
 def runs(indexes: Sequence[int], columns: Columns) -> Iterator[list[int]]:

@@ -48,7 +48,7 @@ from sessionbrowse.services.list.summary_cache import SummaryCache
 from sessionbrowse.store.find.discover import FoundFile, Skipped, is_session_name, newest_first, stamp_of
 from sessionbrowse.store.find.parent_links import link_parents
 from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings, scan_passes
-from sessionbrowse.store.index.rows import ListRow
+from sessionbrowse.store.index.rows import FileRow
 from sessionbrowse.store.watch import Watcher
 from sessionbrowse.store.write.sessions_in_use import sessions_in_use
 
@@ -261,7 +261,7 @@ class DiskMonitor:
                 deadline = time.monotonic() + BATCH_SECONDS
         self._send_changed(pending, done, len(files))
 
-    def _is_wanted(self, summary: Summary | ListRow) -> bool:
+    def _is_wanted(self, summary: Summary | FileRow) -> bool:
         scope = self._scope
         return (scope.hidden or not summary.hidden) and (not scope.agents or summary.agent in scope.agents)
 

@@ -41,13 +41,15 @@ from sessionbrowse.services.search.checkpoints import CheckpointCache
 from sessionbrowse.services.search.hits import Checkpoint
 from sessionbrowse.services.search.ranking import HALF_LIFE_DAYS
 from sessionbrowse.services.search.searcher import Searcher, is_outdated
-from sessionbrowse.services.search.text_index import NO_ENGINE, has_engine
+from sessionbrowse.services.search.text_index import why_no_engine
 from sessionbrowse.store.find.roots import Scope, real_surroundings
 from sessionbrowse.store.index.damage import discard_index
 from sessionbrowse.store.index.index import Index, open_index
 
 RESCAN_SECONDS = 10.0
 CHECKPOINT_SECONDS = 0.1
+IDLE_SECONDS = 60.0
+"""Number of seconds without a request after which the texts of the index are closed."""
 
 _DONE = object()
 
@@ -110,7 +112,13 @@ class SearchServer:
             self._take_scan()
             if self._requests.empty() and next(self._preloading, _DONE) is not _DONE:
                 continue
-            request = self._requests.get()
+            try:
+                request = self._requests.get(timeout=IDLE_SECONDS)
+            except Empty:
+                # The engine's threads and mapped files are not needed until the next question.
+                self._results = None
+                self._searcher.rest()
+                request = self._requests.get()
             if request is not None:
                 self._answer(request)
 
@@ -119,9 +127,10 @@ class SearchServer:
             case Find():
                 self._find(request)
             case FindMore(stamp=stamp, limit=limit):
-                if self._results is not None and stamp == self._results.stamp:
+                if not self._restore(stamp, limit) and self._results is not None and stamp == self._results.stamp:
                     self._results.send_to(limit)
             case FindInSession(stamp=stamp, path=path):
+                self._restore(stamp)
                 if self._results is not None and stamp == self._results.stamp:
                     self._results.send_more_of(path)
             case ListCheckpoints(stamp=stamp):
@@ -154,6 +163,13 @@ class SearchServer:
             discard_index(self._index, words.damage, self._set_note)
             self._index, words.damage = None, None
             self._send_status()
+
+    def _restore(self, stamp: int, limit: int = 0) -> bool:
+        """Repeat the last search and return True if its results were dropped, because nobody asked for a while."""
+        if self._results is not None or self._current is None or self._current.stamp != stamp:
+            return False
+        self._find(replace(self._current, limit=max(limit, self._current.limit)))
+        return True
 
     def is_stale(self, stamp: int) -> bool:
         """Return True if the search with the number `stamp` was stopped, or another search was requested since."""
@@ -215,8 +231,9 @@ class SearchServer:
     def _open_index(self) -> None:
         if self._index is None:
             self._index = open_index(self._directory, self._set_note)
-            if self._index is not None and not has_engine():
-                self._set_note(NO_ENGINE)
+            why = why_no_engine(self._index) if self._index is not None else None
+            if why is not None:
+                self._set_note(why)
 
     def _set_note(self, sentence: str) -> None:
         self._note = sentence
@@ -247,7 +264,7 @@ class SearchServer:
             self._deliver(found, last=True)
             return
         summaries: dict[str, Summary] = {}
-        enough = 100
+        enough = 20
         for batch in scan(self._scope, cancelled=lambda: self._ended):
             summaries.update({each.path: each for each in batch.summaries})
             if len(summaries) >= enough:

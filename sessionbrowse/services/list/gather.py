@@ -33,13 +33,13 @@ from sessionbrowse.store.find.discover import FoundFile, Skipped, newest_first
 from sessionbrowse.store.find.parent_links import link_parents, placed
 from sessionbrowse.store.find.roots import Scope, scan_passes
 from sessionbrowse.store.index.index import Index, Note, UpdateProgress, open_index
-from sessionbrowse.store.index.rows import FileRow, ListRow, unread_bytes
+from sessionbrowse.store.index.rows import FileRow, unread_bytes
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
 
 MAX_UPDATE_BYTES = 64 * 1024 * 1024
 """Maximum number of bytes of changed files for which a list command updates the index; `update_index` has no limit."""
 
-Listed: TypeAlias = ListRow | Summary
+Listed: TypeAlias = FileRow | Summary
 """A session of a list: its row in the index if its file is unchanged, else its summary read from the file."""
 AnyListed = TypeVar("AnyListed", bound=Listed)
 Summarise: TypeAlias = Callable[[FoundFile], Summary | None]
@@ -227,9 +227,9 @@ def update_index(
     if index.is_worn():
         index.empty()
     files: dict[str, FoundFile] = {}
-    rows: dict[str, ListRow] = {}
+    rows: dict[str, FileRow] = {}
 
-    def visible() -> list[ListRow]:
+    def visible() -> list[FileRow]:
         return [row for path, row in rows.items() if path in files and (scope.hidden or not row.hidden)]
 
     for places, found in scan_passes(scope, visible, skipped=skipped):
@@ -332,12 +332,12 @@ def _with_whole_first_message(summary: Summary, offset: int, size: int) -> Summa
     return replace(summary, first_message=text or summary.first_message, first_message_cut=was_cut)
 
 
-def _rows_by_path(index: Index | None) -> dict[str, ListRow]:
+def _rows_by_path(index: Index | None) -> dict[str, FileRow]:
     return {row.path: row for row in index.rows()} if index is not None else {}
 
 
 def _take_unchanged(
-    rows: dict[str, ListRow], files: Iterable[FoundFile], sessions: dict[str, Listed], scope: Scope
+    rows: dict[str, FileRow], files: Iterable[FoundFile], sessions: dict[str, Listed], scope: Scope
 ) -> list[FoundFile]:
     """Add the index rows of unchanged files to `sessions`; return the new and changed files."""
     changed: list[FoundFile] = []
@@ -361,11 +361,11 @@ def _split_at(files: list[FoundFile], most: int) -> tuple[list[FoundFile], list[
     return files, []
 
 
-def _unread(rows: dict[str, ListRow], changed: Iterable[FoundFile]) -> int:
+def _unread(rows: dict[str, FileRow], changed: Iterable[FoundFile]) -> int:
     return sum([unread_bytes(rows.get(file.path), file) for file in changed])
 
 
-def _gone(rows: dict[str, ListRow], files: dict[str, FoundFile], roots: Sequence[str]) -> list[FileRow]:
+def _gone(rows: dict[str, FileRow], files: dict[str, FoundFile], roots: Sequence[str]) -> list[FileRow]:
     """Return the index rows of deleted files that were in one of the directories `roots`.
 
     Missing files elsewhere are left out, because their disk may only be unmounted.

@@ -15,7 +15,7 @@ from sessionbrowse.store.find.discover import FileStamp, FoundFile
 from sessionbrowse.store.find.parent_links import placed
 from sessionbrowse.store.index.damage import discard_index
 from sessionbrowse.store.index.index import Index, Note, open_index
-from sessionbrowse.store.index.rows import FileRow, ListRow, unread_bytes
+from sessionbrowse.store.index.rows import FileRow, unread_bytes
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
 from sessionbrowse.store.read.summarise import summaries_of
 
@@ -56,7 +56,7 @@ class SummaryCache:
         """Return the paths of all cached files."""
         return list(self._cached)
 
-    def rows(self, is_listed: Callable[[str], bool]) -> list[ListRow]:
+    def rows(self, is_listed: Callable[[str], bool]) -> list[FileRow]:
         """Return the index rows of the files whose path `is_listed` accepts."""
         if self._index is None:
             return []
@@ -66,7 +66,7 @@ class SummaryCache:
             self._discard_index(error)
             return []
 
-    def summaries(self, rows: Sequence[ListRow]) -> list[Summary]:
+    def summaries(self, rows: Sequence[FileRow]) -> list[Summary]:
         """Return the summaries that the index stores for the given rows."""
         return [summary for summary, _ in self._index.summaries(rows).values()] if self._index is not None else []
 

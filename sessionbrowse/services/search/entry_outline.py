@@ -6,17 +6,9 @@ import sqlite3
 
 from msgspec import Struct
 
-from sessionbrowse.errors import Unreadable
-from sessionbrowse.format.json_value import BadJson, loads
-from sessionbrowse.model.session.parents import ROOT
 from sessionbrowse.model.tree.entry_states import BOUNDARIES
 from sessionbrowse.store.index.index import Index
-from sessionbrowse.store.index.packed_places import unpack_links, unpack_places
 from sessionbrowse.store.index.rows import ORDINARY, FileRow
-from sessionbrowse.store.read.content import SHORT_HEAD_BYTES, read_at
-
-_LEAST_VERSION = 2
-"""The first version of the session format in which the file stores entry ids."""
 
 
 class EntryOutline(Struct, frozen=True):
@@ -39,33 +31,20 @@ def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
     if row.kind != ORDINARY:
         return None
     try:
-        parts = index.entry_parts(row)
-        if len(parts) != 1:
-            return None
-        places, links = unpack_places([parts[0][0]]), unpack_links(parts[0][1])
-    except (ValueError, sqlite3.Error):
+        places, links = index.places(row), index.links(row)
+    except sqlite3.Error:
         return None
-    if links is None or not links.ids or not links.ids[-1] or not links.types.isdisjoint(BOUNDARIES):
+    ids, parent_ids = links.ids, links.parent_ids
+    by_id = dict(zip(ids, range(len(ids)), strict=True))
+    if not ids or not ids[-1] or None in by_id or len(by_id) < len(ids) or not links.types.isdisjoint(BOUNDARIES):
         return None
     # The index is not enough if the file continues after the last indexed entry: it may have newer entries.
-    if places.offsets[-1] + places.sizes[-1] + 1 != row.size or not _has_own_ids(row.path, places.offsets[0]):
+    if places.offsets[-1] + places.sizes[-1] + 1 != row.size:
         return None
-    active: set[int] = set()
-    at = len(links.parents) - 1
-    while at != ROOT and at not in active:
-        active.add(at)
-        at = links.parents[at]
-    return EntryOutline(links.ids, frozenset(active))
-
-
-def _has_own_ids(path: str, size: int) -> bool:
-    """Return True if the header, in the file's first `size` bytes, has a format version in which entries have ids."""
-    if size > SHORT_HEAD_BYTES:
-        return False
-    try:
-        values = [loads(line) for line in read_at(path, 0, size).splitlines()]
-    except (BadJson, Unreadable):
-        return False
-    headers = [each for each in values if isinstance(each, dict) and each.get("type") == "session"]
-    version = headers[0].get("version") if len(headers) == 1 else None
-    return isinstance(version, int) and version >= _LEAST_VERSION
+    active = [len(ids) - 1]
+    while (parent_id := parent_ids[active[-1]]) is not None:
+        parent = by_id.get(parent_id, len(ids))
+        if parent >= active[-1]:
+            return None
+        active.append(parent)
+    return EntryOutline(ids, frozenset(active))

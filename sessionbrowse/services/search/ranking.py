@@ -231,10 +231,8 @@ class Ranker:
         self._asked = most
         only = self._by_file if len(self._by_file) <= MOST_FILES else None
         is_partial = only is None and len(self._by_file) < len(self._rows)
-        roles = None
-        if self._query.roles:
-            wanted = self._query.roles
-            roles = [number for number, role in enumerate(ROLES) if role.lower().startswith(wanted)]
+        wanted = self._query.roles
+        roles = [number for number, role in enumerate(ROLES) if role.lower().startswith(wanted)] if wanted else None
         hits = question.best(max(most, ASKED_FILTERED) if is_partial else most, files=only, roles=roles)
         self._is_all = len(hits) < most
         self._take(hits)
@@ -356,8 +354,7 @@ class Ranker:
         question = self._question
         if question is None or self._is_filtered or len(self._terms) < 2:
             return
-        candidates = [each for each in sorted(self._known.values(), key=self._guess)[:most] if each.row is not None]
-        by_file = {each.row.row: each for each in candidates if each.row is not None}
+        by_file = {each.row.row: each for each in self._promising(most) if each.row is not None}
         elsewhere = {file: list(self._nothing) for file in by_file}
         for number, rarity in enumerate(self._rarities):
             lacking = [file for file, each in by_file.items() if rarity and not each.weights()[number]]
@@ -382,11 +379,14 @@ class Ranker:
 
     # ---- the order of answers ------------------------------------------------------------------------------
 
+    def _promising(self, most: int) -> list[MatchingSession]:
+        """Return the `most` most promising sessions, and the others that were read."""
+        candidates = sorted(self._known.values(), key=self._guess)
+        return [*candidates[:most], *[each for each in candidates[most:] if each.read]]
+
     def _ranked(self, most: int) -> list[MatchingSession]:
         """Return the sessions that are results, among the `most` most promising ones, in their order."""
-        candidates = sorted(self._known.values(), key=self._guess)
-        chosen = [*candidates[:most], *[each for each in candidates[most:] if each.read]]
-        ranked = [each for each in chosen if (not each.hits or each.read) and self._judge(each)]
+        ranked = [each for each in self._promising(most) if (not each.hits or each.read) and self._judge(each)]
         ranked.sort(key=place_of)
         return _with_corrections(ranked) if self._instead else ranked
 

@@ -34,7 +34,7 @@ from sessionbrowse.services.search.hits import (
     session_hit,
 )
 from sessionbrowse.services.search.session_trees import SessionTreeCache
-from sessionbrowse.services.search.text_index import TextIndex, has_engine
+from sessionbrowse.services.search.text_index import TextIndex, why_no_engine
 from sessionbrowse.store.find.directories import project_texts, spellings_of, within
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.rows import FileRow
@@ -65,11 +65,11 @@ class Searcher:
     ) -> None:
         self.index = index
         self._find_first = find_first
-        self.rows = snapshot.rows if index is not None and has_engine() else {}
+        self.words = TextIndex(index) if index is not None and why_no_engine(index) is None else None
+        self.rows = snapshot.rows if self.words is not None else {}
         self._generation = snapshot.generation
         self.summaries = sorted(snapshot.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
         self._labelled = [summary for summary in self.summaries if summary.labels]
-        self.words = TextIndex(index) if index is not None and has_engine() else None
         self.trees: SessionTreeCache = SessionTreeCache(index, before.trees if before else None)
         self.titles = Titles(self.summaries, snapshot.first_messages)
         self._by_path: dict[str, Summary] | None = None
@@ -95,6 +95,12 @@ class Searcher:
                 path: row for path, row in self.rows.items() if row.row in files and (row.has_tools or not tools)
             }
         return self._asked_rows[tools]
+
+    def rest(self) -> None:
+        """Close the texts of the index; the next question opens them as they are then."""
+        if self.words is not None:
+            self.words.close()
+        self._asked_rows.clear()
 
     def is_outdated(self) -> bool:
         """Return True if the index was rebuilt since the sessions were listed, so that their index rows are invalid."""

@@ -28,11 +28,13 @@ from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.schema import is_damage
 from sessionbrowse.store.index.text_reader import Form, Place, TextReader, WantedTerm, engine_words, idf
 from sessionbrowse.store.index.texts import SAID, TOOLS, engine, open_texts
+from sessionbrowse.store.watch import is_remote
 
 MAX_FORMS = 60
 """Maximum number of forms that are searched for one word of a query."""
 _LAST_PARTS = 30
 NO_ENGINE = "Words are searched in the session files, because the package tantivy cannot be used here."
+ON_NETWORK = "Words are searched in the session files, because the cache directory {} is on a network disk."
 
 Scored = list[tuple[float, int, Place]]
 """Entries with their scores and the numbers of their roles."""
@@ -49,6 +51,8 @@ class TextIndex:
 
     def close(self) -> None:
         """Close the text directories; the next question opens them as they are then."""
+        for reader in [each for readers in self._open.values() for each in readers]:
+            reader.close()
         self._open.clear()
 
     def files(self, tools: bool) -> set[int]:
@@ -103,9 +107,11 @@ class TextIndex:
         self.damage = error if is_damage(error) else None
 
 
-def has_engine() -> bool:
-    """Return True if words can be looked up in an index on this machine."""
-    return engine() is not None
+def why_no_engine(index: Index) -> str | None:
+    """Return a sentence that says why words cannot be looked up in an index; None if they can."""
+    if engine(index.directory) is not None:
+        return None
+    return ON_NETWORK.format(index.directory) if is_remote(str(index.directory)) else NO_ENGINE
 
 
 class Question:
@@ -127,7 +133,7 @@ class Question:
         files: Collection[int] | None = None,
         roles: Collection[int] | None = None,
     ) -> Scored:
-        """Return the best entries, at most `most`; with `every`, those with all terms."""
+        """Return the best entries, about `most`; with `every`, those with all terms."""
         terms = [term for term in self.wanted if term.forms or term.inside]
         if not terms or (every and len(terms) < 2):
             return []
@@ -136,7 +142,7 @@ class Question:
             for each in reader.best(terms, most, every=every, files=files, roles=roles):
                 if each[2] not in found or found[each[2]] < each:
                     found[each[2]] = each
-        return sorted(found.values(), key=lambda each: (-each[0], each[2]))[:most]
+        return sorted(found.values(), key=lambda each: (-each[0], each[2]))
 
     def files_with(self, number: int, files: Collection[int] | None = None) -> set[int]:
         """Return the files, among `files` if given, that hold the term with this number."""

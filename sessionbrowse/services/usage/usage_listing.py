@@ -5,12 +5,12 @@ This module does not import the modules that count, because repeated questions a
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from functools import cache, partial
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,9 +19,9 @@ from sessionbrowse.model.usage.totals import Totals
 from sessionbrowse.services.list.gather import Listing, gather
 from sessionbrowse.store.find.discover import FoundFile, Skipped
 from sessionbrowse.store.find.roots import Scope
+from sessionbrowse.store.index.facts import read_settled
 from sessionbrowse.store.index.index import Index, Note, open_index
-from sessionbrowse.store.index.rows import ListRow
-from sessionbrowse.store.index.settled import read_settled
+from sessionbrowse.store.index.rows import FileRow
 
 VERSIONS = "versions"
 """Name under which the index stores the versions of all files, as they were when the costs were computed."""
@@ -111,13 +111,11 @@ def _heal(index: Index | None, note: Note) -> None:
 
 def _versions(listing: Listing) -> bytes | None:
     """Return bytes that identify the versions of all files; None if a file is not in the index."""
-    rows = [session for session in listing.sessions if isinstance(session, ListRow)]
+    rows = [session for session in listing.sessions if isinstance(session, FileRow)]
     if listing.index is None or not listing.is_whole or len(rows) < len(listing.sessions):
         return None
-    stamps = array("q", [listing.index.generation, *[row.row for row in rows]])
-    for name in ("size", "mtime_ns", "ctime_ns"):
-        stamps.extend([getattr(row, name) for row in rows])
-    return stamps.tobytes()
+    stamps = [(row.row, row.size, row.mtime_ns, row.ctime_ns) for row in rows]
+    return msgspec.msgpack.encode((listing.index.generation, stamps))
 
 
 def _read_with_usage(file: FoundFile) -> Summary | None:

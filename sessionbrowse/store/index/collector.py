@@ -26,6 +26,7 @@ from sessionbrowse.model.search.entry_text import (
     strings_in,
     tool_text,
 )
+from sessionbrowse.model.session.build_session import Migration
 from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import Reader, ReaderProgress, Record
 from sessionbrowse.model.usage.request import FileRequests
@@ -53,7 +54,10 @@ TakeText = Callable[[EntryText], object]
 
 
 class State(msgspec.Struct, frozen=True, array_like=True):
-    """State after reading the complete lines of a file, up to offset `end`; `last` is the offset of the last entry."""
+    """State after reading the complete lines of a file, up to offset `end`; `last` is the offset of the last entry.
+
+    `ordinals` has each entry's `Record.ordinal` if the file has format version 1, else it is empty.
+    """
 
     end: int
     last: int
@@ -61,6 +65,18 @@ class State(msgspec.Struct, frozen=True, array_like=True):
     tail_hash: bytes
     reader: ReaderProgress
     summary: SummaryProgress
+    ordinals: list[int]
+
+
+class StoredEntries(msgspec.Struct, frozen=True):
+    """The entries that the index has of a file, the number of their runs, and the state after their reading."""
+
+    state: State
+    columns: Columns
+    runs: int
+
+
+decode_state = msgspec.msgpack.Decoder(State).decode
 
 
 class Collector(SummaryBuilder):
@@ -73,12 +89,16 @@ class Collector(SummaryBuilder):
         self.end = 0
         """Byte offset of the end of the last complete line (with a newline) that was read."""
         self.resumable: tuple[ReaderProgress, SummaryProgress] | None = None
-        """State of line reader and summary at the offset `end`; None if a later reading cannot resume from there."""
+        """State of line reader and summary at the offset `end`; None if the index cannot stand in for the file."""
+        self.ordinals: list[int] = []
+        """Each entry's `Record.ordinal`, if the file has format version 1."""
         self.decode = decode_with_tools if tools else decode_with_calls
         self.requests = RequestReader()
         self._take_text = take_text
         self._tools = tools
         self._closed = False
+        self._migration = Migration(reader)
+        self._is_headless = False
 
     def add_lines(self, lines: list[bytes], offset: int) -> None:
         """Collect the entries of lines that end with a newline; `offset` is the byte offset of the first line."""
@@ -103,7 +123,7 @@ class Collector(SummaryBuilder):
             return
         self._closed = True
         reader = self._reader
-        if reader.header is not None and not reader.is_transcript and reader.generation >= 2:
+        if reader.header is not None and not reader.is_transcript and not self._is_headless:
             self.resumable = reader.progress(), self.progress()
 
     def add_ordinary(self, block: DecodedLines, offset: int) -> None:
@@ -131,7 +151,14 @@ class Collector(SummaryBuilder):
         self.requests.add(index, record.envelope, record.raw)
         if self._closed:
             return
-        self.columns.add(record.envelope, record.line, record.offset, record.size)
+        envelope = record.envelope
+        # An entry before the header is not migrated here, but in a session that is opened.
+        self._is_headless |= self._reader.header is None
+        if self._reader.generation < 3:
+            envelope = self._migration.migrated(envelope, record.ordinal)
+            if self._reader.generation == 1:
+                self.ordinals.append(record.ordinal)
+        self.columns.add(envelope, record.line, record.offset, record.size)
         if not may_have_text(record.envelope.type, record.raw):
             return
         try:

@@ -1,57 +1,72 @@
-"""Values in the index's table `facts`: a flag for indexed tool calls, the generation number, the next free file id."""
+"""Values of the index that belong to no file, and results computed from all files, such as the cost of each project.
+
+The only row of the table `facts` has a flag for indexed tool calls, the generation, and the next free file id. Results
+are stored ("settled") until a file changes.
+"""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterable
+from contextlib import suppress
 
-from sessionbrowse.store.index.rows import damaged
+import msgspec
+
+from sessionbrowse.store.index.rows import damaged, pack, unpack
+
+_decode = msgspec.msgpack.Decoder(bytes).decode
 
 
 def has_tools(connection: sqlite3.Connection) -> bool:
     """Return True if the index contains tool calls and results."""
-    return fact(connection, "tools") == "1"
+    return _number(connection, "tools") == 1
 
 
 def set_tools(connection: sqlite3.Connection, tools: bool) -> None:
     """Store whether the index contains tool calls and results."""
-    set_fact(connection, "tools", int(tools))
+    connection.execute("UPDATE facts SET tools = ?", (int(tools),))
 
 
 def generation(connection: sqlite3.Connection) -> int:
     """Return the number that identifies the index. It changes when texts are deleted: rows read earlier are invalid."""
-    return _number(connection, "generation", 0)
+    return _number(connection, "generation")
 
 
 def begin_generation(connection: sqlite3.Connection) -> None:
     """Change the generation number of the index, so that rows which any process has read before become invalid."""
-    set_fact(connection, "generation", generation(connection) + 1)
+    connection.execute("UPDATE facts SET generation = generation + 1")
 
 
-def next_id(connection: sqlite3.Connection) -> int:
-    """Return a file id that was never used; the index may still contain texts of deleted files under old ids."""
-    highest = connection.execute("SELECT max(id) FROM files").fetchone()[0] or 0
-    return max(_number(connection, "next_id", 1), highest + 1)
+def take_ids(connection: sqlite3.Connection, count: int) -> int:
+    """Reserve ids for a number of files, and return the first of them; no id is used twice."""
+    first = _number(connection, "next_id")
+    connection.execute("UPDATE facts SET next_id = ?", (first + count,))
+    return first
 
 
-def reserve_ids_below(connection: sqlite3.Connection, limit: int) -> None:
-    """Reserve all file ids below `limit`, so that no new file gets one of them."""
-    if limit > _number(connection, "next_id", 1):
-        set_fact(connection, "next_id", limit)
+def read_settled(connection: sqlite3.Connection, name: str) -> bytes | None:
+    """Return the stored result with this name, such as the cost of each project; None if it is missing or damaged."""
+    with suppress(sqlite3.DatabaseError):
+        row = connection.execute("SELECT packed FROM settled WHERE name = ?", (name,)).fetchone()
+        return unpack(row[0], _decode) if row is not None else None
+    return None
 
 
-def _number(connection: sqlite3.Connection, name: str, otherwise: int) -> int:
-    try:
-        return int(fact(connection, name) or otherwise)
-    except ValueError as error:
-        raise damaged(f"the value of {name} in the index is not a number") from error
+def write_settled(connection: sqlite3.Connection, answers: Iterable[tuple[str, bytes]], *, instead: bool) -> None:
+    """Store named results, such as the cost of each project; with `instead`, delete all results stored before.
+
+    The caller must hold the lock of the index.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    if instead:
+        connection.execute("DELETE FROM settled")
+    rows = [(name, pack(packed)) for name, packed in answers]
+    connection.executemany("INSERT OR REPLACE INTO settled VALUES (?, ?)", rows)
+    connection.execute("COMMIT")
 
 
-def fact(connection: sqlite3.Connection, name: str) -> str | None:
-    """Return a stored value, None if there is none."""
-    found = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-    return found[0] if found is not None else None
-
-
-def set_fact(connection: sqlite3.Connection, name: str, value: int) -> None:
-    """Store a value."""
-    connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, str(value)))
+def _number(connection: sqlite3.Connection, name: str) -> int:
+    found = connection.execute(f"SELECT {name} FROM facts").fetchone()
+    if found is None or not isinstance(found[0], int):
+        raise damaged(f"the value of {name} in the index is not a number")
+    return found[0]

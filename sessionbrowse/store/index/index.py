@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -16,15 +15,12 @@ from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.index import facts
 from sessionbrowse.store.index.rows import (
-    CHECKED_COLUMNS,
     FileRow,
-    ListRow,
     PackedSummary,
-    file_row,
+    damaged,
     read_first_messages,
-    read_overview,
     read_rows,
-    renew_overview,
+    unpack,
     unpack_summary,
     unread_bytes,
 )
@@ -37,16 +33,13 @@ from sessionbrowse.store.index.schema import (
 )
 
 if TYPE_CHECKING:
-    from sessionbrowse.store.index.packed_places import Part, Places
+    from sessionbrowse.store.index.collector import StoredEntries
+    from sessionbrowse.store.index.packed_places import EntryLinks, Places
 
 BULK_BYTES = 64 * 1024 * 1024
-"""An update that reads at least this number of bytes uses several processes, each with its own text directory."""
+"""An update that reads at least this number of bytes uses several processes."""
 WORN_SHARE = 1 / 3
 """The index is rebuilt if more than this share of its texts belongs to deleted or rewritten files."""
-COMMIT_DOCUMENTS, COMMIT_SECONDS = 20_000, 1.0
-"""Number of entries with text, and number of seconds, after which what was read is committed."""
-MAX_DIRECTORIES = 8
-"""Maximum number of text directories that are filled by several processes; each one slows every search a little."""
 
 _FEW = 500
 """Maximum number of summaries that are fetched by id; for more, the whole table `files` is read."""
@@ -85,45 +78,33 @@ class Index:
         """Close the database."""
         self.connection.close()
 
-    def rows(self) -> list[ListRow]:
-        """Return the rows of all indexed files, in no particular order.
-
-        The rows come from the table `overview`, which stores all rows packed into one value. If that value is outdated,
-        this method first renews it, unless another process is writing the index.
+    def rows(self) -> list[FileRow]:
+        """Return the rows of all indexed files, in the order of their paths.
 
         Raises:
             sqlite3.DatabaseError: the index is damaged.
         """
-        try:
-            found = read_overview(self.connection)
-            if found is None:
-                with suppress(IndexUnavailable, UnicodeEncodeError), self._writing():
-                    renew_overview(self.connection)
-                found = read_overview(self.connection)
-            return found if found is not None else read_rows(self.connection)
-        except ValueError as error:
-            raise sqlite3.DatabaseError(f"a row of the index is damaged: {error}") from error
+        return read_rows(self.connection)
 
     def row_of(self, path: str) -> FileRow | None:
         """Return the row of the file at this path; None if the file is not in the index."""
-        ask = f"SELECT {CHECKED_COLUMNS} FROM files WHERE path = ?"
-        row = self.connection.execute(ask, (os.fsencode(path),)).fetchone()
-        return file_row(row) if row is not None else None
+        found = read_rows(self.connection, path)
+        return found[0] if found else None
 
     def summaries(self, rows: Sequence[FileRow]) -> dict[str, PackedSummary]:
         """Return the summaries of these files by path; skip damaged ones and files that are no longer in the index."""
-        wanted = {row.row: row.path for row in rows}
-        ask = "SELECT id, summary FROM files"
+        wanted = {row.row for row in rows}
+        ask = "SELECT file, summary FROM contents"
         found: dict[str, PackedSummary] = {}
-        with suppress(sqlite3.Error, ValueError, TypeError, LookupError):
+        with suppress(sqlite3.Error):
             if len(wanted) > _FEW:
                 packed = self.connection.execute(ask)
             else:
-                marks = ",".join("?" * len(wanted))
-                packed = self.connection.execute(f"{ask} WHERE id IN ({marks})", tuple(wanted))
-            for identity, summary in packed:
+                packed = self.connection.execute(f"{ask} WHERE file IN ({','.join('?' * len(wanted))})", tuple(wanted))
+            for identity, content in packed:
                 if identity in wanted:
-                    found[wanted[identity]] = unpack_summary(wanted[identity], summary)
+                    summary, first_at = unpack_summary(content)
+                    found[summary.path] = summary, first_at
         return found
 
     def first_messages(self) -> dict[str, str]:
@@ -134,31 +115,48 @@ class Index:
         """
         return read_first_messages(self.connection)
 
-    def entry_parts(self, row: FileRow) -> list[Part]:
-        """Return the packed entries of a file, in order; each `Part` is a run of consecutive entries."""
-        return [(places, packed) for places, packed in self._parts(row, "places", "packed")]
-
-    def places(self, row: FileRow) -> Places:
-        """Return the byte offsets and sizes of the lines of a file's entries.
+    def stored(self, row: FileRow) -> StoredEntries | None:
+        """Return a file's entries, and the state in which their reading ended; None if the index lacks them.
 
         Raises:
-            ValueError: the stored positions are damaged.
+            sqlite3.DatabaseError: the index is damaged.
+        """
+        from sessionbrowse.store.index.collector import StoredEntries, decode_state
+        from sessionbrowse.store.index.packed_entries import unpack_entries
+
+        found = self.connection.execute("SELECT state FROM contents WHERE file = ?", (row.row,)).fetchone()
+        if found is None or found[0] is None:
+            return None
+        parts = self._parts(row, "places, packed")
+        state, columns = unpack(found[0], decode_state), unpack_entries(parts)
+        if (columns.offsets[-1] if len(columns) else 0) != state.last:
+            raise damaged("entries are missing in the index")
+        return StoredEntries(state, columns, len(parts))
+
+    def places(self, row: FileRow) -> Places:
+        """Return the places of the lines of a file's entries.
+
+        Raises:
+            sqlite3.DatabaseError: the index is damaged.
         """
         from sessionbrowse.store.index.packed_places import unpack_places
 
-        return unpack_places([places for (places,) in self._parts(row, "places")])
+        return unpack_places(packed for (packed,) in self._parts(row, "places"))
 
-    def _parts(self, row: FileRow, *columns: str) -> list[list[bytes]]:
-        from sessionbrowse.store.index.packed_places import opened_parts
+    def links(self, row: FileRow) -> EntryLinks:
+        """Return the ids and parent ids of a file's entries.
 
-        query = f"SELECT first, count, {', '.join(columns)} FROM entries WHERE file = ?"
-        parts = self.connection.execute(query, (row.row,)).fetchall()
-        return opened_parts(row.row, [(first, count, values) for first, count, *values in parts])
+        Raises:
+            sqlite3.DatabaseError: the index is damaged.
+        """
+        from sessionbrowse.store.index.packed_places import unpack_links
 
-    def state(self, row: FileRow) -> bytes | None:
-        """Return the packed `State` from which reading continues when the file has grown; None if none is stored."""
-        found = self.connection.execute("SELECT state FROM files WHERE id = ?", (row.row,)).fetchone()
-        return found[0] if found is not None else None
+        return unpack_links(packed for (packed,) in self._parts(row, "packed"))
+
+    def _parts(self, row: FileRow, columns: str) -> list[Any]:
+        """Return the packed values of each run of consecutive entries of a file."""
+        ask = f"SELECT {columns} FROM entries WHERE file = ? ORDER BY first"
+        return self.connection.execute(ask, (row.row,)).fetchall()
 
     @property
     def has_tools(self) -> bool:
@@ -213,8 +211,7 @@ class Index:
             total = sum(unread_bytes(known.get(file.path), file) for file in changed)
             if changed:
                 facts.set_tools(self.connection, tools)
-            is_bulk = may_fork and total >= BULK_BYTES and self._directories() < MAX_DIRECTORIES
-            if changed and is_bulk:
+            if changed and may_fork and total >= BULK_BYTES:
                 self._update_in_bulk(changed, known, tools, progress)
             elif changed:
                 self._update_one_by_one(changed, known, tools, progress, cancelled, total)
@@ -233,37 +230,38 @@ class Index:
         from sessionbrowse.store.index.writer import FileReader, put
 
         run = self.connection.execute
-        next_id = facts.next_id(self.connection)
         unread = 0
-        with GrowingTexts(self.directory, self.connection, next_id, tools=tools) as growing:
-            reader = FileReader(growing.writers)
-            last, due = len(changed) - 1, time.monotonic() + COMMIT_SECONDS
+        with GrowingTexts(self.directory, self.connection, tools=tools) as growing:
+            first_id = self._take_ids(len(changed))
+            reader = FileReader(growing.writers, tools=tools)
+            last = len(changed) - 1
             run("BEGIN IMMEDIATE")
             for number, file in enumerate(changed):
                 if cancelled():
                     last = number
                 else:
                     old = known.get(file.path)
-                    stored = None
+                    stored = entries = None
                     if old is not None and old.may_have_grown(file) and bool(old.has_tools) == tools:
-                        usage = read_usage(self.connection, old)
-                        stored = reader.growth(file, old, self.state(old), self.entry_parts(old), usage)
+                        entries = self.stored(old)
+                    if old is not None and entries is not None:
+                        stored = reader.growth(file, old, entries, read_usage(self.connection, old))
                     if stored is None:
                         if old is not None:
                             self._forget(old)
-                        stored = reader.whole(file, next_id)
-                        next_id += 1
+                        stored = reader.whole(file, first_id + number)
                     if stored is not None:
                         put(self.connection, stored)
                     unread += unread_bytes(old, file)
-                if number < last and reader.documents < COMMIT_DOCUMENTS and time.monotonic() < due:
+                if number < last and not reader.is_due():
                     continue
                 growing.commit(is_last=number == last)
+                if number == last:
+                    run("DELETE FROM forgotten WHERE file >= ?", (first_id,))
                 run("COMMIT")
                 progress(UpdateProgress(number + 1, len(changed), unread, total))
                 if number == last:
                     return
-                reader.documents, due = 0, time.monotonic() + COMMIT_SECONDS
                 run("BEGIN IMMEDIATE")
 
     def _update_in_bulk(
@@ -273,35 +271,44 @@ class Index:
         tools: bool,
         progress: Callable[[UpdateProgress], None],
     ) -> None:
-        from sessionbrowse.store.index.texts import keep, names, remove_strays, stamps_of
+        from sessionbrowse.store.index.texts import GrowingTexts
         from sessionbrowse.store.index.writer import put, read_in_processes
 
-        first_id = facts.next_id(self.connection)
-        numbered = [(file, first_id + number) for number, file in enumerate(changed)]
-        sizes = {identity: file.size for file, identity in numbered}
+        run = self.connection.execute
         done = read = 0
-        total = sum(sizes.values())
-        made: set[str] = set()
-        remove_strays(self.directory, names(self.connection))
-        self.connection.execute("BEGIN IMMEDIATE")
-        for old in [known[file.path] for file in changed if file.path in known]:
-            self._forget(old)
-        for directories, stored in read_in_processes(self.directory, numbered, tools=tools):
-            made.update(directories)
-            for each in stored:
-                done += 1
-                if each is not None:
-                    read += sizes[each.row[0]]
-                    put(self.connection, each)
-            progress(UpdateProgress(done, len(changed), read, total))
-        stamps = [(name, False, stamps) for name in made if (stamps := stamps_of(self.directory, name)) is not None]
-        keep(self.connection, stamps)
-        self.connection.execute("COMMIT")
-        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        total = sum(file.size for file in changed)
+        with GrowingTexts(self.directory, self.connection, tools=tools) as growing:
+            first_id = self._take_ids(len(changed))
+            numbered = [(file, first_id + number) for number, file in enumerate(changed)]
+            for made, stored in read_in_processes(self.directory, numbered, tools=tools):
+                run("BEGIN IMMEDIATE")
+                for kind, name in made.items():
+                    growing.adopt(kind, name)
+                for each in stored:
+                    done += 1
+                    if each is not None:
+                        read += each.row.size
+                        if each.row.path in known:
+                            self._forget(known[each.row.path])
+                        put(self.connection, each)
+                run("COMMIT")
+                progress(UpdateProgress(done, len(changed), read, total))
+            run("BEGIN IMMEDIATE")
+            for row in [known[file.path] for file in changed if file.path in known]:
+                self._forget(row)
+            run("DELETE FROM forgotten WHERE file >= ?", (first_id,))
+            growing.commit(is_last=True, merge=True)
+            run("COMMIT")
+        run("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _directories(self) -> int:
-        found: int = self.connection.execute("SELECT count(*) FROM texts").fetchone()[0]
-        return found
+    def _take_ids(self, count: int) -> int:
+        """Return the first of some new ids of files; until they are stored, the next writing deletes their texts."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        first = facts.take_ids(self.connection, count)
+        ids = [(first + number,) for number in range(count)]
+        self.connection.executemany("INSERT INTO forgotten VALUES (?)", ids)
+        self.connection.execute("COMMIT")
+        return first
 
     def _drop(self, gone: Sequence[FileRow]) -> None:
         if not gone:
@@ -324,17 +331,14 @@ class Index:
             IndexBusy: another process writes the index now.
             IndexUnavailable: the disk is full or refuses to write.
         """
-        from sessionbrowse.store.index.texts import names, remove_strays, renew_sum
+        from sessionbrowse.store.index.texts import names, remove_strays
 
         with self._writing():
             run = self.connection.execute
-            next_id = facts.next_id(self.connection)
             run("BEGIN IMMEDIATE")
-            for table in ("files", "entries", "usage", "settled", "texts", "forgotten"):
+            # Another process may still read the old texts, so the ids of old files are not given to new ones.
+            for table in ("files", "contents", "entries", "usage", "settled", "texts", "forgotten"):
                 run(f"DELETE FROM {table}")
-            renew_sum(self.connection)
-            # Another process may still read the old texts, so no new file may get an old file's id.
-            facts.reserve_ids_below(self.connection, next_id)
             facts.begin_generation(self.connection)
             run("COMMIT")
             remove_strays(self.directory, names(self.connection))
@@ -342,9 +346,9 @@ class Index:
     def _forget(self, row: FileRow) -> None:
         """Delete a file's row, entries and model requests; a later writing deletes its texts."""
         run = self.connection.execute
-        facts.reserve_ids_below(self.connection, row.row + 1)
         run("INSERT OR IGNORE INTO forgotten VALUES (?)", (row.row,))
         run("DELETE FROM files WHERE id = ?", (row.row,))
+        run("DELETE FROM contents WHERE file = ?", (row.row,))
         run("DELETE FROM entries WHERE file = ?", (row.row,))
         run("DELETE FROM usage WHERE file = ?", (row.row,))
 

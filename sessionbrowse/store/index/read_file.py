@@ -141,7 +141,7 @@ def read_growth(
                 for _ in reader.read(block):
                     pass
                 break
-            if reader.header is None:
+            if reader.header is None or reader.generation == 1:
                 return None
             reader.resume(state.reader)
             collector = Collector(reader, take_text, tools=tools)
@@ -177,7 +177,7 @@ def _finished(
     if collector.resumable is not None:
         # If no entry was appended, the last entry is still the one that the index already had.
         last = columns.offsets[-1] if len(columns) else last_before
-        state = State(end, last, *_hashes(descriptor, last, end), *collector.resumable)
+        state = State(end, last, *_hashes(descriptor, last, end), *collector.resumable, collector.ordinals)
     summary = collector.finish(path, status.st_size, status.st_mtime_ns, session_status(descriptor))
     summary, at = _cut_first(summary, collector.first_at)
     agents = tuple(sorted(marks.agents))

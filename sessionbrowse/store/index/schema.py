@@ -13,13 +13,11 @@ from pathlib import Path
 
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.store.index.rows import OVERVIEW_TABLES
-from sessionbrowse.store.index.settled import SETTLED_TABLES, USAGE_TABLES
 from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW
 from sessionbrowse.store.system.locks import take_lock
 
 APPLICATION_ID = 0x5E551085
-SCHEMA_VERSION = 17
+SCHEMA_VERSION = 18
 LOCK_NAME = "index.lock"
 TEXTS_PREFIXES = ("text-", "tools-")
 """Beginnings of the names of text directories, and of files of earlier versions."""
@@ -36,19 +34,25 @@ It is a constant because listing sessions should not import the structs with the
 
 TABLES = """
 CREATE TABLE files (
-    id INTEGER PRIMARY KEY, path BLOB NOT NULL UNIQUE,
-    size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
-    device INTEGER NOT NULL, agent TEXT NOT NULL, marks TEXT NOT NULL, kind INTEGER NOT NULL,
-    modified REAL, has_tools INTEGER NOT NULL, has_labels INTEGER NOT NULL,
-    summary BLOB NOT NULL, state BLOB, sum INTEGER NOT NULL
-);
+    path BLOB PRIMARY KEY, id INTEGER NOT NULL UNIQUE, sum INTEGER NOT NULL, row BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE contents (file INTEGER PRIMARY KEY, summary BLOB NOT NULL, state BLOB);
 CREATE TABLE entries (
     file INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, places BLOB NOT NULL, packed BLOB NOT NULL
 );
 CREATE UNIQUE INDEX entries_by_file ON entries (file, first);
-CREATE TABLE texts (name TEXT PRIMARY KEY, grows INTEGER NOT NULL, writing INTEGER NOT NULL, stamps BLOB NOT NULL);
+CREATE TABLE usage (file INTEGER PRIMARY KEY, sums BLOB NOT NULL, requests BLOB NOT NULL);
+CREATE TABLE settled (name TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE texts (name TEXT PRIMARY KEY, writing INTEGER NOT NULL, stamps BLOB NOT NULL);
 CREATE TABLE forgotten (file INTEGER PRIMARY KEY);
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE facts (
+    fields TEXT NOT NULL, tools INTEGER NOT NULL, generation INTEGER NOT NULL, next_id INTEGER NOT NULL
+);
+"""
+"""The tables of the index. The small table `files` is read for every list; other tables have the larger values.
+
+A scan finds files in the order of their paths, and compares each with its row. The rows are stored in the same order,
+so that memory is read in sequence, which is faster.
 """
 _MAGIC = b"SQLite format 3\0"
 _FIXED_HEAD = re.compile(rb"\x20\x00(\x01\x01|\x02\x02)\x00\x40\x20\x20.{20}\x00\x00\x00[\x00-\x04]", re.DOTALL)
@@ -193,12 +197,11 @@ def _create(path: Path) -> sqlite3.Connection:
         os.chmod(temporary, 0o600)
         for setting in ("page_size = 8192", "journal_mode = OFF", "synchronous = OFF"):
             connection.execute(f"PRAGMA {setting}")
-        connection.executescript(f"BEGIN; {TABLES} {USAGE_TABLES} {SETTLED_TABLES} {OVERVIEW_TABLES} COMMIT;")
-        connection.execute("INSERT INTO facts VALUES ('fields', ?), ('texts', '0')", (STORED_FIELDS,))
+        connection.executescript(f"BEGIN; {TABLES} COMMIT;")
         # The generation number starts at random, so that a process that still has a deleted index open cannot confuse
         # it with the new one.
         generation = int.from_bytes(os.urandom(7), "big")
-        connection.execute("INSERT INTO facts VALUES ('generation', ?)", (str(generation),))
+        connection.execute("INSERT INTO facts VALUES (?, 0, ?, 1)", (STORED_FIELDS, generation))
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         with suppress(sqlite3.OperationalError):
@@ -319,7 +322,7 @@ def _unusable(connection: sqlite3.Connection) -> str | None:
             return "the file is not an index of sessionbrowse"
         if version != SCHEMA_VERSION:
             return "another version of sessionbrowse wrote the index"
-        known = connection.execute("SELECT value FROM facts WHERE name = 'fields'").fetchone()
+        known = connection.execute("SELECT fields FROM facts").fetchone()
         if known is None or known[0] != STORED_FIELDS:
             return "another version of sessionbrowse wrote the index"
         connection.execute("SELECT id FROM files LIMIT 1").fetchone()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
 
-from sessionbrowse.store.index.texts import analyser, engine, guarded
+from sessionbrowse.store.index.texts import analyser, guarded
 
 MAX_WORDS = 5_000
 """Maximum number of words with one beginning that are listed, the most frequent first."""
@@ -18,6 +19,8 @@ MAX_FILES = 50_000
 """Maximum number of files that are listed for one term."""
 DONE_SHARE = 0.4
 """Weight of a word in the names of tool calls, compared with a word that was said."""
+_SPARE, _EQUAL = 28, 1e-4
+"""Number of entries that are asked for beyond the wanted ones, and the difference of scores that counts as none."""
 _SHARES = (("said", 1.0), ("done", DONE_SHARE))
 
 Form = tuple[str, ...]
@@ -42,14 +45,18 @@ class TextReader:
     """One text directory as it was when it was opened."""
 
     def __init__(self, index: Any) -> None:
-        module = engine()
-        assert module is not None
-        self._query = module.Query
-        self._must, self._should = module.Occur.Must, module.Occur.Should
+        from tantivy import Occur, Query
+
+        self._query: Any = Query
+        self._must, self._should = Occur.Must, Occur.Should
         self._schema = index.schema
-        self._searcher = index.searcher()
+        self._searcher: Any = index.searcher()
         self.documents: int = self._searcher.num_docs
         self._counts: dict[tuple[str, str], int] = {}
+
+    def close(self) -> None:
+        """Let go of the engine's files; the reader cannot be asked any more."""
+        self._searcher = None
 
     def words(self, beginning: str, most: int = MAX_WORDS) -> dict[str, int]:
         """Return the words that begin so, each with the number of entries that hold it."""
@@ -80,9 +87,10 @@ class TextReader:
         files: Collection[int] | None = None,
         roles: Collection[int] | None = None,
     ) -> list[tuple[float, int, Place]]:
-        """Return the best entries for some terms: (score, role, place), at most `most`; with `every`, of all terms.
+        """Return the best entries for some terms: (score, role, place), about `most`; with `every`, of all terms.
 
-        `files` and `roles` limit the answer to entries of these files and roles.
+        Entries that are as good as the last one are returned too, because which of them the engine returns depends on
+        the order in which they were added. `files` and `roles` limit the answer to entries of these files and roles.
         """
         with guarded():
             clauses = [self._clauses(term) for term in terms]
@@ -102,11 +110,21 @@ class TextReader:
                     only = self._query.term_set_query(self._schema, field, list(allowed))
                     asked.append((self._must, self._unscored(only)))
             query = asked[0][1] if len(asked) == 1 else self._query.boolean_query(asked)
-            hits = self._searcher.search(query, max(1, most), count=False).hits
+            hits = self._best_and_equal(query, most)
             addresses = [address for _, address in hits]
-            scores = [score for score, _ in hits]
+            # The last digits depend on the order in which the engine adds the scores of several terms.
+            scores = [round(score, 4) for score, _ in hits]
             values = [self._searcher.fast_field_values(field, addresses) for field in ("role", "file", "entry")]
         return [(score, role, (file, entry)) for score, role, file, entry in zip(scores, *values, strict=True)]
+
+    def _best_and_equal(self, query: Any, most: int) -> list[tuple[float, Any]]:
+        asked = most + _SPARE
+        while True:
+            hits: list[tuple[float, Any]] = self._searcher.search(query, asked, count=False).hits
+            least = hits[most - 1][0] - _EQUAL if len(hits) >= most else 0.0
+            if len(hits) < asked or hits[-1][0] < least:
+                return [each for each in hits if each[0] >= least]
+            asked *= 4
 
     def every(self, words: Iterable[tuple[Form, bool]]) -> Iterator[Place]:
         """Yield the places of all entries that hold all words; of a form with True, the last word may be longer."""
@@ -199,18 +217,16 @@ def engine_words(word: str) -> Form:
     """Return the words of which the engine makes a word of a query, such as two for `foo_bar`."""
     if word.isascii() and word.isalnum() and len(word) <= KEPT_OF_WORD:
         return (word,)
-    module = engine()
-    assert module is not None
-    return tuple([each[:KEPT_OF_WORD] for each in _analyser_of(module).analyze(word)])
+    return tuple([each[:KEPT_OF_WORD] for each in _analyser().analyze(word)])
 
 
-def _analyser_of(module: Any) -> Any:
-    if not _analysers:
-        _analysers.append(analyser(module))
-    return _analysers[0]
+@cache
+def _analyser() -> Any:
+    import tantivy
+
+    return analyser(tantivy)
 
 
-_analysers: list[Any] = []
 _SPECIAL = re.compile(r"[^\w]|_")
 
 

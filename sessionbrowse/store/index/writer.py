@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -16,33 +15,32 @@ from sessionbrowse.agents import Marks
 from sessionbrowse.model.session.columns import joined
 from sessionbrowse.model.usage.request import FileRequests
 from sessionbrowse.sequences import without_sequences
-from sessionbrowse.store.find.discover import FoundFile, stamp_of
-from sessionbrowse.store.index.collector import EntryText, State
-from sessionbrowse.store.index.packed_entries import ends_at, pack, unpack
-from sessionbrowse.store.index.packed_places import Part, sealed_part
+from sessionbrowse.store.find.discover import FoundFile
+from sessionbrowse.store.index.collector import EntryText, StoredEntries
+from sessionbrowse.store.index.packed_entries import Part, pack_entries
 from sessionbrowse.store.index.read_file import IndexedFile, read_for_index, read_growth
-from sessionbrowse.store.index.rows import FileRow, opened, pack_summary, sealed, with_sum
+from sessionbrowse.store.index.rows import FileRow, pack, pack_summary, write_row
 from sessionbrowse.store.index.texts import SAID, TOOLS, TextWriter, new_name
-from sessionbrowse.store.index.usage_tables import PackedUsage, pack_usage, write_usage
+from sessionbrowse.store.index.usage_tables import PackedUsage, pack_usage
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 
+COMMIT_DOCUMENTS, COMMIT_SECONDS = 20_000, 1.0
+"""Number of entries with text, and number of seconds, after which what was read is committed."""
+_COMMIT_SHARE = 0.25
+"""Minimum time between two commits, as a share of the time since the update began."""
 MAX_RUNS = 16
 """Each update stores a session's new entries as one run of entries; when this many runs exist, they are merged."""
 
-_LARGEST = (1 << 63) - 1
-
-encode = msgspec.msgpack.Encoder().encode
-_decode_state = msgspec.msgpack.Decoder(State).decode
-
 
 class Stored(Struct, frozen=True):
-    """The values that the database keeps of a file: its row, a run of its entries (`part`), its model requests.
+    """The values that the database keeps of a file, packed: summary, state, a run of its entries, its model requests.
 
-    The run begins with entry number `first` and has `count` entries. `row` has the values of a row of the table
-    `files`, in column order, without the checksum.
+    The run begins with entry number `first` and has `count` entries.
     """
 
-    row: tuple[Any, ...]
+    row: FileRow
+    summary: bytes
+    state: bytes | None
     first: int
     count: int
     part: Part
@@ -51,25 +49,35 @@ class Stored(Struct, frozen=True):
 
 def put(connection: sqlite3.Connection, stored: Stored) -> None:
     """Write the values of a file into the database; the caller commits."""
-    identity, run = stored.row[0], connection.execute
+    identity, run = stored.row.row, connection.execute
+    run("DELETE FROM forgotten WHERE file = ?", (identity,))
     if stored.count:
         run("DELETE FROM entries WHERE file = ? AND first >= ?", (identity, stored.first))
         run("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", (identity, stored.first, stored.count, *stored.part))
-    write_usage(connection, identity, stored.usage)
-    run(f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * 16)})", with_sum(stored.row))
+    run("INSERT OR REPLACE INTO usage VALUES (?, ?, ?)", (identity, *stored.usage))
+    run("INSERT OR REPLACE INTO contents VALUES (?, ?, ?)", (identity, stored.summary, stored.state))
+    write_row(connection, stored.row)
 
 
 class FileReader:
-    """Reads files for the index, and passes their texts to the writers of text directories (by kind in `texts`).
+    """Reads files for the index, and passes their texts to the writers of text directories (by kind in `texts`)."""
 
-    `documents` counts the entries with text.
-    """
-
-    def __init__(self, texts: Mapping[str, TextWriter]) -> None:
-        self._tools = TOOLS in texts
+    def __init__(self, texts: Mapping[str, TextWriter], *, tools: bool) -> None:
+        self._tools = tools
         self._texts = texts
         self._identity = 0
-        self.documents = 0
+        self._documents = 0
+        self._begin = time.monotonic()
+        self._due = self._begin + COMMIT_SECONDS
+
+    def is_due(self) -> bool:
+        """Return True, and begin to count anew, if what was read should be committed so that it can be searched."""
+        now = time.monotonic()
+        is_due = self._documents >= COMMIT_DOCUMENTS or now >= self._due
+        if is_due:
+            # The engine merges what was committed: a long update commits less often.
+            self._documents, self._due = 0, now + max(COMMIT_SECONDS, (now - self._begin) * _COMMIT_SHARE)
+        return is_due
 
     def whole(self, file: FoundFile, identity: int) -> Stored | None:
         """Read a whole file; return the values to store, None if it cannot be read or stored."""
@@ -77,54 +85,47 @@ class FileReader:
         found = read_for_index(file.path, file.agent, self._take_text, tools=self._tools, restart=self._restart)
         return self._packed(file, found, identity)
 
-    def growth(
-        self, file: FoundFile, known: FileRow, packed_state: bytes | None, parts: Sequence[Part], usage: FileRequests
-    ) -> Stored | None:
+    def growth(self, file: FoundFile, known: FileRow, entries: StoredEntries, usage: FileRequests) -> Stored | None:
         """Read the appended lines of a file; return the values to store, None if it must be read from its beginning.
 
-        `known`, `packed_state`, `parts` and `usage` are the values that the index stores of the file.
+        `known`, `entries` and `usage` are the values that the index has of the file.
         """
-        if packed_state is None:
-            return None
         self._identity = known.row
-        try:
-            state, entries = _decode_state(opened(packed_state, known.path)), unpack(parts)
-        except (msgspec.MsgspecError, ValueError):
-            return None
-        if not ends_at(entries, state.last):
-            return None
         found = read_growth(
             file.path,
             known.agent,
             known.found_marks() or Marks(),
             file.agent,
-            state,
-            entries,
+            entries.state,
+            entries.columns,
             self._take_text,
             tools=self._tools,
             usage=usage,
         )
-        if found is not None and len(parts) >= MAX_RUNS:
+        if found is not None and entries.runs >= MAX_RUNS:
             # All entries become one run.
-            found = replace(found, first=0, entries=joined(entries, found.entries))
+            found = replace(found, first=0, entries=joined(entries.columns, found.entries))
         return self._packed(file, found, known.row) if found is not None else None
 
     def _packed(self, file: FoundFile, found: IndexedFile | None, identity: int) -> Stored | None:
-        try:
+        # A session cannot be stored if it has a lone surrogate or a too large number. Session lists read such a session
+        # from its file.
+        with suppress(UnicodeEncodeError, OverflowError, ValueError):
             if found is not None:
-                row = _row(file, found, identity, self._tools)
-                part = sealed_part(identity, found.first, len(found.entries), pack(found.entries))
-                usage = pack_usage(found.usage, identity, stamp_of(file.path, found.status))
-                return Stored(row, found.first, len(found.entries), part, usage)
-        except (UnicodeEncodeError, OverflowError, ValueError):
-            # A session cannot be stored if it has a lone surrogate or a too large number. Session lists read such a
-            # session from its file.
-            pass
+                return Stored(
+                    _row(file, found, identity, self._tools),
+                    pack_summary(found.summary, found.first_at),
+                    pack(found.state) if found.state is not None else None,
+                    found.first,
+                    len(found.entries),
+                    pack_entries(found.entries),
+                    pack_usage(found.usage),
+                )
         self._restart()
         return None
 
     def _take_text(self, text: EntryText) -> None:
-        self.documents += 1
+        self._documents += 1
         said, done, tools = map(without_sequences, (text.said, text.done, text.tools))
         if said or done:
             self._texts[SAID].add(self._identity, text.index, text.role, said, done)
@@ -138,49 +139,53 @@ class FileReader:
 
 def read_in_processes(
     directory: Path, files: Sequence[tuple[FoundFile, int]], *, tools: bool
-) -> Iterator[tuple[list[str], list[Stored | None]]]:
-    """Read files with several processes; yield the names of text directories with the values to store of some files.
+) -> Iterator[tuple[dict[str, str], list[Stored | None]]]:
+    """Read files with several processes; yield values to store of files, and names of text directories by kind.
 
-    `files` are pairs of a file and its id. Each process fills text directories of its own, which are complete when the
-    iteration ends; the caller then makes them part of the index.
+    `files` are pairs of a file and its id. The directories hold the documents of the yielded files and of no others.
     """
     sizes = [file.size for file, _ in files]
     kinds = (SAID, TOOLS) if tools else (SAID,)
-    made: dict[str, TextWriter] = {}
+    writers: dict[str, TextWriter] = {}
+    stored: list[Stored | None] = []
+    reader = FileReader(writers, tools=tools)
 
-    def work(chunk: list[int]) -> list[Any]:
-        # Each process makes its own directories, because the engine does not survive a fork. If a process takes over a
-        # dead process's work after it has committed its directories, it makes new ones.
-        made.update({kind: TextWriter(directory, new_name(kind)) for kind in kinds if kind not in made})
-        reader = FileReader(made)
-        return [[each.name for each in made.values()], [reader.whole(*files[index]) for index in chunk]]
+    def work(chunk: list[int]) -> tuple[dict[str, str], list[Stored | None]] | None:
+        # Each process makes its own directories, because the engine does not survive a fork.
+        if not writers:
+            writers.update({kind: TextWriter(directory, new_name(directory, kind)) for kind in kinds})
+        stored.extend([reader.whole(*files[index]) for index in chunk])
+        return finish() if reader.is_due() else None
 
-    def finish() -> None:
-        for writer in made.values():
+    def finish() -> tuple[dict[str, str], list[Stored | None]]:
+        for writer in writers.values():
             writer.commit()
-        made.clear()
+        answer = {kind: writer.name for kind, writer in writers.items()}, list(stored)
+        writers.clear()
+        stored.clear()
+        return answer
 
-    answers = fork_map(chunked(sizes), work, workers_for(sum(sizes)), finish)
-    return ((names, stored) for names, stored in answers)
+    return fork_map(chunked(sizes), work, workers_for(sum(sizes)), finish)
 
 
-def _row(file: FoundFile, found: IndexedFile, identity: int, tools: bool) -> tuple[Any, ...]:
-    summary = found.summary
-    status = found.status
-    stamp = (status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
-    # SQLite's integers have 63 bits and a sign; times after the year 2262 and inodes of some network disks are larger.
-    if max(stamp) > _LARGEST:
-        raise OverflowError(f"{max(stamp)} has more than 63 bits")
-    return (
+def _row(file: FoundFile, found: IndexedFile, identity: int, tools: bool) -> FileRow:
+    status, summary = found.status, found.summary
+    return FileRow(
+        file.path,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+        status.st_ino,
+        status.st_dev,
         identity,
-        os.fsencode(file.path),
-        *stamp,
         found.agent,
         " ".join(found.marks),
         found.kind,
-        summary.modified,
         int(tools),
-        summary.label_count,
-        pack_summary(summary, found.first_at),
-        sealed(encode(found.state), file.path) if found.state is not None else None,
+        summary.modified,
+        summary.hidden,
+        summary.id,
+        summary.cwd,
+        summary.name,
+        summary.labels,
     )

@@ -12,9 +12,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
+
+from msgspec import Struct
 
 MIN_BYTES = 24 * 1024 * 1024
 """Minimum number of bytes for which forking pays; starting a process takes longer than reading fewer bytes."""
@@ -23,6 +25,19 @@ MAX_CHUNKS = 8192
 MOST_WORKERS = 8
 _THREADS_END_S = 0.02
 _TICKET = 4
+_HEAD = 8
+"""Bytes of the number in front of each answer of a forked process: the answer's size."""
+_PIECE = 256 * 1024
+
+Answer = Any
+
+
+class _Child(Struct):
+    """A forked process, the pipe of its answers, and the bytes of an answer that has not arrived completely."""
+
+    process: int
+    answers: int
+    received: bytearray
 
 
 def one_worker(_total_bytes: int) -> int:
@@ -65,77 +80,97 @@ def chunked(sizes: Sequence[int]) -> list[list[int]]:
 
 def fork_map(
     chunks: Sequence[list[int]],
-    work: Callable[[list[int]], list[Any]],
+    work: Callable[[list[int]], Answer | None],
     workers: int,
-    finish: Callable[[], None] = lambda: None,
-) -> Iterator[list[Any]]:
+    finish: Callable[[], Answer | None] = lambda: None,
+) -> Iterator[Answer]:
     """Yield `work(chunk)` for every chunk in any order, computed by `workers` processes (this one included).
 
-    `finish` is called in every process after its last chunk. If a forked process dies or raises, this process computes
-    its chunks again, and calls `finish` again.
+    If `work` returns None, the next answer in the same process is for this chunk too. `finish` is called in every
+    process after its last chunk, and returns the last answer. If a forked process dies or raises, this process computes
+    the chunks without an answer again, and calls `finish` again.
     """
+    done: set[int] = set()
     if workers <= 1 or len(chunks) < 2:
-        for chunk in chunks:
-            yield work(chunk)
-        finish()
+        yield from _worked(chunks, range(len(chunks)), work, finish, done)
         return
     tickets, feeding = os.pipe()
     os.write(feeding, b"".join(number.to_bytes(_TICKET, "little") for number in range(len(chunks))))
     os.close(feeding)
-    children: list[tuple[int, int]] = []
-    done: set[int] = set()
+    children: list[_Child] = []
     try:
         for _ in range(workers - 1):
             try:
                 children.append(_start(chunks, work, tickets, finish))
             except OSError:
                 break
-        for number in _drawn(tickets):
-            done.add(number)
-            yield work(chunks[number])
-        # Other processes send their results at the end, so this process calls `finish` before it waits for results.
-        finish()
-        for _, answers in children:
-            for number, answer in _received(answers):
-                done.add(number)
-                yield answer
-        undone = [chunk for number, chunk in enumerate(chunks) if number not in done]
-        for chunk in undone:
-            yield work(chunk)
-        if undone:
-            finish()
+        for answer in _worked(chunks, _drawn(tickets), work, finish, done):
+            yield answer
+            for child in children:
+                yield from _received(child, done, wait=False)
+        for child in children:
+            yield from _received(child, done, wait=True)
+        undone = [number for number in range(len(chunks)) if number not in done]
+        yield from _worked(chunks, undone, work, finish, done) if undone else ()
     finally:
         os.close(tickets)
-        for process, answers in children:
-            os.close(answers)
+        for child in children:
+            os.close(child.answers)
             with suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
+                os.kill(child.process, signal.SIGKILL)
+            os.waitpid(child.process, 0)
+
+
+def _worked(
+    chunks: Sequence[list[int]],
+    numbers: Iterable[int],
+    work: Callable[[list[int]], Answer | None],
+    finish: Callable[[], Answer | None],
+    done: set[int],
+) -> Iterator[Answer]:
+    """Yield the answers for the chunks with these numbers; `done` gets the numbers that have an answer."""
+    answered: set[int] = set()
+    for number in numbers:
+        answered.add(number)
+        answer = work(chunks[number])
+        if answer is not None:
+            done |= answered
+            yield answer
+    answer = finish()
+    done |= answered
+    if answer is not None:
+        yield answer
 
 
 def _start(
-    chunks: Sequence[list[int]], work: Callable[[list[int]], Any], tickets: int, finish: Callable[[], None]
-) -> tuple[int, int]:
+    chunks: Sequence[list[int]],
+    work: Callable[[list[int]], Answer | None],
+    tickets: int,
+    finish: Callable[[], Answer | None],
+) -> _Child:
     answers, answering = os.pipe()
     parent = os.getpid()
     process = os.fork()
     if process:
         os.close(answering)
-        return process, answers
+        return _Child(process, answers, bytearray())
     status = 1
     try:
-        # Results are collected and sent at the end, because writing to a full pipe would block this process.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.close(answers)
-        found: list[bytes] = []
-        for number in _drawn(tickets):
+        # The parent reads answers between its own chunks; a full pipe must not stop this process until then.
+        os.set_blocking(answering, False)
+        unsent, done, sent = bytearray(), set[int](), set[int]()
+        for answer in _worked(chunks, _drawn(tickets), work, finish, done):
             if os.getppid() != parent:
                 # The parent was killed: this process must exit, because it would keep the parent's file locks.
                 os._exit(status)
-            found.append(pickle.dumps((number, work(chunks[number])), pickle.HIGHEST_PROTOCOL))
-        finish()
-        with os.fdopen(answering, "wb") as pipe:
-            pipe.writelines(found)
+            packed = pickle.dumps((done - sent, answer), pickle.HIGHEST_PROTOCOL)
+            sent |= done
+            unsent += len(packed).to_bytes(_HEAD, "little") + packed
+            _send(answering, unsent)
+        os.set_blocking(answering, True)
+        _send(answering, unsent)
         status = 0
     finally:
         os._exit(status)
@@ -146,11 +181,24 @@ def _drawn(tickets: int) -> Iterator[int]:
         yield int.from_bytes(ticket, "little")
 
 
-def _received(answers: int) -> Iterator[tuple[int, Any]]:
-    """Yield (chunk number, result) from the pipe of a forked process; stop early if the process died."""
-    with os.fdopen(answers, "rb", closefd=False) as pipe, suppress(EOFError, pickle.UnpicklingError):
-        while True:
-            yield pickle.load(pipe)
+def _send(pipe: int, unsent: bytearray) -> None:
+    with suppress(BlockingIOError):
+        while unsent:
+            del unsent[: os.write(pipe, unsent)]
+
+
+def _received(child: _Child, done: set[int], *, wait: bool) -> Iterator[Answer]:
+    """Yield the answers that a forked process has sent; with `wait`, until it ends. `done` gets its chunks' numbers."""
+    os.set_blocking(child.answers, wait)
+    with suppress(BlockingIOError):
+        while piece := os.read(child.answers, _PIECE):
+            held = child.received
+            held += piece
+            while len(held) >= _HEAD and len(held) >= (end := _HEAD + int.from_bytes(held[:_HEAD], "little")):
+                numbers, answer = pickle.loads(held[_HEAD:end])
+                del held[:end]
+                done |= numbers
+                yield answer
 
 
 def _is_alone() -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import queue
 import sqlite3
+import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from sessionbrowse.services.background import search_server
 from sessionbrowse.services.background.programs import start_job
 from sessionbrowse.services.background.search_messages import (
     CheckpointPage,
@@ -134,6 +137,36 @@ def test_hits_come_in_pages_and_go_on_when_more_are_wanted(tmp_path: Path) -> No
         page = asked.until(HitPage)
         assert page.at in (9, 10)
         assert asked.until(SearchProgress, lambda it: it.finished).finished
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no list of mapped files")
+@pytest.mark.parametrize("newest", [False, True])
+def test_texts_are_closed_after_a_while_without_a_question_and_results_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, newest: bool
+) -> None:
+    monkeypatch.setattr(search_server, "IDLE_SECONDS", 0.05)
+    store, cache = indexed_store(tmp_path)
+
+    def is_closed() -> bool:
+        return f"{cache}/text-" not in Path("/proc/self/maps").read_text()
+
+    with asking(store, cache) as asked:
+        asked.until(SearchStatus, lambda status: not status.reading)
+        asked.ask(Find(1, "common", limit=10, newest=newest))
+        assert len(asked.sessions(1)) == 10
+        end = time.monotonic() + PATIENCE
+        while not is_closed():
+            assert time.monotonic() < end
+            os.sched_yield()
+        asked.ask(FindMore(1, 25))
+        assert len(asked.sessions(1)) == 25
+        asked.ask(FindInSession(1, f"{folder(store)}/03.jsonl"))
+        assert len(asked.until(SessionHits).session.hits) == 1
+        append(folder(store) / "07.jsonl", user("9", "2", "a zebra"))
+        asked.ask(Refresh())
+        asked.until(SearchStatus, lambda status: not status.reading)
+        asked.ask(Find(2, "zebra"))
+        assert [hit.entry_id for hit in asked.hits(2)] == ["9"]
 
 
 def test_the_newest_exact_matches_come_at_once_and_the_best_replace_them(tmp_path: Path) -> None:

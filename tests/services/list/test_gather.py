@@ -19,7 +19,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list import gather
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.index.index import Index, open_index
-from sessionbrowse.store.index.rows import ListRow
+from sessionbrowse.store.index.rows import FileRow
 from tests.support.index_support import answer, append, entry, folder, header, scope_of, user, write
 from tests.support.story_support import StoryHome
 
@@ -143,7 +143,7 @@ def test_a_session_that_another_process_reads_anew_meanwhile_is_in_the_list(
 ) -> None:
     rows = Index.rows
 
-    def built_anew_behind_them(index: Index) -> list[ListRow]:
+    def built_anew_behind_them(index: Index) -> list[FileRow]:
         found = rows(index)
         monkeypatch.setattr(Index, "rows", rows)
         other = open_index(tmp_path / "cache", print)
@@ -161,7 +161,7 @@ def test_a_session_that_another_process_reads_anew_meanwhile_is_in_the_list(
 
 def test_projects_are_those_of_the_sessions_that_are_read(store: Path, tmp_path: Path) -> None:
     with gather.open_listing(scope_of(store), tmp_path / "cache", skipped=print, note=print) as listing:
-        assert all(isinstance(session, ListRow) for session in listing.sessions)
+        assert all(isinstance(session, FileRow) for session in listing.sessions)
         assert project_documents(listing.sessions, {}, {}) == project_documents(by_files(store), {}, {})
 
 
@@ -172,11 +172,11 @@ def test_projects_with_the_same_last_activity_are_sorted_by_directory(store: Pat
         assert [document["cwd"] for document in project_documents(order, {}, {})] == expected
 
 
-def test_without_an_index_or_with_a_damaged_overview_the_list_is_the_same(store: Path, tmp_path: Path) -> None:
+def test_without_an_index_or_with_damaged_rows_the_list_is_the_same(store: Path, tmp_path: Path) -> None:
     assert by_index(store, tmp_path / "nothing") == by_files(store)
     index = open_index(tmp_path / "cache", print)
     assert index is not None
-    index.connection.execute("UPDATE overview SET packed = x'c1'")
+    index.connection.execute("UPDATE files SET row = x'c1'")
     index.close()
     assert by_index(store, tmp_path / "cache") == by_files(store)
 

@@ -8,11 +8,15 @@ from typing import Any
 
 import pytest
 
+from sessionbrowse.model.search.query import parse_question, parse_search
 from sessionbrowse.services.list.gather import update_index
 from sessionbrowse.services.list.snapshot import take_snapshot
 from sessionbrowse.services.search.entry_outline import EntryOutline, outline_of
+from sessionbrowse.services.search.ranking import Ranker
+from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.services.search.session_trees import SessionTree, SessionTreeCache
 from sessionbrowse.store.index.index import open_index
+from sessionbrowse.store.read.session_file import open_session
 from tests.support.index_support import append, entry, folder, header, scope_of, user, write
 
 
@@ -49,7 +53,6 @@ COMPACTION = entry("compaction", "c", "b", summary="so far", firstKeptEntryId="b
     "lines",
     [
         pytest.param([header(), *CHAIN, COMPACTION], id="a compaction"),
-        pytest.param([header(version=1), *CHAIN], id="ids that are made anew when the session is read"),
         pytest.param([header(), *CHAIN, user("a", "b", "again")], id="an id that occurs twice"),
         pytest.param([header(), *CHAIN, user("c", "gone", "three")], id="a parent that is missing"),
         pytest.param([header(), *CHAIN, "no entry"], id="a last line that is no entry"),
@@ -61,8 +64,71 @@ def test_only_the_tree_tells_of_other_sessions(tmp_path: Path, lines: list[Any])
     assert outline is None
 
 
-def test_a_session_that_was_indexed_in_two_steps_has_no_outline(tmp_path: Path) -> None:
+def test_a_session_that_was_indexed_in_two_steps_has_an_outline_of_both(tmp_path: Path) -> None:
     path = write(folder(tmp_path) / "s.jsonl", header(), *CHAIN)
     assert outlined(tmp_path, path)[0] is not None
-    append(path, user("c", "b", "three"))
-    assert outlined(tmp_path, path)[0] is None
+    append(path, user("c", "a", "three"), user("d", "c", "four"))
+    outline, _ = outlined(tmp_path, path)
+    assert outline is not None
+    assert outline.ids == ["a", "b", "c", "d"]
+    assert [outline.state(at) for at in range(4)] == ["active", "abandoned", "active", "active"]
+
+
+def old_session(rng: random.Random, version: int) -> list[Any]:
+    """Lines of a session in an old format, some with a compaction, a label, a damaged line or no ids."""
+    lines: list[Any] = [header("old", version=version)]
+    for number in range(rng.randrange(1, 25)):
+        kind = rng.random()
+        parent = str(rng.randrange(number)) if number and kind < 0.3 else str(number - 1) if number else None
+        if kind > 0.95:
+            lines.append("no entry")
+        if kind > 0.85 and number:
+            kept = {"firstKeptEntryIndex": rng.randrange(1, number + 2)} if version == 1 else {"firstKeptEntryId": "0"}
+            each = entry("compaction", str(number), parent, summary="the lantern so far", tokensBefore=1, **kept)
+        elif kind > 0.75 and version == 2:
+            each = entry("label", str(number), parent, targetId="0", label="here")
+        else:
+            each = user(str(number), parent, f"lantern {number}")
+            if rng.random() < 0.2:
+                each["message"]["role"] = "hookMessage"
+        if version == 1:
+            each = {key: value for key, value in each.items() if key not in ("id", "parentId")}
+        lines.append(each)
+    return lines
+
+
+def test_hits_in_old_sessions_are_shown_without_parsing_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = random.Random("old formats")
+    paths = {
+        write(folder(tmp_path) / f"{number}.jsonl", *old_session(rng, 1 + number % 2)): number for number in range(40)
+    }
+    index = open_index(tmp_path / "cache", pytest.fail, create=True)
+    assert index is not None
+    update_index(scope_of(tmp_path), index)
+    snapshot = take_snapshot(scope_of(tmp_path), index)
+    expected = {}
+    for path in map(str, paths):
+        tree = SessionTree(open_session(path, "pi"))
+        places = range(len(tree.session.ids) + 1)
+        expected[path] = [(tree.entry_id(at), tree.state(at)) for at in places], tree.labels()
+    read: list[str] = []
+    monkeypatch.setattr("sessionbrowse.store.read.session_file.open_session", read.append)
+    hits = list(Searcher(snapshot, index).find(parse_search("lantern")))
+    assert {hit.path for hit in hits} == set(map(str, paths))
+    for hit in hits:
+        ids, _ = expected[hit.path]
+        assert hit.entry_index is not None
+        assert (hit.entry_id, hit.state) == ids[hit.entry_index]
+    trees = SessionTreeCache(index)
+    for summary in snapshot.summaries:
+        ids, labels = expected[summary.path]
+        outline = trees.outline(summary, snapshot.rows[summary.path])
+        assert outline is not None
+        assert [(outline.entry_id(at), outline.state(at)) for at in range(len(ids))] == ids, summary.path
+        assert trees.labels(summary) == labels
+    ranked = Ranker(Searcher(snapshot, index), parse_question("lantern"), now_ms=0).rank(50).sessions
+    assert ranked
+    assert read == []
+    index.close()

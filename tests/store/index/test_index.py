@@ -30,9 +30,9 @@ from sessionbrowse.services.list import gather
 from sessionbrowse.store.index import index as index_module
 from sessionbrowse.store.index.index import Index, Note, open_index
 from sessionbrowse.store.index.indexed_session import session_from_index
-from sessionbrowse.store.index.packed_entries import pack, unpack
+from sessionbrowse.store.index.packed_entries import pack_entries, unpack_entries
 from sessionbrowse.store.index.read_file import read_for_index
-from sessionbrowse.store.index.rows import ListRow
+from sessionbrowse.store.index.rows import FileRow
 from sessionbrowse.store.index.schema import (
     LOCK_NAME,
     STORED_FIELDS,
@@ -144,7 +144,7 @@ def test_a_file_that_was_rewritten_is_read_from_its_old_end_when_it_grows(
     assert sum(read) < 180_000
     monkeypatch.undo()
     assert found == summaries_from_files(tmp_path / "store")
-    assert len(directories(tmp_path / "cache")) == 2
+    assert len(directories(tmp_path / "cache")) == 1
 
 
 def bytes_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -298,7 +298,7 @@ def of_another_version(path: Path) -> None:
 
 
 def test_the_schema_is_another_one_when_other_fields_are_stored() -> None:
-    names = [name for struct in (Envelope, Kind, Summary, ListRow) for name in struct.__struct_fields__]
+    names = [name for struct in (Envelope, Kind, Summary, FileRow) for name in struct.__struct_fields__]
     assert blake2b(",".join(names).encode(), digest_size=8).hexdigest() == STORED_FIELDS
 
 
@@ -354,7 +354,7 @@ def test_a_cache_directory_that_cannot_be_one_means_no_index_and_one_sentence(tm
 def test_an_index_that_cannot_be_finished_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sessionbrowse.store.index.schema.SETTLED_TABLES", "as on a full disk")
+    monkeypatch.setattr("sessionbrowse.store.index.schema.TABLES", "as on a full disk")
     assert open_index(tmp_path / "cache", lambda _: None, create=True) is None
     assert os.listdir(tmp_path / "cache") == [LOCK_NAME]
 
@@ -417,7 +417,8 @@ def test_texts_written_by_several_processes_give_the_same(tmp_path: Path, monkey
     )
     index = open_index(tmp_path / "cache")
     assert index is not None
-    assert len(directories(tmp_path / "cache")) == 2
+    # What the processes wrote stands in one directory.
+    assert len(directories(tmp_path / "cache")) == 1
     append(here / "7.jsonl", user("2", "1", "grown"))
     assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == summaries_from_files(tmp_path / "store")
     assert_entries_are_those_of_the_files(index, tmp_path / "store")
@@ -451,8 +452,8 @@ def test_what_a_process_left_that_died_while_it_filled_its_texts_is_read_again(
     assert found == summaries_from_files(tmp_path / "store")
     index = open_index(tmp_path / "cache")
     assert index is not None
-    # What it had drawn was read when this process's own texts were complete; what it left is removed later.
-    assert len(directories(tmp_path / "cache")) == 2
+    # What it had drawn was read by this process; what it left is removed later.
+    assert len(directories(tmp_path / "cache")) == 1
     assert_entries_are_those_of_the_files(index, tmp_path / "store")
 
 
@@ -479,10 +480,15 @@ def assert_entries_are_those_of_the_files(index: Index, root: Path) -> None:
         path, agent = row.path, row.agent
         fresh = read_for_index(path, partial(same, agent), lambda *_: None, tools=False, restart=lambda: None)
         expected = fresh.entries if fresh is not None else Columns()
-        assert facts(unpack(index.entry_parts(row))) == facts(expected), path
+        assert facts(entries_in(index, row)) == facts(expected), path
         held = session_from_index(index, path, agent)
         if held is not None:
             assert_sessions_are_alike(held, open_session(path, agent))
+
+
+def entries_in(index: Index, row: FileRow) -> Columns:
+    parts = index.connection.execute("SELECT places, packed FROM entries WHERE file = ? ORDER BY first", (row.row,))
+    return unpack_entries(parts)
 
 
 def facts(columns: Columns) -> list[Any]:
@@ -581,7 +587,7 @@ def test_entries_that_share_a_line_keep_their_places(tmp_path: Path) -> None:
     columns = Columns()
     for line, offset, size in ((2, 100, 10), (2, 111, 10), (4, 123, 10), (5, 134, 70_000), (9, 90_000, 3)):
         columns.add(Envelope(type="custom", id=f"i{offset}", parent_id=None), line, offset, size)
-    assert facts(unpack([pack(columns)])) == facts(columns)
+    assert facts(unpack_entries([pack_entries(columns)])) == facts(columns)
 
 
 def test_an_index_full_of_texts_that_are_no_longer_anyone_s_is_built_anew(
@@ -629,7 +635,9 @@ def test_a_session_that_grew_often_is_stored_as_few_runs(tmp_path: Path) -> None
     assert_entries_are_those_of_the_files(index, tmp_path / "root")
     row = index.row_of(os.fspath(path))
     assert row is not None
-    assert len(index.entry_parts(row)) <= MAX_RUNS
+    stored = index.stored(row)
+    assert stored is not None
+    assert stored.runs <= MAX_RUNS
     index.close()
 
 
@@ -651,7 +659,7 @@ def test_only_a_session_that_grew_by_calls_may_have_a_call_twice(tmp_path: Path)
         assert index is not None
         row = index.row_of(os.fspath(path))
         assert row is not None
-        found.append(unpack(index.entry_parts(row)))
+        found.append(entries_in(index, row))
         index.close()
     assert [(columns.has_calls, columns.calls_repeat) for columns in found] == [
         (True, False),
@@ -662,18 +670,17 @@ def test_only_a_session_that_grew_by_calls_may_have_a_call_twice(tmp_path: Path)
     assert not joined(found[0], Columns()).calls_repeat
 
 
-@pytest.mark.parametrize(("table", "column"), [("files", "summary"), ("overview", "packed")])
-def test_a_stored_value_with_another_letter_is_not_believed(tmp_path: Path, table: str, column: str) -> None:
+@pytest.mark.parametrize(("table", "column", "key"), [("contents", "summary", "file"), ("files", "row", "id")])
+def test_a_stored_value_with_another_letter_is_not_believed(tmp_path: Path, table: str, column: str, key: str) -> None:
     small_store(tmp_path / "store")
     expected = indexed_summaries(tmp_path / "store", tmp_path / "cache")
     connection = sqlite3.connect(tmp_path / "cache" / INDEX_FILE)
     damaged = [
         (bytes(packed).replace(b"Named", b"Nawed").replace(b"Fix the", b"Fax the"), row)
-        for row, packed in connection.execute(f"SELECT id, {column} FROM {table}")
+        for row, packed in connection.execute(f"SELECT {key}, {column} FROM {table}")
     ]
     with connection:
-        connection.executemany(f"UPDATE {table} SET {column} = ? WHERE id = ?", damaged)
-        connection.execute("INSERT OR IGNORE INTO overview_is_current VALUES (0)")
+        connection.executemany(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", damaged)
     connection.close()
     index = open_index(tmp_path / "cache", pytest.fail)
     assert listed(tmp_path / "store", index, lambda _: None) == expected
@@ -854,7 +861,7 @@ def test_an_index_that_another_program_holds_is_not_thrown_away(
     index = open_index(tmp_path / "cache")
     assert index is not None
 
-    def rows() -> list[ListRow]:
+    def rows() -> list[FileRow]:
         raise sqlite3.OperationalError("database is locked")
 
     monkeypatch.setattr(index, "rows", rows)
@@ -879,13 +886,15 @@ def test_a_header_that_sqlite_refuses_is_built_anew(tmp_path: Path, at: int) -> 
     assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == wanted
 
 
-@pytest.mark.parametrize("column", ["path", "size", "agent", "marks", "kind", "modified", "summary", "state"])
+@pytest.mark.parametrize("column", ["files.path", "files.sum", "files.row", "contents.summary", "contents.state"])
 @pytest.mark.parametrize("value", ["'x'", "3.5", "x'00ff'"])
 def test_values_of_other_types_are_damage_and_the_list_is_right(tmp_path: Path, column: str, value: str) -> None:
     small_store(tmp_path / "store")
     wanted = indexed_summaries(tmp_path / "store", tmp_path / "cache")
     poisoner = sqlite3.connect(tmp_path / "cache" / INDEX_FILE)
-    poisoner.execute(f"UPDATE files SET {column} = {value} WHERE id = 1")
+    table, _, name = column.partition(".")
+    key = "id" if table == "files" else "file"
+    poisoner.execute(f"UPDATE {table} SET {name} = {value} WHERE {key} = 1")
     poisoner.commit()
     poisoner.close()
     index = open_index(tmp_path / "cache", pytest.fail)

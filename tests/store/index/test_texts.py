@@ -21,8 +21,9 @@ from sessionbrowse.services.list.snapshot import take_snapshot
 from sessionbrowse.services.search.ranking import Ranker
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index import index as index_module
-from sessionbrowse.store.index import texts
+from sessionbrowse.store.index import text_files, texts
 from sessionbrowse.store.index.index import Index, open_index
+from sessionbrowse.store.index.rows import unpack
 from sessionbrowse.store.index.text_reader import TextReader
 from tests.support.index_support import answer, append, folder, header, scope_of, user, write
 
@@ -193,8 +194,8 @@ def test_texts_that_were_copied_are_sound_and_their_new_stamps_are_kept(tmp_path
     assert answers(tmp_path / "store", tmp_path / "copy") == answers(tmp_path / "store", tmp_path / "cache")
     with closing(sqlite3.connect(tmp_path / "copy" / INDEX_FILE)) as connection:
         (name,) = texts.names(connection)
-        known = texts._decode_stamps(bytes(connection.execute("SELECT stamps FROM texts").fetchone()[0])[4:])
-        assert known == texts._stamps(tmp_path / "copy" / name, {})
+        known = unpack(connection.execute("SELECT stamps FROM texts").fetchone()[0], texts._decode_stamps)
+        assert known == text_files.stamps(tmp_path / "copy" / name, {})
 
 
 def test_documents_of_a_killed_process_are_deleted_by_the_next_writing(
@@ -273,7 +274,7 @@ def test_a_full_disk_leaves_the_texts_as_they_were(tmp_path: Path, monkeypatch: 
         writer._writer = full = Full()
         return full
 
-    monkeypatch.setattr(texts.TextWriter, "_opened", opened)
+    monkeypatch.setattr(texts.TextWriter, "open", opened)
     append(folder(tmp_path / "store") / "0.jsonl", user("3", "2", "more"))
     index = open_index(tmp_path / "cache", pytest.fail)
     assert index is not None
@@ -311,7 +312,7 @@ def test_numbers_in_documents_have_no_sign_and_deletion_is_seen(tmp_path: Path) 
         writer.add(file, 7, "assistant", "", "src/hello.py")
     writer.delete([2, 4])
     writer.commit()
-    module = texts.engine()
+    module = texts.engine(tmp_path)
     assert module is not None
     reader = TextReader(module.Index.open(str(tmp_path / "text-x")))
     assert sorted(reader.every([(("hello",), False)])) == [(1, 0), (3, 7)]
