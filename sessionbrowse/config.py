@@ -42,7 +42,6 @@ ROW_FIELDS: tuple[RowField, ...] = ("model", "folder", "agent", "modified", "mes
 HABITS: Mapping[str, Mapping[str, Any]] = {
     "pi": {
         "sort": "threaded",
-        "scope": "folder",
         "enter": "resume",
         "row_fields": ["folder", "messages", "modified"],
         "restore": False,
@@ -107,7 +106,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The entry filter that is active when a session's tree opens."""
     sort: Sort = "recent"
     """The sort order of the list of sessions when the browser opens."""
-    scope: Scope = "all"
+    scope: Scope = "folder"
     """`folder`: first list only the current directory's sessions, if there are any; `all`: list all sessions."""
     enter: Enter = "open"
     """Action of Enter on the session or entry under the cursor: `open` shows it, `resume` resumes it in its agent."""

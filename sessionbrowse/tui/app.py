@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 from textual.screen import Screen
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.data.search_client import SearchClient
     from sessionbrowse.tui.data.session_cache import SessionCache
     from sessionbrowse.tui.data.source import SessionUpdates, Source
-
-ScreenKind = TypeVar("ScreenKind", bound=CommandScreen[Any])
 
 YOUNG_OBJECTS = 20_000
 """Number of new Python objects that starts a garbage collection; most repaints of the screen create fewer."""
@@ -307,38 +305,22 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
     def _open_picking(self, picking: Picking) -> None:
         if picking.session is not None:
             self.open_tree(picking.session)
-        elif picking.needs_entry:
-            self.show_search(picking.query)
+        elif picking.query or picking.needs_entry:
+            self.search_lists(picking.query)
         self.release_keys()
 
-    def show_search(self, text: str = "") -> None:
-        """Show the search screen with the last query and its results; if `text` is given, search for that text."""
-        from sessionbrowse.tui.search.screen import SearchScreen
+    def search_lists(self, text: str, came_from: Summary | None = None) -> None:
+        """Search for a text in the list of all sessions; leaving the search opens the session `came_from` again."""
+        from sessionbrowse.tui.lists.filter import search_for
+        from sessionbrowse.tui.lists.screen import BrowseScreen
 
-        is_new = not self.is_screen_installed("search")
-        screen = self._shown_again("search", SearchScreen)
-        if not is_new:
-            screen.select_line()
-        if text:
-            self.call_later(screen.search_when_mounted, text)
-
-    def show_checkpoints(self) -> None:
-        """Show the checkpoints screen, which lists the labels of all sessions."""
-        from sessionbrowse.tui.search.checkpoints import CheckpointsScreen
-
-        self._shown_again("checkpoints", CheckpointsScreen)
-
-    def _shown_again(self, name: str, make: Callable[[], ScreenKind]) -> ScreenKind:
-        """Show the screen `name`. `make` creates it on first use; the screen keeps its state while another is shown."""
-        if not self.is_screen_installed(name):
-            self.install_screen(make(), name)
-        screen = cast(ScreenKind, self.get_screen(name))
-        if screen in self.screen_stack:
-            while self.screen is not screen:
-                self.pop_screen()
-        else:
-            self.push_screen(screen)
-        return screen
+        while not isinstance(self.screen, BrowseScreen) and len(self.screen_stack) > 1:
+            self.pop_screen()
+        if isinstance(self.screen, BrowseScreen):
+            self.screen.left_session = came_from
+            if came_from is not None:
+                self.screen.projects_list.go_to_key(("folder", None))
+            search_for(self.screen, text)
 
     def find_handler(self, screen: str, command_id: str) -> Callable[[Any], None] | None:
         """Return the function that runs a command on a screen; None if the command does not exist on this screen."""

@@ -17,7 +17,6 @@ from sessionbrowse.tui.dialogs import help, messages, palette
 from sessionbrowse.tui.lists import families, filter, panes, pin, scope, selection, sort
 from sessionbrowse.tui.resume import resume
 from sessionbrowse.tui.resume.custom_commands import run_custom_command
-from sessionbrowse.tui.search import open_search
 from sessionbrowse.tui.session import tree_commands, view_commands
 from sessionbrowse.tui.shell import common_commands
 from sessionbrowse.tui.stats import open_stats
@@ -25,7 +24,7 @@ from sessionbrowse.tui.stats import open_stats
 EVERY_SCREEN = (common_commands, actions, help, messages, palette)
 LISTS = (families, filter, open_stats, panes, pin, scope, sort)
 SESSION = (label, checkout, tree_commands, view_commands)
-BOTH = (archive, delete, relocate, rename, fork, undo, copying, resume, open_search, selection)
+BOTH = (archive, delete, relocate, rename, fork, undo, copying, resume, selection)
 
 LATER = {
     "cleanup": "open_clean",
@@ -41,11 +40,9 @@ LATER = {
 MODULES = {
     "browse": (*LISTS, *BOTH, *EVERY_SCREEN),
     "session": (*SESSION, *BOTH, *EVERY_SCREEN),
-    "search": (resume, *EVERY_SCREEN),
     "doctor": (delete, relocate, selection, undo, *EVERY_SCREEN),
     "cleanup": (selection, undo, *EVERY_SCREEN),
     "review": (selection, *EVERY_SCREEN),
-    "checkpoints": (resume, undo, *EVERY_SCREEN),
 }
 """By screen name: the modules with the command functions of the screen; other screens use only `EVERY_SCREEN`."""
 

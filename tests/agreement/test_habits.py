@@ -80,14 +80,14 @@ HABITS = (
     pick("pi", "rename", "ctrl+r", "rename", f"{CHANGES}::test_rename_from_the_list_appends_the_name_shows_it_and_u_takes_it_back"),
     pick("pi", "delete, asked first", "ctrl+d", "delete", f"{CHANGES}::test_delete_asks_naming_size_children_and_companions_and_restore_brings_it_back"),
     pick("pi", "delete without a query", "ctrl+backspace", "delete", f"{CHANGES}::test_delete_asks_naming_size_children_and_companions_and_restore_brings_it_back"),
-    pick("pi", "words, all wanted, in any field", "slash", "filter", f"{PICKER}::test_ids_and_texts_match_as_they_stand_names_and_directories_also_scattered"),
-    pick("pi", '"phrases"; unbalanced quotes', "slash", "filter", f"{PICKER}::test_a_query_is_words_and_phrases"),
-    pick("pi", "re:pattern", "slash", "filter", f"{PICKER}::test_a_pattern_ignores_case_and_says_what_is_wrong_with_it"),
+    pick("pi", "words, all wanted, in any field", "slash", "filter", "tui/data/test_library::test_letters_in_order_are_found_in_names_and_directories_best_first"),
+    pick("pi", '"phrases"; unbalanced quotes', "slash", "filter", "tui/search/test_list_search::test_what_is_not_yet_complete_waits_quietly_with_what_was_found"),
+    pick("pi", "re:pattern", "slash", "filter", "tui/search/test_list_search::test_an_error_is_said_once_at_the_line_and_what_was_found_stays"),
     pick("pi", "fuzzy score", "slash", "filter", f"{PICKER}::test_the_score_of_letters_is_pis"),
-    pick("pi", "order with a query", "ctrl+s", "sort", f"{PICKER}::test_a_query_keeps_the_order_of_recent_and_ranks_in_relevance_and_threads"),
+    pick("pi", "order with a query", "ctrl+s", "sort", "tui/search/test_list_search::test_one_key_changes_the_order_and_the_next_start_has_it_still", "best first by the ranking of the search, which also reads the texts; letters in order come last"),
     pick("pi", "threads: newest first, children below", "ctrl+s", "sort", f"{PICKER}::test_children_stand_below_their_parent_and_the_thread_with_the_newest_member_first"),
     pick("pi", "ages", "f5", "reload", "test_text::test_ages_are_those_of_pi"),
-    pick("pi", "nothing found", "slash", "filter", f"{BROWSE}::test_a_filter_without_hits_says_how_to_get_out"),
+    pick("pi", "nothing found", "slash", "filter", "tui/search/test_list_search::test_what_was_found_nowhere_is_named_with_what_to_try"),
     pick("pi", "session is gone: where to continue", "alt+r", "resume", "tui/resume/test_resuming::test_where_the_directory_is_gone_another_one_can_be_chosen"),
     # ---- omp: its picker
     pick("omp", "delete", "delete", "delete", f"{CHANGES}::test_delete_asks_naming_size_children_and_companions_and_restore_brings_it_back"),
@@ -162,7 +162,13 @@ def test_every_habit_has_its_key_and_a_test(habit: Habit) -> None:
 
 
 def test_keys_that_differ_from_the_agents_say_why() -> None:
-    assert {habit.command for habit in HABITS if habit.differs} == {"filter", "open", "filter_user_only", "reload"}
+    assert {habit.command for habit in HABITS if habit.differs} == {
+        "filter",
+        "open",
+        "filter_user_only",
+        "reload",
+        "sort",
+    }
     assert all(BY_ID[habit.command].help for habit in HABITS)
 
 

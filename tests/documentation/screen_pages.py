@@ -64,12 +64,12 @@ SCREENS: tuple[Screen, ...] = (
     ),
     (
         "Search",
-        "All sessions, best first: a row for each session, its hits below. [search.md](search.md) tells what a query "
-        "can say. Enter opens the entry with its words marked; `n` goes on to the next hit, also in the next session.",
+        "The list of what a query finds, best first: a row for each session, its best hits below; `o` shows all of "
+        "them. [search.md](search.md) tells what a query can say; `label:` lists all labels. Enter opens the entry "
+        "with its words marked; `n` goes on to the next hit, also in the next session.",
         "search-all",
-        (contexts.SEARCHING, contexts.FOUND, contexts.RESULTS, contexts.RESULTS_VIEW),
+        (contexts.SEARCHING,),
     ),
-    ("Labels", "The labels of all sessions, newest first.", "", (contexts.CHECKPOINTS,)),
     (
         "Cost",
         "Tokens and cost, each request counted once, wherever it was copied: a bar for each day, week or month, and "

@@ -46,15 +46,6 @@ LISTS = (
         "browse",
         SECOND_SESSION,
         (
-            Scene("filter", "slash text:auth"),
-            Scene("filter-nothing", "text:zzz", "escape"),
-            Scene("filter-bad-pattern", "slash text:re:(", "escape"),
-        ),
-    ),
-    Walk(
-        "browse",
-        SECOND_SESSION,
-        (
             Scene("all-folders", "tab", "tab"),
             Scene("threaded", "ctrl+s", "ctrl+s ctrl+s ctrl+s ctrl+s"),
             Scene("families", "run:families", "run:families"),
@@ -104,12 +95,12 @@ STATISTICS = (
     ),
     Walk(
         "stats",
-        f"{SECOND_SESSION} slash text:zzz enter dollar_sign",
+        f"{SECOND_SESSION} slash text:zzz escape dollar_sign",
         (Scene("stats-nothing"),),
     ),
     Walk(
         "stats",
-        f"{SECOND_SESSION} slash text:postgres enter dollar_sign run:stats_table down enter",
+        f"{SECOND_SESSION} slash text:postgres escape dollar_sign run:stats_table down enter",
         (Scene("stats-one-session"),),
     ),
 )
@@ -132,31 +123,30 @@ CLEANING = (
 
 SEARCHES = (
     Walk(
-        "search",
-        f"{SECOND_SESSION} ctrl+f",
+        "browse",
+        f"{SECOND_SESSION} slash",
         (
             Scene("search-empty"),
             Scene("search", "text:auth"),
-            Scene("search-results", "tab"),
-            Scene("search-preview", "tab"),
+            Scene("search-results", "escape down"),
+            Scene("search-preview", "right", "left"),
         ),
     ),
     Walk(
-        "search",
-        f"{SECOND_SESSION} ctrl+f",
+        "browse",
+        f"{SECOND_SESSION} slash",
         (
             Scene("search-nothing", "text:zzzq"),
-            Scene("search-help", "tab question_mark", "escape", window="Keys that work here"),
-            Scene("search-bad-pattern", "slash ctrl+u r e colon left_parenthesis"),
+            Scene("search-bad-pattern", "ctrl+u r e colon asterisk"),
         ),
     ),
     Walk(
-        "checkpoints",
+        "browse",
         f"{SECOND_SESSION} apostrophe",
         (
-            Scene("checkpoints"),
-            Scene("checkpoints-found", "slash text:jwt"),
-            Scene("checkpoints-nothing", "text:zzz"),
+            Scene("labels"),
+            Scene("labels-found", "text:jwt"),
+            Scene("labels-nothing", "text:zzz"),
         ),
     ),
 )

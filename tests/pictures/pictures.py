@@ -60,7 +60,6 @@ PAUSE_SECONDS = 0.001
 """How long the browser of a walk waits for a cursor to rest before it shows the preview; no picture shows the wait."""
 PAUSES = (
     "tui.lists.preview.PREVIEW_DELAY",
-    "tui.search.results_screen.PREVIEW_DELAY",
     "tui.shell.cursor_debounce.PAUSE_SECONDS",
 )
 

@@ -22,7 +22,7 @@ from tests.support.terminal import DOWN, ENTER, ESCAPE, TAB, UP, Terminal
 COLUMNS, ROWS = 112, 28
 CELL_WIDTH, CELL_HEIGHT = 8.4, 18.0
 BACKGROUND, FOREGROUND = "#1e1e1e", "#e0e0e0"
-CTRL_F, CTRL_D = "\x06", "\x04"
+CTRL_D = "\x04"
 PICTURE = PROJECT_ROOT / "screenshots" / "tour.svg"
 _UNKNOWN_TO_PYTE = re.compile(rb"\x1b\[[<>=][0-9;]*u")
 _COLOURS = {"black": "#000000", "red": "#cc5555", "green": "#55aa55", "brown": "#cdcd55", "blue": "#5555cc"}
@@ -48,8 +48,8 @@ TOUR = (
     Step(TAB + TAB, "Diff", 0.5, "d: how this branch differs from the active one"),
     Step("d", "Diff", 4, "d: how this branch differs from the active one"),
     Step(ESCAPE * 2, "sessions", 1, "Esc goes back"),
-    Step(CTRL_F, "Search", 1, "Ctrl+F searches all that was ever said"),
-    *(Step(letter, "", 0.2, "Ctrl+F searches all that was ever said") for letter in "idempotenc"),
+    Step("/", "", 1, "/ searches all that was ever said"),
+    *(Step(letter, "", 0.2, "/ searches all that was ever said") for letter in "idempotenc"),
     Step("y", "", 4, "Enter would open the entry that was found"),
     Step(ESCAPE * 2, "sessions", 1, "Esc goes back"),
     Step(DOWN * 4 + CTRL_D, "trash", 3.5, "Ctrl+D moves a session to the trash, after a question"),

@@ -58,8 +58,6 @@ def test_read_a_damaged_file(story: StoryHome) -> None:
     with story.browser() as browser:
         browser.wait("5 sessions")
         browser.press("/crash", ENTER)
-        browser.wait("Before the crash")
-        browser.press(ENTER)
         browser.wait("leaf")
         browser.wait("After the crash")
         browser.press("!")
@@ -94,7 +92,7 @@ def test_find_last_weeks_session_by_a_word_and_resume_it(story: StoryHome) -> No
 def test_label_a_checkpoint_and_find_it_a_day_later(story: StoryHome) -> None:
     with story.browser() as browser:
         browser.wait("4 sessions")
-        browser.press("/cart", ENTER, ENTER)
+        browser.press("/cart", ENTER)
         browser.wait("user: Now the tests")
         browser.press("/tests", ENTER)
         browser.wait("1 match")
@@ -126,8 +124,9 @@ def test_follow_a_growing_session(story: StoryHome) -> None:
 
     with story.browser() as browser:
         browser.wait("4 sessions")
-        browser.press("/cart", ENTER, ENTER)
+        browser.press("/cart", ENTER)
         browser.wait("← leaf")
+        browser.press(".")
         grow(5, "And the checkout page?")
         browser.wait("user: And the checkout page?")
         grow(6, "It is next.")

@@ -26,8 +26,10 @@ def test_delete_thirty_stale_sessions_and_undo(story: StoryHome) -> None:
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in stale}
     with story.browser() as browser:
         browser.wait("31 sessions")
-        browser.press("/wobbly", ENTER)
-        browser.wait("30 matches")
+        browser.press("/wobbly")
+        browser.wait("30 sessions")
+        browser.press(ESCAPE)
+        browser.wait("tab scope")
         browser.press("A")
         browser.wait("✓ 30 selected")
         browser.press(CTRL_D)

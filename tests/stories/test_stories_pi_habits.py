@@ -38,7 +38,7 @@ def test_type_and_enter_resume_the_session_that_was_found(story: StoryHome) -> N
         browser.wait("threaded · webshop")
         browser.wait(lambda screen: "They pass." in screen.text() and "Renew" not in screen.text())
         browser.press("rices")
-        browser.wait("1 match")
+        browser.wait("1 session")
         browser.press(ENTER)
         assert "000002.jsonl" in resumed(story, browser)
 

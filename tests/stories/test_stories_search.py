@@ -1,4 +1,8 @@
-"""Searching in a real terminal, narrow, usual and wide: from a word to an entry, on to the next session, and back."""
+"""Searching in a real terminal of each size: from half-remembered words to an entry, on from there, and back.
+
+Keys, counted before it was built: `/`, the words, Enter (the tree at the hit), `r` and the answer: four besides the
+words. With the habits of pi: the words, Alt+S (the tree at the hit), Enter and the answer: three.
+"""
 
 from __future__ import annotations
 
@@ -6,51 +10,108 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.story_support import SIZES, StoryHome, quit_browser
-from tests.support.terminal import DOWN, ENTER, ESCAPE
+from tests.support.story_support import StoryHome, entries, quit_browser
+from tests.support.terminal import DOWN, ENTER, ESCAPE, Terminal
 
-SEARCH_ALL, ORDER = "\x06", "\x13"
+ORDER, TAB = "\x13", "\t"
+SIZES = [
+    pytest.param(60, 20, marks=pytest.mark.slow),
+    (80, 24),
+    pytest.param(120, 36, marks=pytest.mark.slow),
+    pytest.param(200, 50, marks=pytest.mark.slow),
+]
+WORDS = "okap forest eats"
+"""Half-remembered: a beginning, and words of two entries."""
 
 
 @pytest.fixture
 def story(tmp_path: Path) -> StoryHome:
-    """A home with two sessions about okapis, and the newest about something else."""
+    """A home with two sessions about okapis, and the newest about something else; a stand-in for pi."""
     home = StoryHome(tmp_path / "home")
     zoo, farm = home.project("zoo"), home.project("farm")
-    home.session(zoo, ["Where do okapis live?", "An okapi lives in a forest.", "And the okapi eats?", "Leaves."])
+    home.session(zoo, ["Where do okapis live?", "An okapi lives in a forest; it eats leaves.", "And zebras?", "Grass."])
     long = "The barn needs a roof. " * 40
     home.session(farm, [f"{long} An okapi came by. {long}", "Good."], days_ago=-0.001)
     home.session(farm, ["Count the sheep", "There are 31 sheep."], days_ago=-0.002)
+    home.agent("pi", f'printf "%s\\n" "$@" > {home.home}/resumed')
     return home
+
+
+def row_with_cursor(text: str, browser: Terminal) -> None:
+    browser.wait(lambda screen: any("▌" in line and text in line for line in screen.lines()))
+
+
+def resumed_at(story: StoryHome, browser: Terminal) -> tuple[str, str]:
+    """Wait until pi was started; return its session's file and the parent of the last line."""
+    path = story.home / "resumed"
+    browser.wait(lambda _: path.exists() and path.read_text().endswith("\n"))
+    file = next(word for word in path.read_text().split() if word.endswith(".jsonl"))
+    return Path(file).name, str(entries(Path(file))[-1].get("parentId"))
+
+
+@pytest.mark.parametrize(("columns", "rows"), SIZES)
+def test_by_three_half_remembered_words_to_the_entry_and_on_from_there(
+    story: StoryHome, columns: int, rows: int
+) -> None:
+    with story.browser(columns=columns, rows=rows) as browser:
+        browser.wait("Count the sheep")
+        keys = ["/", *WORDS, ENTER, "r", "c"]
+        assert len(keys) - len(WORDS) <= 4
+        browser.press(*keys[:-3])
+        browser.wait(lambda screen: "2 sessions" in screen.text() and "best first" in screen.text())
+        browser.press(keys[-3])
+        row_with_cursor("okapi lives", browser)
+        browser.press(keys[-2])
+        browser.wait("From this entry")
+        browser.press(keys[-1])
+        name, parent = resumed_at(story, browser)
+        assert "000001.jsonl" in name
+        assert parent == "e02"
+
+
+@pytest.mark.parametrize(("columns", "rows"), SIZES)
+def test_the_same_with_the_habits_of_pi(story: StoryHome, columns: int, rows: int) -> None:
+    settings = story.home / ".config/sessionbrowse/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('habits = "pi"\n')
+    with story.browser(columns=columns, rows=rows) as browser:
+        browser.wait("Count the sheep")
+        keys = [*WORDS, "\x1bs", ENTER, "c"]
+        assert len(keys) - len(WORDS) <= 3
+        browser.press(*keys[:-3])
+        browser.wait(lambda screen: "2 sessions" in screen.text() and "best first" in screen.text())
+        browser.press(keys[-3])
+        row_with_cursor("okapi lives", browser)
+        browser.press(keys[-2])
+        browser.wait("From this entry")
+        browser.press(keys[-1])
+        name, parent = resumed_at(story, browser)
+        assert "000001.jsonl" in name
+        assert parent == "e02"
 
 
 @pytest.mark.parametrize(("columns", "rows"), SIZES)
 def test_from_a_word_to_its_entries_in_two_sessions_and_back(story: StoryHome, columns: int, rows: int) -> None:
     with story.browser(columns=columns, rows=rows) as browser:
         browser.wait("Count the sheep")
-        browser.press(SEARCH_ALL)
-        browser.wait("Results")
-        browser.press(*"okapi")
+        browser.press("/", *"okapi")
         browser.wait(lambda screen: "2 sessions" in screen.text() and "best first" in screen.text())
-        browser.wait(lambda screen: any("Where do okapis" in line and "3 hits" in line for line in screen.lines()))
-        browser.wait(lambda screen: any("user" in line and "An okapi came by" in line for line in screen.lines()))
-        browser.press(DOWN, ENTER)
+        browser.wait("An okapi came by")
+        browser.press(ENTER)
         browser.wait('"okapi"')
-        browser.press("n", "n", "n")
+        browser.press("n", "n")
         browser.wait("The barn needs")
-        browser.press("n")
-        browser.wait("last result")
         browser.press(ESCAPE)
-        browser.wait("Results")
-        browser.wait(
-            lambda screen: any(line.startswith("│▌") and "An okapi came by" in line for line in screen.lines())
-        )
+        browser.wait("best first")
+        row_with_cursor("The barn needs", browser)
+        browser.press(DOWN)
+        row_with_cursor("okapi came by", browser)
         browser.press(ORDER)
-        browser.wait("newest first")
+        browser.wait("· newest ·")
         browser.press(ESCAPE)
         browser.wait("Count the sheep")
-        browser.press("/", *"forest")
-        browser.wait("0 matches · said in 1")
-        browser.press(ESCAPE)
+        browser.press("/", *"zzqqzz")
+        browser.wait("was found nowhere")
+        browser.press(ESCAPE, ESCAPE)
         browser.wait("Count the sheep")
         quit_browser(browser)

@@ -187,6 +187,7 @@ async def browsing(
 ) -> AsyncIterator[Driven]:
     """Run the browser without a terminal. Frames are built only if `painted`: the tests read widgets and strips."""
     options.setdefault("now_ms", lambda: float(NOW_MS))
+    options.setdefault("here", None)
     options.setdefault("environ", {**os.environ, "COLORTERM": "truecolor", "TERM": "xterm-256color"})
     chosen = BrowseOptions(source=source, **options)
     app = BrowseApp(chosen, source if source is not None else source_of(chosen))
@@ -200,8 +201,9 @@ async def browsing(
 
 
 def demo_options(target: Path, **settings: Any) -> dict[str, Any]:
-    """Write the demo store below `target` and return the options that browse it."""
+    """Write the demo store below `target` and return the options that browse it, all projects at first."""
     make_demo(target, NOW_MS)
+    settings.setdefault("scope", "all")
     home = target / "home" / "dev"
     return {
         "roots": [str(target)],

@@ -1,114 +1,15 @@
-"""Filter and sort summaries by the queries, ranking and sort orders of pi's session picker (`/resume`, pi 1.5.2).
-
-A query is words that must all match, `"phrases"`, or `re:pattern`. Each word is scored by the best field it matches;
-a lower score is better.
-"""
+"""The sort orders of pi's session picker (`/resume`, pi 1.5.2), and its matching of letters in order."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-
-from msgspec import Struct
+from collections.abc import Iterable, Sequence
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.patterns import compiled, is_in
 from sessionbrowse.model.session.parents import ROOT, loops
 
-SORTS = ("recent", "threaded", "name", "size", "cost", "relevance")
-
-_NAME, _TEXT, _SCATTERED = 0.0, 1_000_000.0, 2_000_000.0
-_BLANKS = re.compile(r"\s+")
 _WORD_STARTS = frozenset(" \t\n\r\f\v-_./:")
-PatternIsIn = Callable[[str, str], bool]
-"""A function (pattern, text) that returns True if the pattern matches anywhere in the text."""
 _SWAPPABLE = re.compile(r"([a-z]+)([0-9]+)|([0-9]+)([a-z]+)")
-
-
-class Query(Struct, frozen=True):
-    """A parsed query of the session picker: words and phrases that must all match, or one regular expression."""
-
-    words: tuple[str, ...] = ()
-    phrases: tuple[str, ...] = ()
-    pattern: str | None = None
-
-    @property
-    def is_empty(self) -> bool:
-        """True if the query matches every session."""
-        return not self.words and not self.phrases and self.pattern is None
-
-
-class Fields(Struct, frozen=True):
-    """The fields of a session that the picker searches, each separately: name, id, text of messages, directory."""
-
-    name: str
-    id: str
-    text: str
-    cwd: str
-
-
-def parse_query(text: str) -> Query:
-    """Parse a query of pi's session picker: words, quoted phrases, or `re:pattern`.
-
-    Raises:
-        BadPattern: the pattern after `re:` is empty or invalid.
-    """
-    text = text.strip()
-    if text.startswith("re:"):
-        pattern = text[3:].strip()
-        compiled(pattern)
-        return Query(pattern=pattern)
-    if text.count('"') % 2:
-        # With an odd number of quotes, as while the user types a phrase, quotes are ordinary characters.
-        return Query(words=tuple(text.split()))
-    words: list[str] = []
-    phrases: list[str] = []
-    for number, part in enumerate(text.split('"')):
-        if number % 2:
-            phrase = _fold_blanks(part)
-            if phrase:
-                phrases.append(phrase)
-        else:
-            words += part.split()
-    return Query(words=tuple(words), phrases=tuple(phrases))
-
-
-def score(query: Query, fields: Fields, pattern_is_in: PatternIsIn = is_in) -> float | None:
-    """Return the score with which a session's fields match a query; lower is better, None means no match.
-
-    `pattern_is_in` returns True if the query's pattern matches in a text.
-    """
-    if query.pattern is not None:
-        if fields.name and pattern_is_in(query.pattern, fields.name):
-            return _NAME
-        found = any(pattern_is_in(query.pattern, field) for field in (fields.id, fields.text, fields.cwd))
-        return _TEXT if found else None
-    total = 0.0
-    lowered: Fields | None = None
-    for word in query.words:
-        lowered = lowered or Fields(*(field.lower() for field in (fields.name, fields.id, fields.text, fields.cwd)))
-        found_at = _literal(word.lower(), lowered)
-        if found_at is None:
-            scattered = [s for field in (fields.name, fields.cwd) if (s := fuzzy(word, field)) is not None]
-            if not scattered:
-                return None
-            found_at = _SCATTERED + min(scattered)
-        total += found_at
-    folded: Fields | None = None
-    for phrase in query.phrases:
-        folded = folded or Fields(
-            _fold_blanks(fields.name), fields.id.lower(), _fold_blanks(fields.text), _fold_blanks(fields.cwd)
-        )
-        found_at = _literal(phrase, folded)
-        if found_at is None:
-            return None
-        total += found_at
-    return total
-
-
-def fields_of(summary: Summary, text: str | None = None) -> Fields:
-    """Return the searched fields of a session; `text` is the text of its messages (default: only the first message)."""
-    return Fields(summary.name or "", summary.id or "", text or summary.first_message or "", summary.cwd)
 
 
 def fuzzy(query: str, text: str) -> float | None:
@@ -132,31 +33,6 @@ def scattered(query: str) -> re.Pattern[str]:
     ways = [query, _swapped(query)]
     # `*+` prevents useless backtracking: the text that it skips does not contain the next letter of the query.
     return re.compile("|".join(["".join([f"[^{re.escape(a)}]*+{re.escape(a)}" for a in way]) for way in ways if way]))
-
-
-def filtered(
-    summaries: Sequence[Summary],
-    query: Query,
-    sort: str,
-    text_of: Callable[[Summary], str | None] | None = None,
-    pattern_is_in: PatternIsIn = is_in,
-) -> list[Summary]:
-    """Return the summaries that match a query, sorted by score or in the order `sort` (see `ordered`).
-
-    They are sorted by score if the query is not empty and `sort` is "relevance" or "threaded". `text_of` returns the
-    text of a session's messages.
-    """
-    scores: dict[int, float] = {}
-    matching: list[Summary] = []
-    for summary in summaries:
-        found = score(query, fields_of(summary, text_of(summary) if text_of else None), pattern_is_in)
-        if found is not None:
-            scores[id(summary)] = found
-            matching.append(summary)
-    # With a query, pi sorts by score also in its threaded view.
-    if not query.is_empty and sort in ("relevance", "threaded"):
-        return sorted(matching, key=lambda summary: (scores[id(summary)], -(summary.modified or 0)))
-    return ordered(matching, sort)
 
 
 def ordered(summaries: Iterable[Summary], sort: str) -> list[Summary]:
@@ -219,12 +95,6 @@ def _leaves_first(children: dict[int, list[int]], parents: list[int]) -> list[in
     return order[::-1]
 
 
-def _literal(value: str, fields: Fields) -> float | None:
-    if value in fields.name:
-        return _NAME + (fuzzy(value, fields.name) or 0.0)
-    return _TEXT if value in fields.id or value in fields.text or value in fields.cwd else None
-
-
 def _swapped(query: str) -> str:
     """Return a word with its letters and digits swapped, such as `12abc` for `abc12`; "" for any other word."""
     parts = _SWAPPABLE.fullmatch(query)
@@ -276,7 +146,3 @@ def _points(places: Iterable[int], text: str) -> float:
         points += place * 0.1
         previous = place
     return points
-
-
-def _fold_blanks(text: str) -> str:
-    return _BLANKS.sub(" ", text.lower()).strip()

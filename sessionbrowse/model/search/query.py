@@ -33,7 +33,18 @@ MAX_QUERY_CHARACTERS = 4000
 
 
 class BadSearch(SessionBrowseError):
-    """Error: a search query is invalid; the error's text explains the mistake to the user."""
+    """Error: a search query is invalid; the error's text explains the mistake to the user.
+
+    `open_end` is the end of a text that more letters could make valid; None if they could not.
+    """
+
+    def __init__(self, sentence: str, open_end: str | None = None) -> None:
+        super().__init__(sentence)
+        self.open_end = open_end
+
+    def is_unfinished(self, text: str) -> bool:
+        """Return True if the user may still be typing what makes `text`, the query, valid."""
+        return self.open_end is not None and text.endswith(self.open_end)
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True):
@@ -82,6 +93,16 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
         """True if the query has filters that apply to entries, not to sessions."""
         return bool(self.labels or self.roles or self.tools or self.models or self.states)
 
+    @property
+    def is_about_sessions(self) -> bool:
+        """True if the query only has filters that apply to sessions: agent, project, name, time."""
+        return not (self.is_empty or self.has_text or self.excluded or self.is_about_entries)
+
+    @property
+    def is_about_labels(self) -> bool:
+        """True if the query asks for labels: it has a filter by label, and no text or other filter of entries."""
+        return bool(self.labels) and not (self.has_text or self.excluded or self.roles or self.tools or self.models)
+
     def tokens(self) -> list[tuple[str, bool]]:
         """Return the words that a matching text must contain, as pairs (word, flag).
 
@@ -128,7 +149,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
         # A phrase has no closing quote while the user types it; until it has one, it is not searched.
         text, _, unfinished = text.rpartition('"')
         if unfinished.strip() and not text.strip():
-            raise BadSearch('Type the closing " of the phrase.')
+            raise BadSearch('Type the closing " of the phrase.', "")
     for found in _TERM.finditer(text):
         if found["pattern"] is not None:
             pattern = _pattern(found["pattern"].strip())
@@ -138,7 +159,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
             phrases += _phrase(found["phrase"])
         elif found["key"] is not None and found["key"].lower() in filters:
             value = found["quoted"] if found["quoted"] is not None else found["value"]
-            if value:
+            if value or found["key"].lower() == "label":
                 filters[found["key"].lower()].append(value)
         else:
             if not _add_term(found[0], words, runs) and not found[0].isascii():
@@ -160,7 +181,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
         projects=_folded(filters["project"]),
         directories=tuple([value for value in filters["project"] if value.startswith(("/", "~"))]),
         names=_folded(filters["name"]),
-        labels=_folded(filters["label"]),
+        labels=tuple([literal(value) for value in filters["label"]]),
         roles=tuple(role for value in filters["role"] for role in _roles(value)),
         tools=tuple(value.lower() for value in filters["tool"]),
         models=tuple(value.lower() for value in filters["model"]),
@@ -178,7 +199,7 @@ def parse_question(text: str) -> SearchQuery:
     """
     query = parse_search(text)
     if query.is_empty and text.strip():
-        raise BadSearch('Add a search word, or put the text in "quotes".')
+        raise BadSearch('Add a search word, or put the text in "quotes".', "")
     return query
 
 
@@ -255,6 +276,9 @@ _IDENTIFIER = re.compile(r"[A-Za-z0-9]+(?:[_.-][A-Za-z0-9]+)*")
 _MAX_PARTS, _LEAST_JOINED = 4, 6
 _RELATIVE = re.compile(r"(\d{1,6})([hdwmy])")
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
+_OPEN_DATE = re.compile(r"\d{1,6}|\d{4}-(\d{1,2}-)?|\d{4}-\d\d-\d\dT\S*")
+_UNFINISHED_PATTERN = ("unterminated", "end of pattern", "missing")
+"""Words in the messages of Python about patterns that more letters could make valid."""
 _DAYS = {"today": 0, "yesterday": 1}
 _HOURS = {"h": 1, "d": 24, "w": 168, "m": 30 * 24, "y": 365 * 24}
 
@@ -311,19 +335,21 @@ def _pattern(text: str) -> str:
     try:
         compiled(text)
     except BadPattern as error:
-        raise BadSearch(error.sentence) from None
+        unfinished = not text or any(word in error.sentence for word in _UNFINISHED_PATTERN)
+        raise BadSearch(error.sentence, "" if unfinished else None) from None
     return text
 
 
 def _one_of(key: str, value: str, allowed: tuple[str, ...]) -> str:
     found = [word for word in allowed if word.startswith(value.lower())]
     if len(found) != 1:
-        raise _unknown(key, value, allowed)
+        raise _unknown(key, value, allowed, is_open=bool(found))
     return found[0]
 
 
-def _unknown(key: str, value: str, known: tuple[str, ...]) -> BadSearch:
-    return BadSearch(f"{key}: takes {', '.join(known)}, not '{value}'.{did_you_mean(value, known)}")
+def _unknown(key: str, value: str, known: tuple[str, ...], *, is_open: bool = False) -> BadSearch:
+    sentence = f"{key}: takes {', '.join(known)}, not '{value}'.{did_you_mean(value, known)}"
+    return BadSearch(sentence, value if is_open else None)
 
 
 def _roles(value: str) -> tuple[str, ...]:
@@ -361,7 +387,10 @@ def _moment(key: str, value: str, now: datetime | None) -> float:
             begin = begin if begin.tzinfo is not None else begin.replace(tzinfo=UTC)
         return begin.timestamp() * 1000
     except (ValueError, OverflowError):
-        raise BadSearch(f"{key}: needs a date such as 2026-08-13, 7d or today, not '{value}'.") from None
+        is_open = _OPEN_DATE.fullmatch(value) or any(day.startswith(value.lower()) for day in _DAYS)
+        raise BadSearch(
+            f"{key}: needs a date such as 2026-08-13, 7d or today, not '{value}'.", value if is_open else None
+        ) from None
 
 
 def _in_original(text: str, folded: str, places: list[MatchSpan]) -> list[MatchSpan]:

@@ -6,7 +6,6 @@ from msgspec import Struct, field
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.monitor_messages import BrowserScope
-from sessionbrowse.services.search.hits import Checkpoint
 from sessionbrowse.services.search.ranked_page import RankedSession
 from sessionbrowse.services.search.ranking import HALF_LIFE_DAYS
 
@@ -22,11 +21,27 @@ class SearchSessions(BrowserScope, frozen=True, kw_only=True, tag=True):
     half_life_days: float = HALF_LIFE_DAYS
 
 
+class ListScope(Struct, frozen=True):
+    """The sessions that a list shows: those of some working directories (None: all), only named, only archived ones."""
+
+    directories: frozenset[str] | None = None
+    named: bool = False
+    archived: bool = False
+
+    def holds(self, summary: Summary) -> bool:
+        """Return True if the list shows a session."""
+        return (
+            (self.directories is None or summary.cwd in self.directories)
+            and (not self.named or bool((summary.name or "").strip()))
+            and (not self.archived or summary.archived)
+        )
+
+
 class Find(Struct, frozen=True, tag=True):
     """Request to search for a text; it ends the previous search. The search pauses when it has found `limit` sessions.
 
     `stamp` is the number of the request; every answer to the request has the same number. With `newest`, exact matches
-    are listed, newest session first; otherwise sessions are ranked.
+    are listed, newest session first; otherwise sessions are ranked. `scope` limits the sessions that are searched.
     """
 
     stamp: int
@@ -34,6 +49,7 @@ class Find(Struct, frozen=True, tag=True):
     tools: bool = False
     limit: int = 20
     newest: bool = False
+    scope: ListScope | None = None
 
 
 class FindMore(Struct, frozen=True, tag=True):
@@ -56,17 +72,18 @@ class StopSearch(Struct, frozen=True, tag=True):
     stamp: int
 
 
-class ListCheckpoints(Struct, frozen=True, tag=True):
-    """Request to send all checkpoints (labels) of all sessions, newest session first."""
+class FindPaths(Struct, frozen=True, tag=True):
+    """Request for the paths of all sessions that match a text; it ends the previous such request, but no search."""
 
     stamp: int
+    text: str
 
 
 class Refresh(Struct, frozen=True, tag=True):
     """Request to scan the disk again, and to repeat the current search if sessions changed."""
 
 
-SearchRequest = SearchSessions | Find | FindMore | FindInSession | StopSearch | ListCheckpoints | Refresh
+SearchRequest = SearchSessions | Find | FindMore | FindInSession | StopSearch | FindPaths | Refresh
 
 # ---- from the search to the browser ---------------------------------------------------------------------------------
 
@@ -91,7 +108,7 @@ class HitPage(Struct, frozen=True, tag=True):
     `ranked`: the best session is first, else the newest one. `ranking_follows`: ranked sessions soon replace these.
     `instead` maps misspelt words to the words that were searched in their place. `unread` is the number of sessions
     that contain words of the query but were not read, because there are too many. `nowhere` are the words that were
-    found nowhere.
+    found nowhere. `notes` are sentences about filters that fit no session.
     """
 
     stamp: int
@@ -102,6 +119,7 @@ class HitPage(Struct, frozen=True, tag=True):
     instead: dict[str, tuple[str, ...]] = field(default_factory=dict)
     unread: int = 0
     nowhere: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class SessionHits(Struct, frozen=True, tag=True):
@@ -134,15 +152,12 @@ class SearchRefused(Struct, frozen=True, tag=True):
     sentence: str
 
 
-class CheckpointPage(Struct, frozen=True, tag=True):
-    """Further checkpoints (labels) and their sessions; `searched` of `total` labelled sessions were read so far."""
+class FoundPaths(Struct, frozen=True, tag=True):
+    """The paths of the sessions that match the text of a request, or the reason why it cannot be searched for."""
 
     stamp: int
-    checkpoints: list[Checkpoint]
-    sessions: list[Summary]
-    searched: int
-    total: int
-    finished: bool = False
+    paths: list[str] = field(default_factory=list)
+    problem: str | None = None
 
 
-SearchAnswer = SearchStatus | HitPage | SessionHits | SearchProgress | SearchRefused | CheckpointPage
+SearchAnswer = SearchStatus | HitPage | SessionHits | SearchProgress | SearchRefused | FoundPaths

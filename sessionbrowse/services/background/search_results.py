@@ -18,6 +18,7 @@ from sessionbrowse.services.background.search_messages import (
     SearchProgress,
     SessionHits,
 )
+from sessionbrowse.services.search.checkpoints import CheckpointCache, label_hits
 from sessionbrowse.services.search.ranked_page import PER_SESSION, RankedSession, newest_first
 from sessionbrowse.services.search.ranking import Ranker, can_rank
 from sessionbrowse.services.search.searcher import Searcher
@@ -53,11 +54,18 @@ class Results:
     """Collects the results of one search, and sends them to the browser in pages: messages with several sessions."""
 
     def __init__(
-        self, searcher: Searcher, query: SearchQuery, wanted: Find, half_life_days: float, server: Asking
+        self,
+        searcher: Searcher,
+        query: SearchQuery,
+        wanted: Find,
+        half_life_days: float,
+        server: Asking,
+        checkpoints: CheckpointCache,
     ) -> None:
         self.stamp = wanted.stamp
         self.sent = 0
         self._searcher = searcher
+        self._query, self._tools = query, wanted.tools
         self._server = server
         self._searched = 0
         # `_last` is the session sent last, which may get more matching entries. `_next` is the session to send next.
@@ -65,13 +73,16 @@ class Results:
         self._next: RankedSession | None = None
         # The sessions that were sent, by path, with all their hits (matching entries), newest first.
         self._hits: dict[str, RankedSession] = {}
-        hits = searcher.find(
-            query,
-            tools=wanted.tools,
-            cancelled=self._is_stale,
-            wait_for_labels=False,
-            looked_at=self._count_searched,
-        )
+        if query.is_about_labels:
+            hits = label_hits(searcher, query, checkpoints, self._is_stale)
+        else:
+            hits = searcher.find(
+                query,
+                tools=wanted.tools,
+                cancelled=self._is_stale,
+                wait_for_labels=False,
+                looked_at=self._count_searched,
+            )
         self._listed = newest_first(hits, searcher.summary, HITS_OF_ONE)
         self._ranker: Ranker | None = None
         unindexed = _unindexed_bytes(searcher, wanted.tools)
@@ -106,6 +117,9 @@ class Results:
     def _count_searched(self, count: int) -> None:
         self._searched = count
 
+    def _notes(self, shown: list[RankedSession]) -> tuple[str, ...]:
+        return () if shown else tuple(self._searcher.unmatched(self._query))
+
     # ---- best first ----------------------------------------------------------------------------------------
 
     def _send_first(self, listed: Iterator[RankedSession]) -> None:
@@ -128,7 +142,8 @@ class Results:
         if not stopped:
             self.sent = len(ranking.sessions)
             shown = [_shown(each) for each in ranking.sessions]
-            found = HitPage(self.stamp, 0, shown, True, False, ranking.instead, ranking.unread, ranking.nowhere)
+            notes = self._notes(shown)
+            found = HitPage(self.stamp, 0, shown, True, False, ranking.instead, ranking.unread, ranking.nowhere, notes)
             self._server.send(found)
         paused = not stopped and len(ranking.sessions) >= limit
         self._send_progress(len(self._searcher.summaries), not stopped and not paused, paused, stopped)
@@ -186,7 +201,12 @@ class Results:
         if page or not self.sent:
             self._hits |= {each.summary.path: each for each in page}
             shown = [_shown(each) for each in page]
-            self._server.send(HitPage(self.stamp, self.sent, shown, ranking_follows=self._ranker is not None))
+            found = HitPage(self.stamp, self.sent, shown, ranking_follows=self._ranker is not None)
+            if not page and can_rank(self._query):
+                # The list has found nothing: the ranking tells which word is in no session.
+                ranker = Ranker(self._searcher, self._query, tools=self._tools, cancelled=self._is_stale)
+                found = replace(found, nowhere=ranker.rank(1, 0).nowhere)
+            self._server.send(found if page else replace(found, notes=self._notes(shown)))
             self.sent += len(page)
             self._last = page[-1] if page else None
 

@@ -21,11 +21,12 @@ from sessionbrowse.model.search.query import BadSearch, parse_question
 from sessionbrowse.services.background.channel import Channel
 from sessionbrowse.services.background.pattern_worker import PatternWorker
 from sessionbrowse.services.background.search_messages import (
-    CheckpointPage,
     Find,
     FindInSession,
     FindMore,
-    ListCheckpoints,
+    FindPaths,
+    FoundPaths,
+    ListScope,
     Refresh,
     SearchAnswer,
     SearchRefused,
@@ -34,11 +35,10 @@ from sessionbrowse.services.background.search_messages import (
     SearchStatus,
     StopSearch,
 )
-from sessionbrowse.services.background.search_results import Results, shortened
+from sessionbrowse.services.background.search_results import Results
 from sessionbrowse.services.list.scan import scan
 from sessionbrowse.services.list.snapshot import Snapshot, indexed_snapshot, take_snapshot
 from sessionbrowse.services.search.checkpoints import CheckpointCache
-from sessionbrowse.services.search.hits import Checkpoint
 from sessionbrowse.services.search.ranking import HALF_LIFE_DAYS
 from sessionbrowse.services.search.searcher import Searcher, is_outdated
 from sessionbrowse.services.search.text_index import why_no_engine
@@ -47,7 +47,6 @@ from sessionbrowse.store.index.damage import discard_index
 from sessionbrowse.store.index.index import Index, open_index
 
 RESCAN_SECONDS = 10.0
-CHECKPOINT_SECONDS = 0.1
 IDLE_SECONDS = 60.0
 """Number of seconds without a request after which the texts of the index are closed."""
 
@@ -67,11 +66,12 @@ class SearchServer:
         self.send = send
         self._requests: SimpleQueue[SearchRequest | None] = SimpleQueue()
         self._wanted = 0
-        self._stopped = -1
+        self._stopped = self._wanted_paths = -1
         self._ended = False
         self._patterns = PatternWorker()
         self._searcher = Searcher(Snapshot([]))
         self._checkpoints = CheckpointCache()
+        self._limited: tuple[ListScope, Searcher, Searcher] | None = None
         self._index: Index | None = None
         self._note: str | None = None
         self._is_scanning = False
@@ -82,7 +82,6 @@ class SearchServer:
         self._results: Results | None = None
         self._half_life_days = half_life_days
         self._next_rescan = 0.0
-        self._sent_paths: set[str] = set()
         self._preloading: Iterator[None] = iter(())
 
     # ---- from other threads --------------------------------------------------------------------------------
@@ -93,6 +92,8 @@ class SearchServer:
             self._wanted = request.stamp
         elif isinstance(request, StopSearch):
             self._stopped = request.stamp
+        elif isinstance(request, FindPaths):
+            self._wanted_paths = request.stamp
         self._requests.put(request)
 
     def end(self) -> None:
@@ -133,8 +134,8 @@ class SearchServer:
                 self._restore(stamp)
                 if self._results is not None and stamp == self._results.stamp:
                     self._results.send_more_of(path)
-            case ListCheckpoints(stamp=stamp):
-                self._list_checkpoints(stamp)
+            case FindPaths():
+                self._find_paths(request)
             case Refresh():
                 self._start_scan()
             case StopSearch():
@@ -155,13 +156,14 @@ class SearchServer:
         except BadSearch as error:
             self.send(SearchRefused(wanted.stamp, str(error)))
             return
-        self._results = Results(self._searcher, query, wanted, self._half_life_days, self)
+        searcher = self._searcher_of(wanted.scope)
+        self._results = Results(searcher, query, wanted, self._half_life_days, self, self._checkpoints)
         self._results.send_to(wanted.limit, at_least)
-        words = self._searcher.words
+        words = searcher.words
         if self._index is not None and words is not None and words.damage is not None:
             # The files were read instead. The next writing of the index builds it anew.
             discard_index(self._index, words.damage, self._set_note)
-            self._index, words.damage = None, None
+            self._index, words.damage, self._limited = None, None, None
             self._send_status()
 
     def _restore(self, stamp: int, limit: int = 0) -> bool:
@@ -170,6 +172,25 @@ class SearchServer:
             return False
         self._find(replace(self._current, limit=max(limit, self._current.limit)))
         return True
+
+    def _find_paths(self, wanted: FindPaths) -> None:
+        def is_stale() -> bool:
+            return wanted.stamp != self._wanted_paths
+
+        try:
+            found = FoundPaths(wanted.stamp, self._searcher.paths_of(parse_question(wanted.text), is_stale))
+        except SessionBrowseError as error:
+            found = FoundPaths(wanted.stamp, problem=error.sentence)
+        if not is_stale():
+            self.send(found)
+
+    def _searcher_of(self, scope: ListScope | None) -> Searcher:
+        """Return the searcher of the sessions in a scope; it is kept until the scope or the sessions change."""
+        if scope is None or scope == ListScope():
+            return self._searcher
+        if self._limited is None or self._limited[:2] != (scope, self._searcher):
+            self._limited = scope, self._searcher, self._searcher.limited(scope.holds)
+        return self._limited[2]
 
     def is_stale(self, stamp: int) -> bool:
         """Return True if the search with the number `stamp` was stopped, or another search was requested since."""
@@ -182,41 +203,6 @@ class SearchServer:
     def stop(self, stamp: int) -> None:
         """Do not repeat the search with the number `stamp`: its pattern search failed, and would fail again."""
         self._stopped = stamp
-
-    # ---- checkpoints ---------------------------------------------------------------------------------------
-
-    def _unsent_sessions(self, found: list[Checkpoint]) -> list[Summary]:
-        """Return the sessions of some checkpoints (labels), except those already sent for this `ListCheckpoints`."""
-        paths = {mark.path for mark in found} - self._sent_paths
-        self._sent_paths |= paths
-        return [shortened(each) for path in paths if (each := self._searcher.summary(path)) is not None]
-
-    def _list_checkpoints(self, stamp: int) -> None:
-        labelled = [summary for summary in self._searcher.summaries if summary.labels]
-        found: list[Checkpoint] = []
-        self._sent_paths.clear()
-        due = time.monotonic()
-        for number, summary in enumerate(labelled, 1):
-            found += self._checkpoints.of(summary, self._searcher.trees)
-            if time.monotonic() >= due and found:
-                self.send(CheckpointPage(stamp, found, self._unsent_sessions(found), number, len(labelled)))
-                found = []
-                due = time.monotonic() + CHECKPOINT_SECONDS
-            if self._ended or not self._requests.empty():
-                # New requests are answered before the list of checkpoints continues.
-                self._answer_waiting()
-        self.send(
-            CheckpointPage(stamp, found, self._unsent_sessions(found), len(labelled), len(labelled), finished=True)
-        )
-
-    def _answer_waiting(self) -> None:
-        while not self._ended:
-            try:
-                request = self._requests.get_nowait()
-            except Empty:
-                return
-            if request is not None:
-                self._answer(request)
 
     # ---- what is searched ----------------------------------------------------------------------------------
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import is_in
 from sessionbrowse.model.search.query import SearchQuery, has_words
 from sessionbrowse.model.search.words import literal
 from sessionbrowse.model.tree.rows import row_text
-from sessionbrowse.services.search.hits import Checkpoint
+from sessionbrowse.services.search.hits import TEXT_SCORE, Checkpoint, Hit, entry_hit
+from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.services.search.session_trees import LabelledEntry, SessionTree, SessionTreeCache, version_of
 
 
@@ -56,6 +57,22 @@ def fits(
     if not has_words(query, text):
         return False
     return query.pattern is None or pattern_is_in(query.pattern, text)
+
+
+def label_hits(
+    searcher: Searcher, query: SearchQuery, checkpoints: CheckpointCache, cancelled: Callable[[], bool]
+) -> Iterator[Hit]:
+    """Yield the labels that fit a query without text, as hits at their entries, newest session first."""
+    for summary in searcher.summaries:
+        if cancelled():
+            return
+        if not summary.labels or not searcher.fits(query, summary):
+            continue
+        for mark in checkpoints.of(summary, searcher.trees):
+            if fits(query, mark, text_of=searcher.project_text):
+                text, spans = f"{mark.label}  {mark.preview}", [(0, len(mark.label))]
+                at = (mark.entry_index, mark.entry_id, "label", mark.state)
+                yield entry_hit(summary, *at, text, spans, TEXT_SCORE, mark.time_ms)
 
 
 def _checkpoint(summary: Summary, tree: SessionTree, label: LabelledEntry) -> Checkpoint:

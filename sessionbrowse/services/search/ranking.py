@@ -60,8 +60,6 @@ MOST_ENTRIES = 600
 MOST_FILES = 1000
 """Maximum number of files to which a question is limited; with more, the answers for other files are dropped."""
 HALF_LIFE_DAYS = 30.0
-READ_OF_ONE = 12
-"""Number of entries read from one session, unless the caller requests more hits per session."""
 _USER_FACTOR, _USER = 1.3, ROLES.index("user")
 _SESSION_SHARE, _SECOND_SHARE, _NAME_SHARE = 0.4, 0.15, 0.5
 _AGE_SHARE = 0.12

@@ -6,15 +6,12 @@ read. A file that is not indexed, or has changed since, is read completely. Both
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import TypeVar
 
 from msgspec.structs import replace
 
-from sessionbrowse.errors import did_you_mean
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.listing.title_search import Titles
 from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_facts, is_in_time
@@ -33,9 +30,9 @@ from sessionbrowse.services.search.hits import (
     entry_hit,
     session_hit,
 )
+from sessionbrowse.services.search.session_filters import SessionFilters
 from sessionbrowse.services.search.session_trees import SessionTreeCache
 from sessionbrowse.services.search.text_index import TextIndex, why_no_engine
-from sessionbrowse.store.find.directories import project_texts, spellings_of, within
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.rows import FileRow
 
@@ -70,10 +67,11 @@ class Searcher:
         self._generation = snapshot.generation
         self.summaries = sorted(snapshot.summaries, key=lambda summary: (-(summary.modified or 0), summary.path))
         self._labelled = [summary for summary in self.summaries if summary.labels]
+        self._filters = SessionFilters(self.summaries)
         self.trees: SessionTreeCache = SessionTreeCache(index, before.trees if before else None)
         self.titles = Titles(self.summaries, snapshot.first_messages)
         self._by_path: dict[str, Summary] | None = None
-        self._asked: tuple[tuple[str, ...], frozenset[str]] | None = None
+        self._snapshot = snapshot
         self._asked_rows: dict[bool, Mapping[str, FileRow]] = {}
 
     @property
@@ -118,46 +116,22 @@ class Searcher:
 
     def fits(self, query: SearchQuery, summary: Summary) -> bool:
         """Return True if a session fits the query's filters for sessions: agent, project, label, name."""
-        if query.agents and summary.agent not in query.agents:
-            return False
-        if query.projects and not (
-            any(wanted in self._projects[summary.cwd] for wanted in query.projects)
-            or summary.cwd in self._below(query.directories)
-        ):
-            return False
-        if query.labels and not any(wanted in literal(text) for text in summary.labels for wanted in query.labels):
-            return False
-        return not query.names or any(wanted in literal(summary.name or "") for wanted in query.names)
+        return self._filters.fits(query, summary)
 
     def unmatched(self, query: SearchQuery) -> list[str]:
         """Return a sentence for each value of a filter by project, name or label that fits no session."""
-        known = {
-            "project": (query.projects, {os.path.basename(summary.cwd) for summary in self.summaries}),
-            "name": (query.names, {summary.name for summary in self.summaries if summary.name}),
-            "label": (query.labels, {label for summary in self._labelled for label in summary.labels}),
-        }
-        return [
-            f"{key}:{value} fits no session.{did_you_mean(value, sorted(values))}"
-            for key, (wanted, values) in known.items()
-            for value in wanted
-            if not any(
-                self.fits(replace(SearchQuery(directories=query.directories), **{f"{key}s": (value,)}), summary)
-                for summary in self.summaries
-            )
-        ]
+        return self._filters.unmatched(query)
 
-    @cached_property
-    def _projects(self) -> dict[str, str]:
-        """The texts that a filter by project searches, by working directory."""
-        texts = project_texts({summary.cwd for summary in self.summaries})
-        return {directory: literal(text) for directory, text in texts.items()}
+    def project_text(self, directory: str) -> str:
+        """Return the text in which a filter by project searches for a working directory."""
+        return self._filters.projects[directory]
 
-    def _below(self, directories: tuple[str, ...]) -> frozenset[str]:
-        """Return the working directories that are one of the given directories or below, by any spelling."""
-        if self._asked is None or self._asked[0] != directories:
-            found = [within(self._projects, spellings_of(each, os.curdir), below=True) for each in directories]
-            self._asked = directories, frozenset().union(*found)
-        return self._asked[1]
+    def limited(self, holds: Callable[[Summary], bool]) -> Searcher:
+        """Return a searcher of those sessions for which `holds` returns True."""
+        snapshot = replace(self._snapshot, summaries=[each for each in self.summaries if holds(each)])
+        limited = Searcher(snapshot, self.index, self, find_first=self._find_first)
+        limited.words = self.words
+        return limited
 
     def find(
         self,
@@ -208,12 +182,12 @@ class Searcher:
                 if self.fits(query, summary) and is_in_time(query, summary.modified):
                     yield session_hit(summary, self.titles.title(summary), [], NEAR_SCORE, "typo")
 
-    def paths_of(self, query: SearchQuery) -> list[str]:
+    def paths_of(self, query: SearchQuery, cancelled: Cancelled = lambda: False) -> list[str]:
         """Return the paths of the sessions with a hit, then of sessions whose directory or id matches the query.
 
         Matches with typing mistakes do not count.
         """
-        found = [hit.path for hit in self.find(query) if hit.match != "typo"]
+        found = [hit.path for hit in self.find(query, cancelled=cancelled) if hit.match != "typo"]
         if query.has_text and not query.is_about_entries:
             texts: WordMatches[Summary] = (
                 (summary, text, [])
@@ -222,7 +196,7 @@ class Searcher:
                 for text in (summary.cwd, summary.id or "")
                 if has_words(query, text)
             )
-            found += [summary.path for summary, _ in self._matching(query, texts, lambda: False)]
+            found += [summary.path for summary, _ in self._matching(query, texts, cancelled)]
         return list(dict.fromkeys(found))
 
     def _matching(

@@ -23,18 +23,18 @@ MOST_FOLDS = 500
 
 
 class ListView(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The saved state of the list screen: project, session, filters, sort order, folded rows, pane widths, theme.
+    """The saved state of the list screen: project, session, sort orders, folded rows, pane widths, theme.
 
-    `folder` is the selected project, None for all projects. `given` are the values of the user's settings when the
-    state was saved: a setting that was changed afterwards takes precedence over the saved state.
+    `folder` is the selected project, None for all projects. `queries` are the latest searches, oldest first. `given`
+    are the values of the user's settings when the state was saved: a setting that was changed afterwards takes
+    precedence over the saved state.
     """
 
     folder: str | None = None
     session: str | None = None
-    filter: str = ""
-    folder_filter: str = ""
     sort: str = "recent"
-    named: bool = False
+    found_sort: str = "best"
+    queries: tuple[str, ...] = ()
     show_path: bool = False
     preview: bool = True
     by_repository: bool = False
@@ -42,7 +42,6 @@ class ListView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     flipped: tuple[str, ...] = ()
     widths: dict[str, int] = {}
     theme: str | None = None
-    newest_hits_first: bool = False
     given: dict[str, str | bool] = {}
 
     def holds(self, setting: str, value: str | bool) -> bool:
@@ -99,7 +98,7 @@ def remember(state: str, scope: str, view: ListView, sessions: Mapping[str, Sess
         content = msgspec.json.encode(after)
     except UnicodeEncodeError:
         # JSON cannot contain paths that are not valid Unicode, so the state is saved without paths.
-        bare = replace(view, folder=None, session=None, filter="", folder_filter="", flipped=())
+        bare = replace(view, folder=None, session=None, queries=(), flipped=())
         content = msgspec.json.encode(_Remembered(VERSION, {**before.scopes, scope: bare}, before.sessions))
     write_own_file(os.path.join(state, FILE), content)
 

@@ -35,8 +35,6 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     can_mend: bool = True
     has_project: bool = False
     has_entry: bool = False
-    is_searching: bool = False
-    has_entry_id: bool = False
     caller: str | None = None
     """The agent in whose terminal the browser runs, else None; inside an agent, commands that change files are off."""
     is_callers: bool = False

@@ -16,11 +16,7 @@ HELP = "help"
 OVERLAY = "overlay"  # Active on the help screen and in the command palette.
 WELCOME = "welcome"
 TYPING = "typing"  # Active while a search line is focused.
-SEARCHING = "searching"
-RESULTS = "results"
-RESULTS_VIEW = "results view"
-FOUND = "found"  # Active on the search and labels screens, in any pane.
-CHECKPOINTS = "checkpoints"
+SEARCHING = "searching"  # Active while the search line of the session list is focused.
 STATS = "stats"
 DOCTOR = "doctor"  # Active on the screen that lists problems of sessions.
 CLEANUP = "cleanup"
@@ -43,11 +39,7 @@ CONTEXT_NAMES = {
     WELCOME: "first run",
     TREE_LINE: "search line of a tree",
     TYPING: "search line of a list",
-    SEARCHING: "search line",
-    RESULTS: "search results",
-    RESULTS_VIEW: "preview of a result",
-    FOUND: "search, labels",
-    CHECKPOINTS: "labels",
+    SEARCHING: "search line of sessions",
     STATS: "cost",
     DOCTOR: "problems",
     CLEANUP: "clean-up",
@@ -70,9 +62,6 @@ CONTEXT_STACKS = (
     (TYPING,),
     (TREE_LINE,),
     (SEARCHING,),
-    (RESULTS, FOUND, EVERYWHERE),
-    (RESULTS_VIEW, FOUND, EVERYWHERE),
-    (CHECKPOINTS, FOUND, EVERYWHERE),
     (STATS, EVERYWHERE),
     (DOCTOR, EVERYWHERE),
     (CLEANUP, EVERYWHERE),

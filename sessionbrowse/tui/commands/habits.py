@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from sessionbrowse.tui.commands.command import Command
 from sessionbrowse.tui.commands.contexts import (
-    CHECKPOINTS,
     EVERYWHERE,
-    FOUND,
     LIST,
     PREVIEW,
     PROJECTS,
-    RESULTS,
-    RESULTS_VIEW,
     SESSION,
     SESSIONS,
     TREE,
     VIEW,
 )
 
-_TYPED_IN = frozenset(
-    (EVERYWHERE, LIST, PROJECTS, SESSIONS, PREVIEW, SESSION, TREE, VIEW, FOUND, RESULTS, RESULTS_VIEW, CHECKPOINTS)
-)
+_TYPED_IN = frozenset((EVERYWHERE, LIST, PROJECTS, SESSIONS, PREVIEW, SESSION, TREE, VIEW))
 """The contexts in which a letter key types into the search line instead of running a command."""
 
 # No command gets Alt+B or Alt+F, because some terminals send these for Ctrl+← and Ctrl+→.

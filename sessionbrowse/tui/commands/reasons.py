@@ -41,8 +41,6 @@ needs_labels = _needs(lambda context: context.labels, "No entry of this session 
 needs_mend = _needs(lambda context: context.can_mend, "There is no repair for this damage.")
 needs_project = _needs(lambda context: context.has_project, "There is no project with a directory under the cursor.")
 needs_entry = _needs(lambda context: context.has_entry, "There is no entry with an id under the cursor.")
-needs_entry_id = _needs(lambda context: context.has_entry_id, "The entry has no id, so no agent can resume at it.")
-needs_search = _needs(lambda context: context.is_searching, "No search is running.")
 
 
 def changes_are_off(context: CommandContext) -> str:

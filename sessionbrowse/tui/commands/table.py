@@ -22,20 +22,16 @@ from sessionbrowse.tui.commands.command import (
     row,
 )
 from sessionbrowse.tui.commands.contexts import (
-    CHECKPOINTS,
     CLEANUP,
     DIALOG,
     DOCTOR,
     EVERYWHERE,
-    FOUND,
     HELP,
     LIST,
     OVERLAY,
     PREVIEW,
     PROJECTS,
     PROMPT,
-    RESULTS,
-    RESULTS_VIEW,
     REVIEW,
     SEARCHING,
     SESSION,
@@ -57,7 +53,6 @@ from sessionbrowse.tui.commands.reasons import (
     needs_block,
     needs_branches,
     needs_entry,
-    needs_entry_id,
     needs_families,
     needs_family,
     needs_filter,
@@ -68,7 +63,6 @@ from sessionbrowse.tui.commands.reasons import (
     needs_mend,
     needs_project,
     needs_rows,
-    needs_search,
     needs_session,
 )
 
@@ -93,9 +87,8 @@ _ROWS: tuple[Command, ...] = (
         row("half_down", "right_curly_bracket", "Half down", "Move by half a page", (EVERYWHERE,), verb="Half page"),
         row("first", "home g", "First", "Move to the first or last row", (EVERYWHERE,), verb="Ends"),
         row("last", "end G", "Last", "Move to the first or last row", (EVERYWHERE,), verb="Ends"),
-        row("pane_left", "left h", "Left pane", "Focus the pane beside", (*_PANES, VIEW, RESULTS_VIEW), verb="Panes"),
+        row("pane_left", "left h", "Left pane", "Focus the pane beside", (*_PANES, VIEW), verb="Panes"),
         row("pane_right", "right l", "Right pane", "Focus the pane beside", _PANES, verb="Panes"),
-        row("found_view", "right l", "To preview", "Focus the preview", (RESULTS, CHECKPOINTS), verb="Panes"),
         row("fold", "left h", "Fold", "Fold, or go to the branch's start; unfold, or go in", (TREE,), verb="Fold"),
         row("go_in", "right l", "Go in", "Fold, or go to the branch's start; unfold, or go in", (TREE,), verb="Fold"),
     ),
@@ -106,15 +99,7 @@ _ROWS: tuple[Command, ...] = (
             "enter",
             "Open",
             "Open the project, session or entry",
-            (PROJECTS, SESSIONS, PREVIEW, TREE, DOCTOR, CLEANUP),
-            needs_rows,
-        ),
-        row(
-            "open_found",
-            "enter",
-            "Open",
-            "Open the entry in its session's tree",
-            (SEARCHING, RESULTS, CHECKPOINTS),
+            (PROJECTS, SESSIONS, PREVIEW, SEARCHING, TREE, DOCTOR, CLEANUP),
             needs_rows,
         ),
         row("stats_open", "enter", "Open", "List the row's sessions, or open a session", (STATS,), needs_rows),
@@ -124,28 +109,27 @@ _ROWS: tuple[Command, ...] = (
             "b",
             "Browse",
             "Open the tree, where Enter does something else",
-            (SESSIONS, PREVIEW, TREE, RESULTS, CHECKPOINTS),
+            (SESSIONS, PREVIEW, TREE),
             needs_rows,
         ),
         row("back", "escape", "Back", "Clear the search or selection, or go back", (*_WITH_ROWS, REVIEW)),
         row("stats_back", "escape", "Back", "Return to the previous table or screen", (STATS,)),
-        row("leave_found", "escape", "Back", "Leave the screen; its search is kept", (SEARCHING, FOUND)),
+        row("keep_search", "escape", "Back", "Leave the search line; keep what was found", (SEARCHING,)),
         row("clear_filter", "escape", "Back", "Clear the search and show all rows", (TYPING,)),
         row("cancel", "escape", "Back", "Close the dialog without changing anything", (DIALOG, PROMPT)),
         row("stop", "escape", "Back", "Stop the work; keep what is finished", (WORKING,)),
         row("close", "escape", "Back", "Close the window", (OVERLAY,)),
         row("actions", "x", "Actions", "Every verb for the row or the selected rows", _WITH_ROWS),
-        row("resume", "r", "Resume", "Resume the session in its agent", (*_ON_SESSION, RESULTS), needs_session),
-        row("resume_there", "r", "Resume", "Resume at the labelled entry", (CHECKPOINTS,), needs_entry_id),
+        row("resume", "r", "Resume", "Resume the session in its agent", _ON_SESSION, needs_session),
         row(
             "resume_as",
             "R",
             "Resume as",
             "Choose where and how to resume the session",
-            (*_ON_SESSION, RESULTS, CHECKPOINTS),
+            _ON_SESSION,
             needs_session,
         ),
-        row("copy", "y", "Copy", "Copy text, id, path or command", (*_ON_SESSION, FOUND), needs_session),
+        row("copy", "y", "Copy", "Copy text, id, path or command", _ON_SESSION, needs_session),
         row("copy_text", "", "Copy text", "Copy the entry's text, or the file's path", _ON_SESSION, needs_session),
         row(
             "edit",
@@ -162,25 +146,21 @@ _ROWS: tuple[Command, ...] = (
     ),
     *in_group(
         FIND,
-        row("filter", "slash", "Search", 'Search by words, "phrases" or re:pattern', (LIST, SESSION, STATS)),
-        row("found_line", "slash", "Search", "Focus the search line", (FOUND,)),
-        row("find_key", "slash", "Search", "Find keys by words of their commands", (HELP,)),
+        row("filter", "slash", "Search", 'Search by words, "phrases", re:pattern, agent: …', (LIST, SESSION, STATS)),
         row("accept_filter", "enter", "Keep search", "Keep the search and focus the list", (TYPING,)),
+        row("find_key", "slash", "Search", "Find keys by words of their commands", (HELP,)),
         row("next_hit", "n", "Next hit", "Go to the next or previous hit", (SESSION,), needs_filter, verb="Hits"),
         row(
             "previous_hit", "N", "Previous hit", "Go to the next or previous hit", (SESSION,), needs_filter, verb="Hits"
         ),
         row("scope", "tab", "Scope", "List this project or all", (LIST, STATS), needs_folder),
-        row("found_rows", "tab", "To results", "Focus the search results", (SEARCHING, RESULTS_VIEW)),
-        row("sort", "ctrl+s", "Sort", "Sort: newest, threaded, name, size, cost", (LIST,)),
+        row("sort", "ctrl+s", "Sort", "Sort: newest, threaded, name, size, cost; best", (LIST,)),
         row("stats_sort", "ctrl+s", "Sort", "Sort by cost, abandoned branches, tokens, time, name", (STATS,)),
-        row("found_sort", "ctrl+s", "Sort", "Sort results: best or newest first", (SEARCHING, RESULTS)),
+        row("search_tools", "ctrl+t", "With tools", "Search tool calls and results too", (LIST,)),
         row("named", "ctrl+n", "Named only", "Show only named sessions, or all sessions", (LIST,)),
-        row("search_tools", "ctrl+t", "With tools", "Search tool calls and results too", (SEARCHING, RESULTS)),
-        row("search_all", "ctrl+f F", "Search all", "Search all sessions and branches while typing", (LIST,)),
         row("search_beyond", "tab", "All sessions", "Search all sessions for the same words", (TREE_LINE,)),
         row("hidden", "", "Show hidden", "Show or hide sessions of subagents and workflows", (LIST,)),
-        row("family", "o", "Unfold", "Unfold or fold forks and subagents", (SESSIONS, PREVIEW), needs_family),
+        row("family", "o", "Unfold", "Unfold or fold forks, subagents, or hits", (SESSIONS, PREVIEW), needs_family),
         row("open_block", "o", "Unfold", "Open or close the entry's highlighted fold", (SESSION,), needs_block),
         row("families", "", "All families", "Unfold or fold all forks and subagents", (LIST,), needs_families),
         row("pin", "p", "Pin", "Pin or unpin the session at the top", (SESSIONS, PREVIEW), needs_session),
@@ -191,13 +171,11 @@ _ROWS: tuple[Command, ...] = (
         row("stats_table", "", "Tables", "Choose a table: costs by model, project, …", (STATS,)),
         row("stats_period", "", "Period", "Chart the costs by day, week or month", (STATS,)),
         row("stats_times", "", "Span", "Limit costs to a month, week or day", (STATS,)),
-        row("stop_search", "", "Stop", "Stop the search; keep the results", (SEARCHING, RESULTS), needs_search),
     ),
     *in_group(
         SHOW,
         row("path", "ctrl+p", "Path", "Show or hide the file paths", (LIST,)),
         row("preview", "v", "Preview", "Show or hide the preview", (LIST,)),
-        row("found_preview", "v", "Preview", "Show or hide the preview", (FOUND,)),
         row("wider", "", "Wider", "Widen the focused pane", (LIST, SESSION)),
         row("narrower", "", "Narrower", "Narrow the focused pane", (LIST, SESSION)),
         row("zoom", "z", "Zoom", "Zoom the focused pane, or restore it", (LIST, SESSION)),
@@ -205,7 +183,6 @@ _ROWS: tuple[Command, ...] = (
         row("cleanup", "", "Clean up", "List sessions to clean up, with reasons", (LIST,)),
         row("reload", "f5", "Scan again", "Scan the disk again", (LIST, SESSION, WELCOME, CLEANUP)),
         row("stats_again", "f5", "Scan again", "Compute the costs of the sessions again", (STATS,)),
-        row("search_again", "f5", "Scan again", "Scan the disk again", (SEARCHING, RESULTS, CHECKPOINTS)),
         row("next_view", "tab", "View", "Show the next view: Entry, Context, Diff, Raw", (SESSION,)),
         row("previous_view", "", "Previous view", "Show the previous view: Entry, Context, Diff, Raw", (SESSION,)),
         row("open_all", "", "Unfold all", "Open or close all folds of the view", (SESSION,)),
@@ -336,7 +313,7 @@ _IN_AGENT = {
     "rename": agent_names_it,
     "label": agent_labels_it,
     "fork": agent_forks_it,
-    **dict.fromkeys(("checkout", "resume", "resume_as", "resume_there"), agent_goes_there),
+    **dict.fromkeys(("checkout", "resume", "resume_as"), agent_goes_there),
     **dict.fromkeys(("pin", "demo"), changes_are_off),
     **dict.fromkeys(("select", "select_up", "select_down", "select_range", "select_all"), None),
     **dict.fromkeys(("accept", "cancel", "stop"), None),
@@ -363,9 +340,8 @@ ACTIONS = tuple(_ACTIONS_IDS.split())
 """Ids of the commands in the actions menu, in its order; the user's own commands follow."""
 
 _FOOTER_IDS = """
-    open mask stats_open demo stats_back accept_filter open_marked open_found browse resume clear_filter resume_there
-    filter actions found_rows found_line next_view scope select compare search_tools undo sort found_preview close
-    leave_found palette quit help
+    open mask stats_open demo stats_back accept_filter open_marked browse resume clear_filter keep_search search_beyond
+    filter actions next_view scope select compare search_tools undo sort close palette quit help
 """
 FOOTER = tuple(_FOOTER_IDS.split())
 """Ids of the commands that the footer shows, in this order, if they work in the current contexts."""
@@ -373,7 +349,7 @@ FOOTER_KEYS = 8
 """Maximum number of commands in the footer; the last is the help."""
 
 _WHILE_TYPING_IDS = """
-    up down page_up page_down scope sort named path search_all search_beyond rename delete suspend quit
+    up down page_up page_down scope sort named path search_tools search_beyond rename delete suspend quit
 """
 WHILE_TYPING = tuple(_WHILE_TYPING_IDS.split())
 """Ids of the commands that also work while a search line is focused."""

@@ -7,56 +7,27 @@ thousand sessions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from sessionbrowse.model.listing.families import families, folded
-from sessionbrowse.model.listing.picker import (
-    Fields,
-    PatternIsIn,
-    Query,
-    filtered,
-    ordered,
-    parse_query,
-    score,
-    threads,
-)
-from sessionbrowse.model.listing.picker_words import PickerText, PickerTexts
+from sessionbrowse.model.listing.picker import fuzzy, ordered, scattered, threads
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.patterns import BadPattern, is_in
 from sessionbrowse.services.background.first_rows import make_first_rows
 from sessionbrowse.services.background.monitor_messages import FirstRows
 from sessionbrowse.store.own.pins import Pins
-from sessionbrowse.tui.data.lazy_rows import LazyRows
 from sessionbrowse.tui.data.spellings import Spellings
 
+if TYPE_CHECKING:
+    from sessionbrowse.model.search.query import SearchQuery
+    from sessionbrowse.services.search.ranked_page import RankedSession
+    from sessionbrowse.services.search.session_filters import SessionFilters
+
 SORTS = ("recent", "threaded", "name", "size", "cost")
-"""The sort orders of the session list; while a filter is active, it can also be sorted by relevance."""
-
-
-class Filter(Struct, frozen=True):
-    """A filter that the user typed; `problem` is the reason why it is invalid or why its search failed, else None.
-
-    `pattern_is_in` is the function that searches a text for a regular expression.
-    """
-
-    text: str = ""
-    query: Query = Query()
-    problem: str | None = None
-    pattern_is_in: PatternIsIn = is_in
-
-    @property
-    def is_empty(self) -> bool:
-        """True if the filter has no search terms, so that it matches every session."""
-        return self.query.is_empty and self.problem is None
-
-
-def parse_filter(text: str) -> Filter:
-    """Parse the text typed in the filter line; an invalid text gives a filter with a `problem`."""
-    try:
-        return Filter(text, parse_query(text))
-    except BadPattern as error:
-        return Filter(text, problem=str(error))
+"""The sort orders of the session list without a search."""
+FOUND_SORTS = ("best", "recent", "name", "size", "cost")
+"""The sort orders of the sessions that a search found."""
 
 
 class ProjectRow(Struct, frozen=True):
@@ -79,8 +50,8 @@ class ProjectRow(Struct, frozen=True):
 class SessionRow(Struct, frozen=True, gc=False):
     """A row of the session list; `prefix` is the line characters (`├─`) that connect it to a related session's row.
 
-    `said` is the matching snippet of a message if only a message, not the session's name, matches the filter. `family`
-    is the number of related sessions: their rows are hidden, or shown below this row if `is_open`.
+    `found` tells of a session that a search found what matches in it. `family` is the number of related sessions: their
+    rows are hidden, or shown below this row if `is_open`.
     """
 
     summary: Summary
@@ -88,7 +59,7 @@ class SessionRow(Struct, frozen=True, gc=False):
     family: int = 0
     is_open: bool = False
     pinned: bool = False
-    said: str = ""
+    found: RankedSession | None = None
 
 
 class Folding(Struct, frozen=True):
@@ -129,10 +100,7 @@ class Library:
         # archived).
         self._asked: tuple[str | None, bool, bool, bool] | None = None
         self._chosen: list[Summary] = []
-        # A cache for typing and deleting letters: each text that the filter had, and the sessions that match that text.
-        self._hits: list[tuple[str, list[PickerText]]] = []
-        self._typed = PickerTexts()
-        self._held: list[PickerText] | None = None
+        self._filters: SessionFilters | None = None
         # A cache: the rows of the session list without a filter, and the sort order, folding and pins used for them.
         self._unfiltered: tuple[tuple[str, Folding | None, Pins], list[SessionRow]] | None = None
         # A cache: the rows of the folder list and the row "All folders"; the key is the arguments (hidden, archived).
@@ -179,7 +147,6 @@ class Library:
         """Remove all sessions except those at `paths`, which a complete scan has found."""
         found = set(paths)
         self._opening, self._unconfirmed = None, set()
-        self._typed = PickerTexts()
         self.replace((), [path for path in self._summaries if path not in found])
 
     def replace(self, summaries: Iterable[Summary], gone: Iterable[str]) -> None:
@@ -241,16 +208,18 @@ class Library:
             self._families = families(list(self._summaries.values()))
         return self._families
 
-    def projects(
-        self, filter: Filter | None = None, *, hidden: bool = False, archived: bool = False
-    ) -> list[ProjectRow]:
-        """Return the rows of the folder list: "All folders", the current directory, then others by last activity."""
+    def projects(self, words: str = "", *, hidden: bool = False, archived: bool = False) -> list[ProjectRow]:
+        """Return the rows of the folder list: "All folders", the current directory, then others by last activity.
+
+        The directories of the others contain all the given words.
+        """
         if self._opening is not None:
             rows, whole = self._first_projects(self._opening)
         else:
             rows, whole = self._all_projects(hidden, archived)
-        if filter is not None and not filter.is_empty:
-            rows = [row for row in rows if _matches(filter, row.cwd or "")]
+        wanted = words.lower().split()
+        if wanted:
+            rows = [row for row in rows if all(word in (row.cwd or "").lower() for word in wanted)]
         return [whole, *rows]
 
     def _all_projects(self, hidden: bool, archived: bool) -> tuple[list[ProjectRow], ProjectRow]:
@@ -301,7 +270,6 @@ class Library:
         self,
         *,
         cwd: str | None = None,
-        filter: Filter | None = None,
         sort: str = "recent",
         named: bool = False,
         hidden: bool = False,
@@ -310,18 +278,13 @@ class Library:
     ) -> Sequence[SessionRow]:
         """Return the rows of the session list for the project `cwd`, or for all projects if None.
 
-        With `folding`, related sessions can be folded under one row. Otherwise, and always while a filter is active or
-        the list is sorted as "threaded", each session has its own row.
+        With `folding`, related sessions can be folded under one row. Otherwise, and always if the list is sorted as
+        "threaded", each session has its own row.
         """
-        filter = filter or Filter()
-        if filter.problem is not None:
-            return []
         chosen = self._newest_first(cwd, named, hidden, archived)
-        if not filter.is_empty:
-            return self._matching(chosen, filter, sort)
         asked = (sort, folding, self.pins)
         if self._unfiltered is None or self._unfiltered[0] != asked:
-            # The rows without a filter are cached, so that clearing a filter shows them at once.
+            # The rows are cached, so that clearing a search shows them at once.
             self._unfiltered = asked, self._all_rows(chosen, sort, folding)
         return self._unfiltered[1]
 
@@ -376,35 +339,50 @@ class Library:
             self._asked, self._chosen = asked, ordered(chosen, "recent")
         return self._chosen
 
-    def prepare_filter(self, cwd: str | None, *, named: bool, hidden: bool, archived: bool) -> None:
-        """Compute the text (name, id, directory …) in which a filter searches, for each session of a list.
+    def fitting(
+        self, query: SearchQuery, *, cwd: str | None = None, named: bool, hidden: bool, archived: bool
+    ) -> list[Summary]:
+        """Return the sessions of a list that fit a query by what the list knows of them, newest first.
 
-        This makes the first typed letter of a filter fast.
+        Their words are searched in name, first message, directory and id.
         """
-        self._newest_first(cwd, named, hidden, archived)
-        self._chosen_held()
+        from sessionbrowse.model.search.query import has_words
 
-    def _chosen_held(self) -> list[PickerText]:
-        if self._held is None:
-            self._held = self._typed.hold(self._chosen)
-        return self._held
+        fits = self._session_filters().fits
+        return [
+            each
+            for each in self._newest_first(cwd, named, hidden, archived)
+            if fits(query, each)
+            if query.after_ms is None or (each.modified or 0) >= query.after_ms
+            if query.before_ms is None or (each.created or each.modified or 0) < query.before_ms
+            if not query.has_text or has_words(query, f"{each.name}\n{each.first_message}\n{each.cwd}\n{each.id}")
+        ]
 
-    def _matching(self, chosen: list[Summary], filter: Filter, sort: str) -> Sequence[SessionRow]:
-        """Return the rows of sessions that match a filter; if its text grew, check only the sessions found before."""
-        query, text = filter.query, filter.text
-        if query.pattern is not None or '"' in text:
-            self._hits.clear()
-            found = filtered(chosen, query, sort, pattern_is_in=filter.pattern_is_in)
-            return LazyRows(found, SessionRow)
-        while self._hits and not text.startswith(self._hits[-1][0]):
-            self._hits.pop()
-        if not self._hits or self._hits[-1][0] != text:
-            candidates = self._hits[-1][1] if self._hits else self._chosen_held()
-            self._hits.append((text, self._typed.matching(candidates, query.words)))
-        hits = self._hits[-1][1]
-        if sort == "recent":
-            return LazyRows(hits, lambda held: SessionRow(held.summary))
-        return LazyRows(filtered([held.summary for held in hits], query, sort), SessionRow)
+    def unmatched(self, query: SearchQuery) -> list[str]:
+        """Return a sentence for each value of a filter by project, name or label that fits no session."""
+        return self._session_filters().unmatched(query)
+
+    def _session_filters(self) -> SessionFilters:
+        from sessionbrowse.services.search.session_filters import SessionFilters
+
+        if self._filters is None:
+            self._filters = SessionFilters(self.all(), lambda cwds: {cwd: self.spellings.text(cwd) for cwd in cwds})
+        return self._filters
+
+    def scattered(
+        self, words: Sequence[str], *, cwd: str | None, named: bool, hidden: bool, archived: bool
+    ) -> list[Summary]:
+        """Return the sessions whose name or directory has the letters of each word in order, as in pi, best first."""
+        chosen = self._newest_first(cwd, named, hidden, archived)
+        points = dict.fromkeys([each.path for each in chosen], 0.0)
+        for word in words:
+            has_letters = scattered(word).match
+            near = {cwd for cwd in {each.cwd for each in chosen} if has_letters(cwd.lower())}
+            chosen = [each for each in chosen if each.cwd in near or has_letters((each.name or "").lower())]
+            for each in chosen:
+                found = [fuzzy(word, each.name or ""), fuzzy(word, each.cwd)]
+                points[each.path] += min([one for one in found if one is not None])
+        return sorted(chosen, key=lambda each: points[each.path])
 
     def _forget_all(self) -> None:
         self._families = None
@@ -416,7 +394,7 @@ class Library:
         self._forget()
 
     def _forget(self) -> None:
-        self._asked, self._chosen, self._hits, self._held, self._unfiltered = None, [], [], None, None
+        self._asked, self._chosen, self._filters, self._unfiltered = None, [], None, None
 
     def _visible(self, hidden: bool, archived: bool = False) -> list[Summary]:
         return [
@@ -439,7 +417,3 @@ def thread_prefix(lasts: Sequence[bool]) -> str:
 
 def _by_activity(rows: list[ProjectRow]) -> list[ProjectRow]:
     return sorted(rows, key=lambda row: (not row.is_here, -(row.modified or 0), row.cwd or ""))
-
-
-def _matches(filter: Filter, cwd: str) -> bool:
-    return filter.problem is None and score(filter.query, Fields("", "", cwd, ""), filter.pattern_is_in) is not None

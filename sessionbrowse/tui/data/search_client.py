@@ -37,6 +37,10 @@ class SearchClient:
         """Add a function that is called with every later answer of the search program."""
         self._listeners.append(listener)
 
+    def forget(self, listener: Listener) -> None:
+        """Call a function that `listen` added no more."""
+        self._listeners.remove(listener)
+
     def start(self) -> bool:
         """Start the search program unless it is running; return False if it cannot be started."""
         open_search = self._source().open_search
@@ -76,5 +80,5 @@ class SearchClient:
             self._tell_all(None)
 
     def _tell_all(self, answer: SearchAnswer | None) -> None:
-        for listener in self._listeners:
+        for listener in tuple(self._listeners):
             listener(answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 from textual import events, on
@@ -187,7 +187,7 @@ class PromptScreen(Dialog[str | None]):
     field.
     """
 
-    TYPING_CONTEXT: ClassVar[str] = PROMPT
+    TYPING_CONTEXT = PROMPT
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Commands that unfold or fold families in the session list: the forks and subagents below a session's row."""
+"""Commands that unfold or fold what belongs to a row: forks and subagents of a session, or hits of a found one."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from sessionbrowse.tui.lists.screen import BrowseScreen
 
 
 def do_family(screen: BrowseScreen) -> None:
-    """Unfold or fold the family (forks and subagents) of the session under the cursor."""
+    """Unfold or fold the forks and subagents of the session under the cursor, or all hits of a found session."""
     summary = screen.subject
-    if summary is not None:
+    if summary is None:
+        return
+    if not screen.state.searched:
         screen.fold(screen.state.folding.flip(screen.state.library.family(summary.path)))
+    elif not screen.search.unfold(summary.path):
+        screen.browser.say("All hits of this session are shown.")
 
 
 def do_families(screen: BrowseScreen) -> None:

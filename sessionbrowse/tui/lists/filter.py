@@ -1,40 +1,110 @@
-"""Commands that filter the folder or session list: open the filter line, keep the filter, clear it."""
+"""Commands of the text line: search the sessions, or filter the folders; leave the line, end the search."""
 
 from __future__ import annotations
 
+from sessionbrowse.tui.commands.contexts import SEARCHING, TYPING
 from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 
+HINT = 'words "a phrase" -word re: agent: project: label: role: after: …'
+
 
 def do_filter(screen: BrowseScreen) -> None:
-    """Open the filter line, in which the user types a filter for the focused list."""
-    state = screen.state
-    state.filtered = "projects" if screen.pane == "projects" else "sessions"
-    hint = "a folder's name" if state.filtered == "projects" else 'words, "a phrase", re:pattern'
-    screen.query_one(FilterLine).open("/", state.filters[state.filtered].text, hint, replacing=True)
+    """Open the text line, in which the user searches the sessions, or filters the folders if they are focused."""
+    state, line = screen.state, screen.query_one(FilterLine)
+    if screen.pane == "projects":
+        state.filtered, screen.TYPING_CONTEXT = "projects", TYPING
+        line.open("/", state.folder_words, "a folder's name", replacing=True)
+    else:
+        open_line(screen, screen.search.text)
+        # Start the search program now, so that the first typed letter is answered without delay.
+        screen.after_frame(screen.search.prepare)
     screen.say_found()
-    if state.filtered == "sessions":
 
-        def prepare() -> None:
-            state.library.prepare_filter(state.folder, named=state.named, hidden=state.hidden, archived=state.archived)
-            screen.said.prepare()
 
-        # Compute the texts in which the filter searches now, so that the first typed letter is handled without delay.
-        screen.after_frame(prepare)
+def open_line(screen: BrowseScreen, text: str) -> None:
+    """Open the search line with a text, which the next typed letter replaces."""
+    screen.state.filtered, screen.TYPING_CONTEXT = "sessions", SEARCHING
+    screen.query_one(FilterLine).open("/", text, HINT, replacing=True)
+    screen.preview.show()
+
+
+def search_for(screen: BrowseScreen, text: str) -> None:
+    """Open the search line with a query, to which the user may add, and search for it."""
+    open_line(screen, text)
+    screen.query_one(FilterLine).input.cursor_position = len(text)
+    screen.search.set_text(text)
+    screen.say_found()
+
+
+def do_keep_search(screen: BrowseScreen) -> None:
+    """Leave the search line for the found sessions; with the habits of pi, where letters type, end the search."""
+    if screen.browser.keys.types or not screen.search.is_active:
+        end_search(screen)
+        return
+    screen.queries.add(screen.search.text)
+    screen.set_focus(screen.sessions_list)
+    screen.preview.show()
+
+
+def end_search(screen: BrowseScreen) -> None:
+    """Close the search line and list all sessions again; the cursor stays on its session."""
+    screen.queries.add(screen.state.searched)
+    subject, came_from = screen.subject, screen.left_session
+    screen.left_session = None
+    screen.set_focus(screen.sessions_list)
+    screen.query_one(FilterLine).close()
+    screen.search.set_text("")
+    if subject is not None and not screen.sessions_list.go_to_key(subject.path) and not screen.state.is_flat:
+        # The session has no row, because it is folded under a related session: unfold the family.
+        screen.fold(screen.state.folding.flip(screen.state.library.family(subject.path)))
+        screen.sessions_list.go_to_key(subject.path)
+    screen.preview.show()
+    if came_from is not None:
+        screen.browser.open_tree(came_from)
 
 
 def do_accept_filter(screen: BrowseScreen) -> None:
-    """Keep the typed filter, and focus the filtered list (folders or sessions)."""
-    state = screen.state
-    screen.set_focus(screen.filtered_list)
-    if state.filters[state.filtered].is_empty:
+    """Keep the words that filter the folders, and focus the list of folders."""
+    screen.set_focus(screen.projects_list)
+    if not screen.state.folder_words:
         screen.query_one(FilterLine).close()
-    elif state.filtered == "projects" and screen.projects_list.cursor == 0:
+    elif screen.projects_list.cursor == 0:
         # The first row is always "All folders", so move the cursor to the first folder that matches the filter.
         screen.projects_list.go_down()
 
 
 def do_clear_filter(screen: BrowseScreen) -> None:
-    """Clear the filter of the folder or session list, so that the list shows all rows again."""
-    screen.set_focus(screen.filtered_list)
-    screen.set_filter(screen.state.filtered, "")
+    """Clear the words that filter the folders, so that all are listed again."""
+    screen.set_focus(screen.projects_list)
+    screen.state.folder_words = ""
+    screen.query_one(FilterLine).close()
+    screen.refresh_projects()
+
+
+def do_labels(screen: BrowseScreen) -> None:
+    """List the labels of all sessions: the sessions that have labels, with their labelled entries."""
+    search_for(screen, "label:")
+
+
+def recall(screen: BrowseScreen, step: int) -> bool:
+    """Bring back an earlier query (`step` -1) into the search line, or a later one (1); False if there is none."""
+    if not screen.typing or screen.state.filtered != "sessions" or screen.browser.keys.types:
+        return False
+    text = screen.queries.recalled(screen.search.text, step)
+    if text is None:
+        return False
+    search_for(screen, text)
+    return True
+
+
+def do_up(screen: BrowseScreen) -> None:
+    """Move up one row; in an empty search line, bring back the query before."""
+    if not recall(screen, -1) and (moving := screen.moving()) is not None:
+        moving.go_up()
+
+
+def do_down(screen: BrowseScreen) -> None:
+    """Move down one row; in a search line with an earlier query, bring back the query after it."""
+    if not recall(screen, 1) and (moving := screen.moving()) is not None:
+        moving.go_down()

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
+from sessionbrowse.errors import NoSuchEntry
 from sessionbrowse.model.listing.families import is_stub
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.data.jobs import Job, Outcome
+from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.layout.parts import LinePart, Part, PreviewDocument
 from sessionbrowse.tui.lists.family_total import FamilyTotals
-from sessionbrowse.tui.lists.said import SaidSessions
-from sessionbrowse.tui.lists.state import ListState
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.cursor_debounce import Resting
 from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
@@ -27,21 +27,31 @@ PREVIEW_DELAY = 0.12
 
 
 class Preview:
-    """Controls the preview pane: decides which session it shows, and when the session's file is read."""
+    """Controls the preview pane: decides which session it shows, and when the session's file is read.
+
+    `hit` returns the hit under the cursor, at which the preview stands, with the query that found it. `in_place`
+    returns what is shown in place of the session, such as examples of queries; [] if nothing is.
+    """
 
     def __init__(
-        self, screen: CommandScreen[None], state: ListState, said: SaidSessions, is_scanning: Callable[[], bool]
+        self,
+        screen: CommandScreen[None],
+        state: ListState,
+        hit: Callable[[], tuple[Hit, str] | None],
+        is_scanning: Callable[[], bool],
+        in_place: Callable[[], list[Part]],
     ) -> None:
         self._screen = screen
         self._state = state
-        self._said = said
+        self._hit = hit
+        self._in_place = in_place
         self._painted = False
         self._is_stale = False
         self._timer: Timer | None = None
         self._resting = Resting(screen, self._rests)
         self._asked: str | None = None
-        self._asked_said: tuple[Hit, str] | None = None
-        self._shown: str | None = None
+        self._asked_hit: tuple[Hit, str] | None = None
+        self._shown: tuple[str, tuple[Hit, str] | None] | None = None
         self._is_due = False
         self._read: tuple[list[Part], FindMatches | None] = ([], None)
         self._family = FamilyTotals(screen, self._has_family, is_scanning, self._show_read)
@@ -62,13 +72,13 @@ class Preview:
             self._timer.stop()
             self._is_due = False
         self._screen.lane("preview", self.take).cancel()
-        if summary is None:
+        in_place = self._in_place()
+        if summary is None or in_place:
             self._resting.cancel()
-            self._asked = None
-            self._view.show([], empty="")
+            self._asked = self._shown = None
+            self._view.show(in_place, empty="")
             return
-        self._asked, self._asked_said = summary.path, self._said_in(summary.path)
-        self._shown = None
+        self._asked, self._asked_hit = summary.path, self._hit()
         rested = self._resting.moved()
         if rested or not self._painted:
             # Paint the list first, because the preview takes as long as the list to paint, and longer the first time,
@@ -79,15 +89,10 @@ class Preview:
             self._timer = self._screen.set_timer(PREVIEW_DELAY, self.load)
 
     def rows_changed(self) -> None:
-        """Update the preview if the list's filter now finds a different entry of the previewed session."""
+        """Update the preview if the search now finds a different entry of the previewed session."""
         self._family.scanned()
-        if self._asked is not None and self._asked_said != self._said_in(self._asked):
+        if self._asked is not None and self._asked_hit != self._hit():
             self.show()
-
-    def _said_in(self, path: str) -> tuple[Hit, str] | None:
-        """Return the entry by which the filter found a session, and the searched query; None if no entry matched."""
-        hit = self._said.hit(path)
-        return (hit, self._said.searched_in(path)) if hit is not None else None
 
     def set_shown(self, shown: bool) -> None:
         """Show or hide the preview pane."""
@@ -116,16 +121,19 @@ class Preview:
         if summary is None:
             return
 
-        said, now_ms = self._asked_said, browser.now_ms()
+        hit, now_ms = self._asked_hit, browser.now_ms()
 
         def load(job: Job) -> PreviewDocument:
             from sessionbrowse.tui.reading.documents import conversation, entry_document, rule
-            from sessionbrowse.tui.reading.find_entry import find_again
+            from sessionbrowse.tui.reading.find_entry import ENTRY_IS_GONE, find_again
 
             session = browser.open_session(summary.path, summary.agent)
-            if said is not None and (index := find_again(session, said[0].entry_index, said[0].entry_id)) is not None:
-                return PreviewDocument([rule(), *entry_document(session, index, now_ms)], said[1])
-            return PreviewDocument(conversation(session, summary))
+            if hit is None:
+                return PreviewDocument(conversation(session, summary))
+            index = find_again(session, hit[0].entry_index, hit[0].entry_id)
+            if index is None:
+                raise NoSuchEntry(ENTRY_IS_GONE)
+            return PreviewDocument([rule(), *entry_document(session, index, now_ms)], hit[1])
 
         lane = self._screen.lane("preview", self.take)
         (lane.follow if follows else lane.ask)(load)
@@ -165,19 +173,21 @@ class Preview:
             marks = MatchMarks(self._screen, "marks", self._view.marks_changed).of(read.query)
         self._read = (read.parts, marks)
         self._family.ask(summary.path)
-        self._show_read(keep_place=self._shown == summary.path)
-        self._shown = summary.path
+        shown = (summary.path, self._asked_hit)
+        self._show_read(keep_place=self._shown == shown)
+        self._shown = shown
 
     def _show_read(self, *, keep_place: bool = True) -> None:
         summary = self._screen.subject
         if summary is not None and summary.path == self._asked:
             parts, marks = self._read
-            self._view.show([*self._facts(summary), *parts], keep_place=keep_place, marks=marks)
+            facts = self._facts(summary)
+            self._view.show([*facts, *parts], keep_place=keep_place, marks=marks, searched_from=len(facts))
 
     def _show_facts(self) -> None:
         self._painted = True
         summary = self._screen.subject
-        if summary is not None and self._shown != summary.path:
+        if summary is not None and (self._shown is None or self._shown[0] != summary.path):
             self._view.show(self._facts(summary))
 
     def _facts(self, summary: Summary) -> list[Part]:

@@ -115,6 +115,10 @@ def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
     if row.pinned:
         prefix.append(("★ ", "accent"))
     badges = session_badges(summary)
+    if row.found is not None and summary.archived:
+        badges.append((" archived", "faint"))
+    if row.found is not None and row.found.missing:
+        badges.append((f"  without {one_line(' '.join(row.found.missing), 30)}", "warning"))
     if style.caller is not None and style.caller.has_open(summary.path):
         badges.insert(0, (" ← this one", "accent"))
     if row.family:
@@ -123,9 +127,12 @@ def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
     if room < 8:
         badges, room = [], width - line_width(right) - line_width(prefix) - 1
     title = session_title(summary)
-    if row.said:
-        # The title does not match the filter, so cut it to make room for the matching text of an entry.
-        title = [*fit(title, room // 2), ("  “", "faint"), (one_line(row.said), "dim"), ("”", "faint")]
+    if row.found is not None:
+        from sessionbrowse.tui.search.found_rows import name_hit
+        from sessionbrowse.tui.search.hit_rows import snippet_spans
+
+        named = name_hit(row.found)
+        title = snippet_spans(named, max(0, room)) if named is not None else title
     left: Line = [*prefix, *fit(title, max(0, room)), *badges]
     return sides(left, right, width, least=0)
 

@@ -19,9 +19,9 @@ from sessionbrowse.services.background.monitor_messages import (
 )
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.data.jobs import Lane, Outcome
+from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.data.source import DirectoryFacts, directory_facts
 from sessionbrowse.tui.data.update_throttle import UpdateThrottle
-from sessionbrowse.tui.lists.state import ListState
 from sessionbrowse.tui.lists.titles import ScanProgress, advanced
 from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.shell.browser import Browser
@@ -84,6 +84,12 @@ class ScanUpdates:
         """Mark the scan as running and clear the previous failure, because a new scan of the disk begins."""
         self.scanning, self.failure = True, None
 
+    def stop_waiting(self) -> None:
+        """List the sessions found so far, instead of waiting for the folder to open."""
+        if self._screen.state.awaits_folder:
+            self._screen.state.awaits_folder = False
+            self._screen.refresh_rows()
+
     def take_scan(self, outcome: Outcome) -> None:
         """Handle a batch of sessions from a scan, or the end of the scan."""
         from sessionbrowse.services.list.scan import Batch
@@ -116,6 +122,8 @@ class ScanUpdates:
             case IndexRead():
                 screen.state.library.opened()
                 screen.state.library.is_complete = True
+                # The index knows all sessions but the newest: a folder that it lacks most likely has none.
+                screen.state.awaits_folder = False
                 self._refresh_soon()
             case SessionsGone(paths):
                 self.throttle.add((), paths)
@@ -150,7 +158,7 @@ class ScanUpdates:
             self.throttle.add(changed, ())
         elif not before:
             screen.refresh_rows()
-        elif not library.is_opening or not screen.state.filter.is_empty or screen.state.shown_folder is not None:
+        elif not library.is_opening or screen.state.searched or screen.state.shown_folder is not None:
             self._refresh_soon()
 
     def _advance(self, verb: str, done: int, total: int) -> None:
@@ -189,7 +197,7 @@ class ScanUpdates:
             state.moved = facts.moved
             before = len(state.projects)
             state.library.know_directories(facts.repositories, facts.links)
-            if state.library.by_repository or len(state.project_rows(state.filters["projects"])) != before:
+            if state.library.by_repository or len(state.project_rows()) != before:
                 self._screen.refresh_rows()
             self._screen.projects_list.refresh()
 

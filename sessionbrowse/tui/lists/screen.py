@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import ClassVar
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec.structs import replace
 from textual import events, on
@@ -17,27 +17,34 @@ from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import LIST, PREVIEW, PROJECTS, SESSIONS
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.data.lazy_rows import LazyRows
-from sessionbrowse.tui.data.library import Folding, Library, SessionRow, parse_filter
+from sessionbrowse.tui.data.library import Folding, Library, SessionRow
+from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.data.spellings import same_names
 from sessionbrowse.tui.lists.preview import Preview
 from sessionbrowse.tui.lists.rows import ListStyle, directory_state, project_row, session_row
-from sessionbrowse.tui.lists.said import SaidSessions
 from sessionbrowse.tui.lists.scan_updates import ScanUpdates
-from sessionbrowse.tui.lists.state import ListFilter, ListState
-from sessionbrowse.tui.lists.titles import facts_line, no_sessions_sentence, path_line, sessions_title
+from sessionbrowse.tui.lists.titles import count_selected, facts_line, no_sessions_sentence, path_line, sessions_title
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import folder_name
 from sessionbrowse.tui.reading.views import ViewedEntry
+from sessionbrowse.tui.search.list_search import ListSearch
+from sessionbrowse.tui.search.queries import Queries
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
 
+if TYPE_CHECKING:
+    from sessionbrowse.services.search.hits import Hit
+    from sessionbrowse.tui.search.found_rows import FoundRow
+
 WIDEST_FOLDER = 24
 """Maximum width in cells of the folder column in a session's row; short folder names make the column narrower."""
 PANES = ("projects", "sessions", "preview")
+PATIENCE_SECONDS = 3.0
+"""Seconds after which the list shows all sessions if a scan has not found the folder to open."""
 
 
 class BrowseScreen(PanedScreen):
@@ -56,17 +63,18 @@ class BrowseScreen(PanedScreen):
         # the first layout, so that styles are computed only once.
         self.add_class("-preview-shown", "-at-sessions", update=False)
         self.state = ListState(library)
-        self._sessions: Sequence[SessionRow] = ()
-        self._folder_filter = ListFilter(self, self.state.filters, "projects", self.refresh_projects)
-        self._session_filter = ListFilter(self, self.state.filters, "sessions", self.refresh_sessions)
-        self._top_is_due = False
-        self._named_count = 0
+        self._rows: Sequence[FoundRow] = ()
         self._ambiguous: frozenset[str] = frozenset()
         self._folder_cells = WIDEST_FOLDER
         self._followed_key: Hashable | None = None
         self.updates = ScanUpdates(self)
-        self.said = SaidSessions(self, self.state, self.refresh_sessions)
-        self.preview = Preview(self, self.state, self.said, lambda: self.updates.scanning)
+        self.search = ListSearch(
+            self, self.state, lambda: self.sessions_list, lambda top: self.refresh_sessions(top=top)
+        )
+        self.step_found = self.search.step_found
+        self.preview = Preview(self, self.state, lambda: self.hit, lambda: self.updates.scanning, self.search.examples)
+        self.left_session: Summary | None = None
+        """The session from whose tree the user came to search in all sessions; leaving the search opens it again."""
 
     # -- layout -------------------------------------------------------------------------------------------------
 
@@ -75,13 +83,13 @@ class BrowseScreen(PanedScreen):
         yield Bar(id="header")
         with Horizontal(id="panes"):
             yield RowList(self._render_project, id="projects", classes="pane")
-            yield RowList(self._render_session, id="sessions", classes="pane")
+            yield RowList(self._render_session, marked_as=_path_of_key, id="sessions", classes="pane")
             yield TextView(id="preview", classes="pane", empty="")
         yield FilterLine(id="filter")
         yield KeyBar(id="footer")
 
     def on_mount(self) -> None:
-        """Restore the last run's filters, cursors and pane widths, show the loaded sessions, and read the pins."""
+        """Restore the last run's cursors and pane widths, show the loaded sessions, and read the pins."""
         view = self.browser.memory.lists
         self.state.exists = self.browser.exists
         self.state.restore(view)
@@ -90,21 +98,21 @@ class BrowseScreen(PanedScreen):
         self.query_one("#projects", RowList).border_title = "Folders"
         self.query_one("#preview", TextView).border_title = "Preview"
         self.set_focus(self.sessions_list)
-        if not self.state.filter.is_empty:
-            self.query_one(FilterLine).show_kept("/", self.state.filter.text)
-            self.call_after_refresh(self.said.ask, self.state.filter.text)
+        self.queries = Queries(view.queries)
         self.refresh_rows()
         self.call_after_refresh(self.updates.ask_pins)
         self.adopt(self.browser.scan_lane, self.updates.take_scan)
         self.adopt(self.browser.event_lane, self.updates.take_event)
         self.set_interval(30, self.sessions_list.refresh)
+        self.set_timer(PATIENCE_SECONDS, self.updates.stop_waiting)
 
     @property
     def view(self) -> ListView:
-        """The state of the lists that is saved for the next start: filters, sort order, cursors, pane widths."""
+        """The state of the lists that is saved for the next start: sort orders, queries, cursors, pane widths."""
         path = self.subject.path if self.subject is not None else None
         shown = self.has_class("-preview-shown")
-        return replace(self.state.view(path), preview=shown, widths=dict(self.widths))
+        queries = tuple(self.queries.known)
+        return replace(self.state.view(path), preview=shown, widths=dict(self.widths), queries=queries)
 
     @property
     def projects_list(self) -> RowList:
@@ -124,11 +132,6 @@ class BrowseScreen(PanedScreen):
             return focused.id
         return self.state.filtered if self.typing else "sessions"
 
-    @property
-    def filtered_list(self) -> RowList:
-        """The list that the filter line filters: the folder list or the session list."""
-        return self.projects_list if self.state.filtered == "projects" else self.sessions_list
-
     def contexts(self) -> tuple[str, ...]:
         """Return the contexts (groups of commands) whose keys work now: the focused pane's, then the screen's."""
         return ({"projects": PROJECTS, "sessions": SESSIONS, "preview": PREVIEW}[self.pane], LIST)
@@ -137,22 +140,44 @@ class BrowseScreen(PanedScreen):
         """Return the state of the lists that decides which commands are available."""
         pane = self.pane
         rows = self.projects_list.count if pane == "projects" else self.sessions_list.count
-        row = self._sessions[self.sessions_list.cursor] if self._sessions else None
+        row, is_searched = self.row, bool(self.state.searched)
+        is_family = isinstance(row, SessionRow) and bool(row.family or row.prefix) and not self.state.is_flat
         return CommandContext(
-            has_rows=rows > 0,
+            has_rows=rows > 0 or self.search.is_unanswered,
             has_session=self.subject is not None,
-            has_family=row is not None and bool(row.family or row.prefix) and not self.state.is_flat,
-            folds_families=not self.state.is_flat,
+            has_family=is_family or is_searched,
+            folds_families=not self.state.is_flat or is_searched,
             shows_hidden=self.state.hidden,
-            has_filter=not self.state.filter.is_empty,
+            has_filter=is_searched,
             has_folder=self.state.folder is not None or self.state.other_folder(self.subject) is not None,
             has_project=bool(self.project),
         )
 
     @property
     def subject(self) -> Summary | None:
-        """The session under the cursor; None if the list is empty."""
-        return self.state.library.get(self.sessions_list.key)
+        """The session under the cursor, or to which the hit under the cursor belongs; None if the list is empty."""
+        row = self.row
+        if row is None or isinstance(row, SessionRow):
+            return self.search.summary_of(row.summary) if row is not None else None
+        return self.search.summary_at(row.hit.path)
+
+    @property
+    def row(self) -> FoundRow | None:
+        """The row under the cursor of the session list; None if the list is empty."""
+        cursor = self.sessions_list.cursor
+        return self._rows[cursor] if cursor < len(self._rows) else None
+
+    @property
+    def hit(self) -> tuple[Hit, str] | None:
+        """The hit under the cursor, for a session its best one, with the query that found it; else None."""
+        hit = self.search.hit_of(self.row) if self.state.searched else None
+        return (hit, self.search.searched) if hit is not None else None
+
+    @property
+    def entry_to_resume(self) -> str | None:
+        """The id of the entry of the hit under the cursor; None on a session's own row."""
+        row = self.row
+        return None if row is None or isinstance(row, SessionRow) else row.hit.entry_id
 
     @property
     def project(self) -> str | None:
@@ -167,11 +192,13 @@ class BrowseScreen(PanedScreen):
     def chosen(self) -> Sequence[Summary]:
         """The sessions that a change acts on: the selected sessions in the list, else the session under the cursor."""
         marks = self.sessions_list.marks
-        selected = [row.summary for row in self._sessions if row.summary.path in marks] if marks else []
+        selected = [row.summary for row in _sessions_in(self._rows) if row.summary.path in marks] if marks else []
         return selected or ([self.subject] if self.subject is not None else [])
 
     def sessions_changed(self, updates: SessionUpdates) -> None:
         """Show sessions that changed on disk, in the lists and in the preview."""
+        self.sessions_list.marks -= updates.gone
+        self.search.sessions_changed(updates.gone)
         self.refresh_rows()
         self.preview.sessions_changed(updates.paths)
 
@@ -181,7 +208,9 @@ class BrowseScreen(PanedScreen):
 
     def moving(self) -> RowList | TextView | None:
         """Return the pane that movement keys act on: the focused pane, or the filtered list while the user types."""
-        return self.filtered_list if self.typing else super().moving()
+        if not self.typing:
+            return super().moving()
+        return self.projects_list if self.state.filtered == "projects" else self.sessions_list
 
     def begin_scan(self) -> None:
         """Show that a scan is running; otherwise an empty list would say that there are no sessions."""
@@ -198,9 +227,7 @@ class BrowseScreen(PanedScreen):
 
     def refresh_projects(self) -> None:
         """Compute the rows of the folder list again; the cursor stays on its folder."""
-        rows = self._folder_filter.rows(self.state.project_rows)
-        if rows is None:
-            return
+        rows = self.state.project_rows()
         if self.state.folder is not None:
             self.state.folder = self.state.library.project_of(self.state.folder)
         self.state.projects = rows
@@ -218,67 +245,39 @@ class BrowseScreen(PanedScreen):
 
     def refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
         """Compute the session rows again; move the cursor to the session `cursor`, or with `top` to the first row."""
-        self.place = (self.name, self.state.shown_folder, self.state.filter.text, self.state.archived)
-        rows = self._session_filter.rows(self.state.session_rows)
-        top = top or self._top_is_due
-        self._top_is_due = top and rows is None
-        if rows is None:
-            # The background search for the filter's pattern still runs: keep the shown rows until the search has ended.
-            self.say_found()
-            return
-        said = [] if self.state.filter.is_empty else self.said.rows(rows)
-        self._named_count, self._sessions = len(rows), [*rows, *said] if said else rows
-        paths = LazyRows(self._sessions, _path_of)
+        self.place = (self.name, self.state.shown_folder, self.state.searched, self.state.archived)
+        found = self.search.rows()
+        self._rows = self.state.session_rows() if found is None else found
+        keys = LazyRows(self._rows, _key_of)
         sessions, library = self.sessions_list, self.state.library
-        sessions.marks = {path for path in sessions.marks if library.get(path) is not None}
-        wanted = paths[0] if top and paths else self.state.family_row(cursor or sessions.key, paths) or cursor
-        empty = no_sessions_sentence(self.state, self.updates.scanning, self.browser.keys.key_of)
-        sessions.set_rows(paths, cursor=wanted, empty=empty)
-        found = self.state.wanted_row(sessions.keys, was_moved=sessions.was_moved)
-        if found is not None and sessions.go_to_key(found):
+        if not self.state.searched:
+            sessions.marks = {path for path in sessions.marks if library.get(path) is not None}
+        key = cursor or sessions.key
+        if key not in keys:
+            key = _path_of_key(key)
+        wanted = keys[0] if top and keys else self.state.family_row(key, keys) or key
+        if self.state.searched:
+            empty = self.search.nothing_found()
+        else:
+            empty = no_sessions_sentence(self.state, self.updates.scanning, self.browser.keys.key_of)
+        sessions.set_rows(keys, cursor=wanted, empty=empty)
+        wanted_row = self.state.wanted_row(sessions.keys, was_moved=sessions.was_moved)
+        if wanted_row is not None and sessions.go_to_key(wanted_row):
             self.state.wanted_session = None
         self._refresh_titles()
         self.preview.rows_changed()
         self.say_found()
         self.update_footer()
 
-    def set_filter(self, pane: str, text: str, *, keep_line: bool = False) -> None:
-        """Apply the filter `text` to the list in a pane; close the filter line unless `keep_line` is True."""
-        state = self.state
-        state.filters[pane] = parse_filter(text)
-        if pane == "projects":
-            # A filter of the folders does not filter the sessions: compute only the rows of the folder list again.
-            self.refresh_projects()
-            self.say_found()
-            self.update_footer()
-        else:
-            self.said.ask(text)
-            # A new filter moves the cursor to the first row; clearing the filter keeps the cursor on its session.
-            found = self.sessions_list.key if state.filter.is_empty else None
-            self.refresh_sessions(top=found is None, cursor=found)
-            if found is not None and self.sessions_list.key != found:
-                # The session has no row, because it is folded under a related session: unfold the family.
-                self.fold(state.folding.flip(state.library.family(str(found))))
-                self.sessions_list.go_to_key(found)
-        if not keep_line:
-            self.query_one(FilterLine).close()
-
     def say_found(self) -> None:
-        """Show in the filter line the number of matches, or the error in the typed pattern."""
+        """Show in the text line what the search found, or the number of matching folders."""
         line = self.query_one(FilterLine)
         if not line.display:
             return
-        problem = self.state.filters[self.state.filtered].problem
-        rows = self.projects_list.count - 1 if self.state.filtered == "projects" else self.sessions_list.count
-        filter = self._folder_filter if self.state.filtered == "projects" else self._session_filter
-        if problem is not None:
-            line.say([(problem, "error")])
-        elif filter.is_waiting:
-            line.say([("searching …", "accent")])
+        if self.state.filtered == "projects":
+            line.say([(plural(self.projects_list.count - 1, "match", "matches"), "dim")])
         else:
-            said = rows - self._named_count if self.state.filtered == "sessions" else 0
-            more = f" · said in {said:,}" if said else ""
-            line.say([(plural(rows - said, "match", "matches") + more, "dim")])
+            line.say(self.search.status())
 
     @property
     def sized_pane(self) -> tuple[str, int]:
@@ -291,11 +290,13 @@ class BrowseScreen(PanedScreen):
         self.refresh_header()
 
     def _refresh_titles(self) -> None:
-        title = sessions_title(self.state, self.browser.home, self._count_selected())
+        title = sessions_title(
+            self.state, self.browser.home, count_selected(_sessions_in(self._rows), self.sessions_list.marks)
+        )
         self.sessions_list.border_title = title
-        count = len(self._sessions)
-        folded = 0 if self.state.is_flat else sum([row.family for row in self._sessions if not row.is_open])
-        if self.state.library.is_opening and self.state.filter.is_empty and not self.state.named:
+        count = sum([1 for _ in _sessions_in(self._rows)]) if self.state.searched else len(self._rows)
+        folded = 0 if self.state.is_flat else sum([row.family for row in _sessions_in(self._rows) if not row.is_open])
+        if self.state.library.is_opening and not (self.state.searched or self.state.named):
             # Only some of the folder's sessions are loaded so far: show the number of sessions from the folder's row.
             count, folded = (
                 next((row.sessions for row in self.state.projects if row.cwd == self.state.folder), count),
@@ -303,15 +304,9 @@ class BrowseScreen(PanedScreen):
             )
         self.sessions_list.border_subtitle = f"{count:,}" + (f" + {folded:,} folded" if folded else "")
 
-    def _count_selected(self) -> tuple[int, int]:
-        """Return two numbers of selected sessions: those that have a row in the list, and those that have none."""
-        marks = self.sessions_list.marks
-        shown = sum([row.summary.path in marks for row in self._sessions]) if marks else 0
-        return shown, len(marks) - shown
-
     def position(self) -> str:
         """Return the text for the footer: the cursor's position, and the number of selected sessions."""
-        selected = self._count_selected()[0]
+        selected = count_selected(_sessions_in(self._rows), self.sessions_list.marks)[0]
         return f"✓{selected:,}  {super().position()}" if selected else super().position()
 
     def refresh_header(self) -> None:
@@ -341,7 +336,12 @@ class BrowseScreen(PanedScreen):
             fields=settings.row_fields,
             caller=browser.options.caller,
         )
-        return session_row(self._sessions[index], width, style)
+        row = self._rows[index]
+        if isinstance(row, SessionRow):
+            return session_row(row, width, style)
+        from sessionbrowse.tui.search.hit_rows import hit_row
+
+        return hit_row(row.hit, width, row.more, browser.keys.key_of("family"))
 
     def fold(self, folding: Folding) -> None:
         """Fold or unfold families (related sessions under one row) as `folding` says, and update the session list."""
@@ -366,6 +366,7 @@ class BrowseScreen(PanedScreen):
     def _session_highlighted(self, event: RowList.Highlighted) -> None:
         event.stop()
         self.preview.show()
+        self.search.show_more(event.index, self.sessions_list.count)
         self.update_footer()
 
     @on(RowList.Marked, "#sessions")
@@ -383,7 +384,7 @@ class BrowseScreen(PanedScreen):
     def busy(self) -> bool:
         """True during background work, or while an update of the lists or the preview is due."""
         return (
-            super().busy or self.preview.due or self.said.due or self.updates.refresh_due or self.updates.throttle.due
+            super().busy or self.preview.due or self.search.due or self.updates.refresh_due or self.updates.throttle.due
         )
 
     def on_screen_resume(self) -> None:
@@ -399,9 +400,14 @@ class BrowseScreen(PanedScreen):
         super().focus_changed()
 
     def text_changed(self, text: str) -> None:
-        """Filter the list again after each typed letter."""
-        if text != self.state.filters[self.state.filtered].text:
-            self.set_filter(self.state.filtered, text, keep_line=True)
+        """Search, or filter the folders, again after each typed letter."""
+        if self.state.filtered == "projects":
+            self.state.folder_words = text
+            self.refresh_projects()
+        elif text != self.search.text:
+            self.search.set_text(text)
+            self.say_found()
+            self.preview.show()
 
     @property
     def viewed_entry(self) -> ViewedEntry | None:
@@ -410,5 +416,14 @@ class BrowseScreen(PanedScreen):
         return ViewedEntry(summary=summary) if summary is not None else None
 
 
-def _path_of(row: SessionRow) -> str:
-    return row.summary.path
+def _sessions_in(rows: Iterable[FoundRow]) -> Iterable[SessionRow]:
+    return (row for row in rows if isinstance(row, SessionRow))
+
+
+def _key_of(row: FoundRow) -> Hashable:
+    return row.summary.path if isinstance(row, SessionRow) else row.key
+
+
+def _path_of_key(key: Hashable) -> Hashable:
+    """Return the path of the session to which the row with this key belongs."""
+    return key[0] if isinstance(key, tuple) else key

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from textual.content import Content
 
 from sessionbrowse.text import clean, plural, shorten_home
+from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.lists.rows import progress_bar
-from sessionbrowse.tui.lists.state import ListState
 from sessionbrowse.tui.paint.spans import Line, cut_left, line_width
 from sessionbrowse.tui.paint.words import CRUMB, folder_name, one_line
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.commands.keymap import Keys
+    from sessionbrowse.tui.data.library import SessionRow
     from sessionbrowse.tui.data.options import BrowseOptions
 
 LEAST_PLACE = 18
@@ -27,7 +28,7 @@ SORT_TITLES = {
     "name": "by name",
     "size": "largest",
     "cost": "highest cost",
-    "relevance": "best match",
+    "best": "best first",
 }
 
 
@@ -80,13 +81,19 @@ def sessions_title(state: ListState, home: str, selected: tuple[int, int]) -> Co
     # The sort order comes before texts that may be long, because a narrow pane cuts its title at the right.
     title.append((f" · {SORT_TITLES[state.effective_sort]}", "$sb-dim"))
     title.append((f" · {folder}", ""))
-    if not state.filter.is_empty:
-        title.append((f' · "{one_line(state.filter.text, 30)}"', "$accent"))
+    if state.searched:
+        title.append((f' · "{one_line(state.searched, 30)}"', "$accent"))
     if state.named:
         title.append((" · named only", "$accent"))
     if state.archived:
         title.append((" · archived", "$accent"))
     return Content.assemble(*title)
+
+
+def count_selected(rows: Iterable[SessionRow], marks: Collection[Hashable]) -> tuple[int, int]:
+    """Return two numbers of selected sessions: those that have a row in the list, and those that have none."""
+    shown = sum([row.summary.path in marks for row in rows]) if marks else 0
+    return shown, len(marks) - shown
 
 
 def path_line(folder: str | None, home: str) -> Line:
@@ -127,17 +134,10 @@ def facts_line(sessions: int, folders: int, under_way: ScanProgress | None, fail
 
 
 def no_sessions_sentence(state: ListState, scanning: bool, key_of: Callable[[str], str]) -> str:
-    """Return the message of an empty session list: the reason, and the key that shows sessions."""
-    if state.filter.problem is not None:
-        return state.filter.problem
+    """Return the message of an empty session list without a search: the reason, and the key that shows sessions."""
     # While sessions are still being loaded, do not report "no session": a matching session may follow.
-    if scanning and (state.library.is_opening or (state.filter.is_empty and not state.named)):
+    if scanning and (state.library.is_opening or not state.named):
         return "Reading sessions …"
-    if not state.filter.is_empty:
-        return (
-            f'No session matches "{one_line(state.filter.text, 60)}". {key_of("search_all")} searches inside sessions, '
-            f"{key_of('back')} clears the filter."
-        )
     if state.named:
         return f"No sessions with a name in this list. {key_of('named')} shows all sessions."
     if state.archived:

@@ -45,12 +45,6 @@ def do_resume(screen: CommandScreen[None]) -> None:
         _begin(screen, summary, _usual(screen))
 
 
-def do_resume_there(screen: CommandScreen[None]) -> None:
-    """Ask, then resume the session at the labelled entry."""
-    if screen.subject is not None and screen.entry_to_resume is not None:
-        _ask_where(screen, screen.subject, screen.entry_to_resume)
-
-
 def _ask_where(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
     """Ask whether the session is resumed at its leaf, at an entry, or in a fork from the entry."""
     choices = [Choice("leaf", "At the leaf", "where the session ends"), *_entry_choices()]

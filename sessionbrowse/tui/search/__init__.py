@@ -1,1 +1,1 @@
-"""The screens of the search over all sessions, and of the checkpoints (labels of all sessions)."""
+"""The search of the session list: requests, found sessions with their hits, their rows and sentences."""

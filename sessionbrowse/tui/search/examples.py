@@ -1,34 +1,29 @@
-"""Examples of queries, which the search screen lists while the query line is empty."""
+"""Examples of queries, which the preview shows while the search line is empty."""
 
 from __future__ import annotations
 
-from msgspec import Struct
+from sessionbrowse.tui.layout.parts import LinePart, Part
 
-from sessionbrowse.tui.paint.spans import Line, fit, pad
-
-
-class Example(Struct, frozen=True):
-    """An example of a query, with a description of the entries that it finds."""
-
-    query: str
-    finds: str
-
-
-EXAMPLES = (
-    Example("auth token", "both words in any order, also as word prefixes"),
-    Example('"next to each other"', "an exact phrase"),
-    Example("re:Error: .*timeout", "a regular expression, up to the end of the query"),
-    Example("role:user", "your messages; also role:assistant, role:tool …"),
-    Example("project:webshop", "in one project; also agent:pi, name:refactor"),
-    Example("label:works", "entries whose label contains the word"),
-    Example("tool:bash", "a tool's calls and results"),
-    Example("model:opus", "answers of a model"),
-    Example("after:7d", "the last seven days; also before:2026-08, after:2026-08-13"),
-    Example("branch:abandoned", "on abandoned branches; also branch:active, branch:compacted"),
-)
+EXAMPLES = {
+    "auth token": "both words in any order, also as word prefixes",
+    '"next to each other"': "an exact phrase",
+    "auth -token": "without a word",
+    "re:Error: .*timeout": "a regular expression, up to the end of the query",
+    "role:user": "your messages; also role:assistant, role:tool …",
+    "project:webshop": "in one project; also agent:pi, name:refactor",
+    "label:works": "entries whose label contains the word",
+    "tool:bash": "a tool's calls and results",
+    "model:opus": "answers of a model",
+    "after:7d": "the last seven days; also before:2026-08, after:yesterday",
+    "branch:abandoned": "on abandoned branches; also branch:active, branch:compacted",
+}
+"""Descriptions of the entries that an example of a query finds."""
 
 
-def example_row(example: Example, width: int) -> Line:
-    """Return the row of an example: the query and its description."""
-    cells = min(26, max(16, width * 2 // 5))
-    return fit([*pad([(example.query, "key")], cells), (example.finds, "dim")], width)
+def example_parts(scope_key: str, tools_key: str, sort_key: str) -> list[Part]:
+    """Return the examples, and the keys that change what is searched, as parts of a document."""
+    parts: list[Part] = [LinePart([("Search", "title")]), LinePart([])]
+    for query, finds in EXAMPLES.items():
+        parts += [LinePart([(query, "key")]), LinePart([("  " + finds, "dim")])]
+    keys = f"{scope_key} this project or all · {tools_key} tool calls too · {sort_key} order · ↑ earlier searches"
+    return [*parts, LinePart([]), LinePart([(keys, "dim")])]

@@ -42,7 +42,15 @@ def do_clear_filter(screen: SessionScreen) -> None:
 def do_search_beyond(screen: SessionScreen) -> None:
     """Search all sessions for the words that are typed, or that the tree was searched for."""
     tree = screen.tree_pane
-    screen.browser.show_search(tree.filter_line.input.value.strip() if screen.typing else tree.state.query)
+    text = tree.filter_line.input.value.strip() if screen.typing else tree.state.query
+    screen.keep_view()
+    screen.browser.search_lists(text, screen.summary)
+
+
+def do_labels(screen: SessionScreen) -> None:
+    """List the labels of all sessions, in the session list; leaving the list comes back here."""
+    screen.keep_view()
+    screen.browser.search_lists("label:", screen.summary)
 
 
 def do_next_hit(screen: SessionScreen) -> None:

@@ -46,13 +46,11 @@ SILENCE = Said(0, "", "information")
 
 
 class FoundEntry(Struct, frozen=True):
-    """A found entry of a session with its role and state, or the session itself (`index` is None)."""
+    """A found entry of a session, or the session itself (`index` is None)."""
 
     summary: Summary
     index: int | None
     entry_id: str | None
-    role: str
-    state: str
 
 
 class Changes(Protocol):
@@ -215,17 +213,14 @@ class Browser(Protocol):
     ) -> None:
         """Open a session's tree, at an entry if given; also in `sessionbrowse pick`, unlike `show_session`."""
 
-    def show_search(self, text: str = "") -> None:
-        """Show the screen of the search over all sessions."""
+    def search_lists(self, text: str, came_from: Summary | None = None) -> None:
+        """Search for a text in the list of all sessions; leaving the search opens the session `came_from` again."""
 
     def step_found(self, step: int) -> FoundEntry | None:
         """Go to the next (`step` 1) or previous (-1) session that the search below the topmost screen has found.
 
         Return the session's best entry; None if no search found a further session.
         """
-
-    def show_checkpoints(self) -> None:
-        """Show the checkpoints screen, which lists the labels of all sessions."""
 
     def find_handler(self, screen: str, command_id: str) -> Callable[[Any], None] | None:
         """Return the function that runs a command on a screen; None if the screen has no function for it."""

@@ -40,7 +40,7 @@ EDITING = frozenset({"backspace", "ctrl+backspace", "delete"})
 NOT_WHILE_TYPING = frozenset({"pane_left", "pane_right", "first", "last"})
 """Ids of commands whose keys (such as the arrows) only move the text cursor while a text line is focused."""
 
-CHOOSING = frozenset({"open", "open_found"})
+CHOOSING = frozenset({"open"})
 """Ids of the commands that choose a session or an entry in `sessionbrowse pick`."""
 
 HOPS = 6
@@ -62,7 +62,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     CONTEXTS: ClassVar[tuple[str, ...]] = ()
     """The contexts (groups of commands) whose keys always work on the screen."""
 
-    TYPING_CONTEXT: ClassVar[str] = TYPING
+    TYPING_CONTEXT: str = TYPING
     """The context (group of commands) whose keys work while a text line is focused."""
 
     ELSEWHERE: ClassVar[dict[str, tuple[str, str, str]]] = {}

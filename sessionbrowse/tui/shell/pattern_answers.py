@@ -40,15 +40,6 @@ class PatternAnswers:
         self._is_asked = False
         self._lane = screen.lane(f"pattern-{name}", self._take)
 
-    @property
-    def is_waiting(self) -> bool:
-        """True while the worker process still searches texts for the pattern."""
-        return bool(self._missing) and self.problem is None
-
-    def is_in(self, pattern: str, text: str) -> bool:
-        """Return True if the worker process has found a match of the pattern in `text`."""
-        return bool(self.spans(text))
-
     def spans(self, text: str) -> list[MatchSpan]:
         """Return the pattern's matches in `text`; an empty list until the worker process has searched the text."""
         spans = self._spans.get(text)

@@ -11,7 +11,7 @@ from sessionbrowse.tui.paint.textual_compat import terminal_colors
 
 
 class ViewMemory:
-    """The state of the screens (filter, cursor, folded rows …) at the end of the last run, restored at the next start.
+    """The state of the screens (cursor, folded rows …) at the end of the last run, restored at the next start.
 
     Nothing is loaded or saved in the demo, in `sessionbrowse pick`, or if the settings say so.
     """
@@ -28,8 +28,6 @@ class ViewMemory:
         self._seen: dict[str, SessionView] = {}
         if self._is_on:
             self._lists, self._sessions = recall(self._state, self._scope)
-        self.newest_hits_first = self._lists is not None and self._lists.newest_hits_first
-        """True if the search over all sessions sorts its hits by time, newest first; False for best first."""
         self._wanted_theme = theme.textual_name(self.theme or self._settings.theme) or theme.DARK
         self.first_theme = theme.fitting(self._wanted_theme, terminal_colors(options.environ))
         """The theme in which the browser starts, by the name that Textual has for it."""
@@ -47,7 +45,7 @@ class ViewMemory:
 
     @property
     def lists(self) -> ListView:
-        """The state (sort order, filter …) in which the lists open: as saved, except for settings changed afterwards.
+        """The state (sort order, cursor …) in which the lists open: as saved, except for settings changed afterwards.
 
         In `sessionbrowse pick`, or if nothing was saved, the state comes from the settings and options.
         """
@@ -60,13 +58,13 @@ class ViewMemory:
         )
         pick = self._pick
         if pick is not None:
-            return replace(
-                view, filter="" if pick.needs_entry else pick.query, folder=self._here if pick.here else None
-            )
+            return replace(view, folder=self._here if pick.here else None)
+        folder = self._here if settings.scope == "folder" else None
         if left is None:
-            return replace(view, folder=self._here if settings.scope == "folder" else None)
+            return replace(view, folder=folder)
         return replace(
             left,
+            folder=folder,
             sort=left.sort if left.holds("sort", settings.sort) else view.sort,
             preview=left.preview if left.holds("preview", settings.preview) else view.preview,
             by_repository=left.by_repository if left.holds("projects_by", settings.projects_by) else view.by_repository,
@@ -110,7 +108,6 @@ class ViewMemory:
             view = replace(
                 lists,
                 theme=self._wanted_theme if shown == self.first_theme else shown,
-                newest_hits_first=self.newest_hits_first,
                 given=given,
             )
             remember(self._state, self._scope, view, self._seen)

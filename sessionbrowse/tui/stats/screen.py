@@ -14,6 +14,7 @@ from textual.strip import Strip
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.usage.sums import COST
+from sessionbrowse.services.background.search_messages import FindPaths, FoundPaths, Refresh, SearchAnswer, SearchStatus
 from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
 from sessionbrowse.services.usage.stats import ABANDONED_FIRST
 from sessionbrowse.services.usage.stats_document import name_of
@@ -22,9 +23,7 @@ from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import STATS
 from sessionbrowse.tui.data.jobs import Outcome
-from sessionbrowse.tui.data.library import Filter, parse_filter
 from sessionbrowse.tui.data.source import SessionUpdates
-from sessionbrowse.tui.lists.state import ListFilter
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.stats.chart import chart, table_head, table_row, total_line
@@ -79,7 +78,7 @@ class StatsScreen(CommandScreen[None]):
     """The statistics screen, with a table of costs; opening a row, such as a project, shows the project's sessions.
 
     `folder` contains the directories of the folder to which the user can limit the statistics; None without a folder.
-    `paths` returns the paths of the sessions, in all folders, that match a filter.
+    `text` is a query of the search, to whose sessions the statistics are limited.
     """
 
     CONTEXTS = (STATS,)
@@ -89,15 +88,15 @@ class StatsScreen(CommandScreen[None]):
         question: UsageQuestion,
         *,
         folder: tuple[str, ...] | None = None,
-        filter: Filter | None = None,
-        paths: Callable[[Filter], Sequence[str]] = lambda _: (),
+        text: str = "",
     ) -> None:
         super().__init__(name="stats")
         self._questions = [question]
         self._folder = folder
-        self._paths = paths
-        self._filters = {"stats": filter or Filter()}
-        self._matching = ListFilter(self, self._filters, "stats", self._find)
+        self._text = text
+        self._found: FoundPaths | None = None
+        self._stamp = 0
+        self._was_reading = False
         self._times = ALL
         self._answer: UsageAnswer | None = None
         self._problem: str | None = None
@@ -129,7 +128,13 @@ class StatsScreen(CommandScreen[None]):
     def on_mount(self) -> None:
         """Compute the costs in the background and show them."""
         self.set_focus(self.rows_list)
+        self.browser.search_client.listen(self._receive)
         self._find()
+
+    def on_unmount(self) -> None:
+        """Stop listening to the search program."""
+        super().on_unmount()
+        self.browser.search_client.forget(self._receive)
 
     def moving(self) -> RowList:
         """Return the table: movement keys act on the table, also while the user types a filter."""
@@ -142,8 +147,8 @@ class StatsScreen(CommandScreen[None]):
 
     def text_changed(self, text: str) -> None:
         """Apply the filter after each typed letter, and compute the costs of the matching sessions."""
-        if text != self._filter.text:
-            self._filters["stats"] = parse_filter(text)
+        if text != self._text:
+            self._text = text
             self.rows_list.go_first()
             self._find()
 
@@ -158,33 +163,57 @@ class StatsScreen(CommandScreen[None]):
     def _count_after(self, seconds: float) -> None:
         if not self._refresh_due:
             self._refresh_due = True
-            # Call `_find`, which also applies the filter again, because new sessions may match the filter.
-            self.set_timer(seconds, self._find)
+            # The filter is applied again, because new sessions may match it.
+            self.set_timer(seconds, self._find_again)
 
     # -- the filter ----------------------------------------------------------------------------------------------
 
-    @property
-    def _filter(self) -> Filter:
-        return self._filters["stats"]
+    def _find_again(self) -> None:
+        if self._text.strip():
+            self.browser.search_client.send(Refresh())
+        self._find()
 
     def _find(self) -> None:
-        """Find the sessions that match the filter, and compute their costs."""
-        paths: tuple[str, ...] | None = None
-        if not self._filter.is_empty:
-            found = self._matching.rows(self._paths)
-            if found is None:
-                # The background search for the filter's pattern still runs, and calls `_find` again when it ends.
-                return
-            paths = tuple(found)
+        """Ask the search program for the sessions that match the filter; without a filter, compute the costs of all."""
+        client = self.browser.search_client
+        self._stamp = client.stamp()
+        if not self._text.strip():
+            self._take_paths(FoundPaths(self._stamp))
+        elif client.start():
+            client.send(FindPaths(self._stamp, self._text))
+        else:
+            self._take_paths(FoundPaths(self._stamp, problem="The sessions cannot be searched."))
+
+    def _receive(self, answer: SearchAnswer | None) -> None:
+        self.call_later(self._take_answer, answer)
+
+    def _take_answer(self, answer: SearchAnswer | None) -> None:
+        if isinstance(answer, FoundPaths) and answer.stamp == self._stamp:
+            self._take_paths(answer)
+        elif isinstance(answer, SearchStatus):
+            if self._was_reading and not answer.reading and self._text.strip():
+                self._find()
+            self._was_reading = answer.reading
+
+    def _take_paths(self, found: FoundPaths) -> None:
+        """Compute the costs of the sessions that match the filter."""
+        self._found = found
+        paths = tuple(found.paths) if self._text.strip() else None
         self._questions = [replace(question, paths=paths) for question in self._questions]
         line = self.query_one(FilterLine)
         if line.display:
-            problem = self._filter.problem
-            if problem is not None:
-                line.say([(problem, "error")])
+            if found.problem is not None:
+                line.say([(found.problem, "error")])
             else:
                 line.say([] if paths is None else [(plural(len(paths), "match", "matches"), "dim")])
         self._ask()
+
+    @property
+    def busy(self) -> bool:
+        """True during background work, or while the search program looks for the sessions of the filter."""
+        client, is_asked = self.browser.search_client, self._found is None or self._found.stamp != self._stamp
+        is_reading = client.status is None or client.status.reading
+        return super().busy or (client.is_running and bool(self._text.strip()) and (is_asked or is_reading))
 
     # -- asking --------------------------------------------------------------------------------------------------
 
@@ -248,8 +277,8 @@ class StatsScreen(CommandScreen[None]):
         # The time comes first, because a narrow bar cuts the end of the text.
         words = [] if self._times == ALL else [self._times]
         words.append(shorten_home(cwds[0], self.browser.home) or "(no directory)" if cwds else "all sessions")
-        if not self._filter.is_empty:
-            words.append(f'"{clean(self._filter.text)}"')
+        if self._text.strip():
+            words.append(f'"{clean(self._text)}"')
         if question.agent is not None:
             words.append(question.agent)
         if question.only is not None:
@@ -299,7 +328,7 @@ class StatsScreen(CommandScreen[None]):
 
     def do_filter(self) -> None:
         """Open the filter line, in which the user types words that limit the statistics to matching sessions."""
-        self.query_one(FilterLine).open("/", self._filter.text, 'words, "a phrase", re:pattern', replacing=True)
+        self.query_one(FilterLine).open("/", self._text, 'words "a phrase" re: agent: …', replacing=True)
 
     def do_accept_filter(self) -> None:
         """Keep the filter, close the filter line, and focus the table."""

@@ -7,9 +7,12 @@ from functools import cached_property
 from textual.containers import Horizontal
 from textual.widgets import Input
 
-from sessionbrowse.tui.paint.spans import Line, fit
+from sessionbrowse.tui.paint.spans import Line, fit, line_width
 from sessionbrowse.tui.widgets.bars import Bar
 from sessionbrowse.tui.widgets.filter_input import FilterInput
+
+STATUS_CELLS, LEAST_ROOM = 46, 8
+"""Cells of the status text, as in the style sheet; cells that stay free beside the typed text if it grows."""
 
 
 class FilterLine(Horizontal):
@@ -18,6 +21,7 @@ class FilterLine(Horizontal):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.display = False
+        self._grown: int | None = None
 
     @cached_property
     def _prompt(self) -> Bar:
@@ -45,12 +49,6 @@ class FilterLine(Horizontal):
         if replacing:
             self.input.select_all()
 
-    def show_kept(self, prompt: str, text: str) -> None:
-        """Show the filter line with the text of an active filter, without moving the focus."""
-        focused = self.screen.focused
-        self.open(prompt, text, "")
-        self.screen.set_focus(focused)
-
     def set_text(self, text: str) -> None:
         """Set the text of the text field without posting Textual's message `Input.Changed`."""
         if self.input.value != text:
@@ -63,7 +61,19 @@ class FilterLine(Horizontal):
         self.display = False
 
     def say(self, status: Line) -> None:
-        """Show a status text, such as the number of results or an error, at the right of the filter line."""
+        """Show a status text, such as the number of results or an error, at the right of the filter line.
+
+        A long text takes the room that the typed text leaves.
+        """
         bar = self._status
+        room = self.size.width - len(self.input.value) - LEAST_ROOM
+        wanted = min(line_width(status) + 3, room) if room > bar.size.width > 0 else 0
+        width = wanted if wanted > STATUS_CELLS else None
+        if width != self._grown:
+            self._grown = width
+            if width is None:
+                bar.styles.clear_rule("width")
+            else:
+                bar.styles.width = width
         # `Bar` leaves out a right text that is too long, so the status is shortened to fit.
-        bar.show([], fit(status, max(8, bar.size.width - 3)) if bar.size.width else status)
+        bar.show([], fit(status, max(8, (width or bar.size.width) - 3)) if bar.size.width else status)

@@ -77,6 +77,7 @@ class RowList(RowsView, can_focus=True):
         *,
         showing: Callable[[range], object] | None = None,
         wraps: bool = False,
+        marked_as: Callable[[Hashable], Hashable] = lambda key: key,
         empty: str = "",
         id: str | None = None,
         classes: str | None = None,
@@ -84,12 +85,14 @@ class RowList(RowsView, can_focus=True):
         """Create a list without rows.
 
         The list calls `showing` with the range of visible row indexes before it paints these rows. If `wraps`, `go_up`
-        on the first row moves to the last row, and `go_down` on the last row to the first.
+        on the first row moves to the last row, and `go_down` on the last row to the first. `marked_as` returns the key
+        of the row that is marked in place of a row.
         """
         super().__init__(empty=empty, id=id, classes=classes)
         self._render_row = render_row
         self._showing = showing
         self._wraps = wraps
+        self._marked_as = marked_as
         self._keys: Sequence[Hashable] = ()
         self._stops: Sequence[int] | None = None
         self._announced: Hashable | None = None
@@ -260,7 +263,7 @@ class RowList(RowsView, can_focus=True):
         """Mark or unmark the row under the cursor."""
         if self._keys:
             self.marks_range = False
-            self._set_marks(self.marks ^ {self.key})
+            self._set_marks(self.marks ^ {self._marked_as(self.key)})
 
     def mark_by_moving(self, delta: int) -> None:
         """Move the cursor by `delta` rows, and mark all rows from the row where marking began to the cursor."""
@@ -285,9 +288,8 @@ class RowList(RowsView, can_focus=True):
     def mark_all(self) -> None:
         """Mark every row of the list; if all rows are marked, unmark them."""
         self.marks_range = False
-        self._set_marks(
-            self.marks - set(self._keys) if self.marks.issuperset(self._keys) else self.marks | {*self._keys}
-        )
+        keys = {*map(self._marked_as, self._keys)}
+        self._set_marks(self.marks - keys if self.marks.issuperset(keys) else self.marks | keys)
 
     def clear_marks(self) -> None:
         """Unmark all rows."""
@@ -304,7 +306,7 @@ class RowList(RowsView, can_focus=True):
         except ValueError:
             start = self.cursor
         first, last = sorted((start, self.cursor))
-        self._set_marks(self._marks_before | set(self._keys[first : last + 1]))
+        self._set_marks(self._marks_before | {*map(self._marked_as, self._keys[first : last + 1])})
 
     def _set_marks(self, marks: set[Hashable]) -> None:
         self.marks = marks

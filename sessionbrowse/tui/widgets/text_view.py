@@ -52,6 +52,7 @@ class TextView(RowsView, can_focus=True):
         self._settling = False
         self._spot: Part | None = None
         self._marks: FindMatches | None = None
+        self._searched_from = 0
         self._revealed_from: int | None = None
 
     # -- the document -------------------------------------------------------------------------------------------
@@ -63,13 +64,15 @@ class TextView(RowsView, can_focus=True):
         keep_place: bool = False,
         empty: str | None = None,
         marks: FindMatches | None = None,
+        searched_from: int = 0,
     ) -> None:
         """Show a document from its top, or scrolled to its first match if `marks` is given.
 
-        `marks` finds the search matches in a row. With `keep_place`, the scroll position and the open folds stay,
-        because the document is only a new version of the shown document.
+        `marks` finds the search matches in a row; the first match is looked for from the part `searched_from` on. With
+        `keep_place`, the scroll position and the open folds stay, because the document is only a new version of the
+        shown document.
         """
-        self._marks = marks
+        self._marks, self._searched_from = marks, searched_from
         if empty is not None:
             self.empty = empty
         before = self._document
@@ -84,7 +87,8 @@ class TextView(RowsView, can_focus=True):
         self._settle(top)
         if spot is not None:
             self._spot = self._document.part_at(spot)
-        self._revealed_from = None
+        if marks is None or not keep_place:
+            self._revealed_from = None
         if marks is not None and not keep_place:
             self._reveal(marks)
         self.refresh()
@@ -99,7 +103,7 @@ class TextView(RowsView, can_focus=True):
         """Scroll to the document's first row with a search match; if a fold hides that row, open the fold."""
         self._revealed_from = self.scroll_offset.y
         document = self._document
-        index = looked_at = 0
+        index, looked_at = self._searched_from, 0
         while index < len(document.parts) and looked_at < MOST_REVEALED:
             part = document.parts[index]
             if isinstance(part, Fold) and not part.is_open:

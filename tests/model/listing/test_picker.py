@@ -1,4 +1,4 @@
-"""The grammar, ranking, orders and threads of pi 1.5.2's session picker."""
+"""The orders and threads of pi 1.5.2's session picker, and its matching of letters in order."""
 
 from __future__ import annotations
 
@@ -12,20 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessionbrowse.model.listing.picker import (
-    SORTS,
-    Fields,
-    Query,
-    filtered,
     fuzzy,
     ordered,
-    parse_query,
     scattered,
-    score,
     threads,
 )
-from sessionbrowse.model.listing.picker_words import PickerTexts
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.patterns import BadPattern
 
 
 def session(name: str = "", *, path: str = "", text: str = "", modified: float = 0, **more: object) -> Summary:
@@ -33,78 +25,7 @@ def session(name: str = "", *, path: str = "", text: str = "", modified: float =
     return Summary(agent="pi", path=own, name=name or None, first_message=text or None, modified=modified, **more)  # type: ignore[arg-type]
 
 
-def found(query: str, **fields: str) -> float | None:
-    return score(parse_query(query), Fields(**{"name": "", "id": "", "text": "", "cwd": ""} | fields))
-
-
-# ---- the grammar -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "words", "phrases"),
-    [
-        ("", (), ()),
-        ("  \t ", (), ()),
-        ("api docs", ("api", "docs"), ()),
-        ('api "open  API" docs', ("api", "docs"), ("open api",)),
-        ('"a""b"', (), ("a", "b")),
-        ('"" x', ("x",), ()),
-        ('"unbalanced api', ('"unbalanced', "api"), ()),
-        ('5" disk', ('5"', "disk"), ()),
-        ("RE:x", ("RE:x",), ()),
-    ],
-)
-def test_a_query_is_words_and_phrases(text: str, words: tuple[str, ...], phrases: tuple[str, ...]):
-    assert parse_query(text) == Query(words=words, phrases=phrases)
-    assert parse_query(text).is_empty == (not words and not phrases)
-
-
-def test_a_pattern_ignores_case_and_says_what_is_wrong_with_it():
-    assert parse_query(" re: open.?api ").pattern == "open.?api"
-    assert found("re:OPEN.?api", name="Open api") == 0
-    with pytest.raises(BadPattern, match="Type a pattern after re:"):
-        parse_query("re:  ")
-    for bad in ("re:[", "re:(", "re:*", "re:" + "(" * 5000 + ")" * 5000, "re:x{99999999999}"):
-        with pytest.raises(BadPattern, match="The pattern is not valid"):
-            parse_query(bad)
-
-
 # ---- matching ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("query", "fields", "matches"),
-    [
-        ("docs", {"text": "Add OpenAPI DOCS"}, True),
-        ("docs", {"id": "xxdocsxx"}, True),
-        ("docs", {"cwd": "/home/docs"}, True),
-        ("dcs", {"text": "docs"}, False),
-        ("dcs", {"id": "docs"}, False),
-        ("dcs", {"name": "docs"}, True),
-        ("dcs", {"cwd": "/home/docs"}, True),
-        ("api docs", {"name": "api", "text": "docs"}, True),
-        ("api docs", {"name": "api"}, False),
-        ('"open api"', {"text": "an OPEN\n  api"}, True),
-        ('"open api"', {"text": "api open"}, False),
-        ('"oen"', {"name": "open"}, False),
-        ("re:^add", {"text": "Add docs"}, True),
-        ("re:add$", {"text": "Add docs", "cwd": "/x/add"}, True),
-        ("re:docsx", {"text": "docs", "cwd": "x"}, False),
-        ("", {}, True),
-    ],
-)
-def test_ids_and_texts_match_as_they_stand_names_and_directories_also_scattered(
-    query: str, fields: dict[str, str], matches: bool
-):
-    assert (found(query, **fields) is not None) == matches
-
-
-def test_a_name_goes_before_a_text_and_a_text_before_scattered_letters():
-    scores = [found("docs", name="docs"), found("docs", text="docs"), found("docs", name="d o c s")]
-    assert None not in scores
-    assert scores == sorted(scores, key=lambda each: each or 0)
-    assert found("re:docs", name="docs") == 0
-    assert found("re:docs", text="docs") == 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -142,15 +63,6 @@ def test_letters_match_if_and_only_if_they_stand_in_this_order(query: str, text:
         assert (fuzzy(query, text) is not None) == in_order
 
 
-@given(st.text(max_size=30), st.text(max_size=20), st.text(max_size=20))
-def test_no_query_breaks_the_search(query: str, name: str, text: str):
-    try:
-        parsed = parse_query(query)
-    except BadPattern:
-        return
-    score(parsed, Fields(name, "id", text, "/cwd"))
-
-
 # ---- orders ------------------------------------------------------------------------------------------------------
 
 SESSIONS = [
@@ -165,14 +77,12 @@ SESSIONS = [
     [
         ("recent", [1, 2, 0]),
         ("threaded", [1, 2, 0]),
-        ("relevance", [1, 2, 0]),
         ("name", [2, 0, 1]),
         ("size", [0, 2, 1]),
         ("cost", [1, 0, 2]),
     ],
 )
 def test_each_order_orders(sort: str, order: list[int]):
-    assert sort in SORTS
     assert ordered(SESSIONS, sort) == [SESSIONS[index] for index in order]
 
 
@@ -180,24 +90,6 @@ def test_equal_times_stand_by_the_files_times():
     older, newer = session("a", modified=5, mtime_ns=1), session("b", modified=5, mtime_ns=2)
     assert ordered([older, newer], "recent") == [newer, older]
     assert ordered([session("x"), session("y")], "recent") == [session("x"), session("y")]
-
-
-def test_a_query_keeps_the_order_of_recent_and_ranks_in_relevance_and_threads():
-    by_name, by_text, newer_text = session("docs"), session(text="docs", modified=1), session(text="x docs", modified=2)
-    given_order = [newer_text, by_text, session("other"), by_name]
-    query = parse_query("docs")
-    assert filtered(given_order, query, "recent") == [newer_text, by_text, by_name]
-    assert filtered(given_order, query, "relevance") == [by_name, newer_text, by_text]
-    assert filtered(given_order, query, "threaded") == [by_name, newer_text, by_text]
-    assert filtered(given_order, query, "size") == [newer_text, by_text, by_name]
-    assert filtered(given_order, Query(), "relevance") == ordered(given_order, "recent")
-
-
-def test_the_messages_texts_are_searched_where_they_are_known():
-    summary = session("name", text="first")
-    query = parse_query("second")
-    assert filtered([summary], query, "recent") == []
-    assert filtered([summary], query, "recent", lambda _: "first second") == [summary]
 
 
 # ---- threads -----------------------------------------------------------------------------------------------------
@@ -250,16 +142,6 @@ def test_every_session_is_in_the_threads_once(parents: list[int]):
 
 
 _some_text = st.text(alphabet="abAB1 2é-_ßİΣ", max_size=8)
-
-
-@given(st.lists(st.tuples(_some_text, _some_text, _some_text), max_size=8), _some_text)
-def test_words_are_found_where_they_have_a_score(fields: list[tuple[str, str, str]], typed: str):
-    summaries = [
-        session(name, path=f"/{number}.jsonl", text=text, cwd=cwd) for number, (name, text, cwd) in enumerate(fields)
-    ]
-    query, known = parse_query(typed), PickerTexts()
-    found = known.matching(known.hold(summaries), query.words)
-    assert [held.summary for held in found] == filtered(summaries, query, "recent")
 
 
 @given(st.text(alphabet="ab12.^]\\-İ", min_size=1, max_size=6), st.text(alphabet="abAB12.^]\\-İ \n", max_size=12))

@@ -23,12 +23,12 @@ from sessionbrowse.services.background.monitor_messages import (
     SessionsInUse,
 )
 from sessionbrowse.services.background.search_messages import (
-    CheckpointPage,
     Find,
     FindInSession,
     FindMore,
+    FindPaths,
+    FoundPaths,
     HitPage,
-    ListCheckpoints,
     Refresh,
     SearchAnswer,
     SearchProgress,
@@ -39,7 +39,7 @@ from sessionbrowse.services.background.search_messages import (
     SessionHits,
     StopSearch,
 )
-from sessionbrowse.services.search.hits import Checkpoint, Hit
+from sessionbrowse.services.search.hits import Hit
 from sessionbrowse.services.search.ranked_page import RankedSession
 from tests.support.channels import channel_pair
 
@@ -47,7 +47,6 @@ PATH = "/x/\udcff.jsonl"
 SUMMARY = Summary(agent="pi", path=PATH, name="half \ud800", tokens=2**40, cost=0.5, modified=1.5)
 HIT = Hit(PATH, "s", "pi", "/x", None, 3, "e", "user", "active", "a \x00 日本", ((0, 1), (4, 6)), 1.5)
 FOUND = RankedSession(SUMMARY, [HIT], "some", 1.5, 4, ("日本",))
-CHECKPOINT = Checkpoint(PATH, "s", "pi", "/x", "name", 3, "e", "label", 2.5, "active", "preview")
 MESSAGES = [
     (MonitorRequest, MonitorDisk(home="/home/\udce9", environ={"HOME": "\udce9"}, cache="/c", roots=("/r",))),
     (MonitorRequest, Painted()),
@@ -66,14 +65,14 @@ MESSAGES = [
     (SearchRequest, FindMore(3, 120)),
     (SearchRequest, FindInSession(3, PATH)),
     (SearchRequest, StopSearch(3)),
-    (SearchRequest, ListCheckpoints(4)),
+    (SearchRequest, FindPaths(4, "x")),
     (SearchRequest, Refresh()),
     (SearchAnswer, SearchStatus(sessions=1, has_index=True, has_tools=False, reading=True, note="so")),
     (SearchAnswer, HitPage(3, 60, [FOUND], ranked=True, instead={"tokne": ("token",)}, unread=7)),
     (SearchAnswer, SessionHits(3, FOUND)),
     (SearchAnswer, SearchProgress(3, 1, 2, paused=True)),
     (SearchAnswer, SearchRefused(3, "so")),
-    (SearchAnswer, CheckpointPage(4, [CHECKPOINT], [SUMMARY], 1, 1, finished=True)),
+    (SearchAnswer, FoundPaths(4, ["/a"], "why")),
 ]
 
 

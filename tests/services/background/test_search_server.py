@@ -18,12 +18,13 @@ import pytest
 from sessionbrowse.services.background import search_server
 from sessionbrowse.services.background.programs import start_job
 from sessionbrowse.services.background.search_messages import (
-    CheckpointPage,
     Find,
     FindInSession,
     FindMore,
+    FindPaths,
+    FoundPaths,
     HitPage,
-    ListCheckpoints,
+    ListScope,
     Refresh,
     SearchAnswer,
     SearchProgress,
@@ -277,8 +278,8 @@ def test_who_asks_again_and_again_waits_for_one_look_at_the_disk_after_the_other
         looks.get(timeout=PATIENCE)
         for _ in range(5):
             asked.ask(Refresh())
-        asked.ask(ListCheckpoints(1))
-        asked.until(CheckpointPage)
+        asked.ask(FindPaths(1, "zebra"))
+        asked.until(FoundPaths)
         assert looks.empty()
         append(folder(store) / "03.jsonl", user("3", "2", "zebra", 1_800_000_000_000))
         may_end.release(2)
@@ -394,8 +395,8 @@ def test_what_a_stopped_search_found_stays_when_the_disk_changes(tmp_path: Path)
         append(folder(store) / "03.jsonl", user("3", "2", "A common one", 1_800_000_000_000))
         asked.ask(Refresh())
         asked.until(SearchStatus, lambda status: not status.reading)
-        asked.ask(ListCheckpoints(2))
-        assert isinstance(asked.until(object, lambda it: isinstance(it, HitPage | CheckpointPage)), CheckpointPage)
+        asked.ask(FindPaths(2, "common"))
+        assert isinstance(asked.until(object, lambda it: isinstance(it, HitPage | FoundPaths)), FoundPaths)
 
 
 def test_the_hits_of_before_stay_when_the_search_behind_a_change_is_stopped(
@@ -425,10 +426,44 @@ def test_every_label_is_listed_with_its_session(tmp_path: Path) -> None:
     append(folder(store) / "05.jsonl", entry("label", "9", "2", targetId="1", label="good here"))
     with asking(store, cache) as asked:
         asked.until(SearchStatus, lambda status: not status.reading)
-        asked.ask(ListCheckpoints(7))
-        found = asked.until(CheckpointPage, lambda it: bool(it.checkpoints))
-        assert [(mark.label, mark.entry_id, mark.entry_index) for mark in found.checkpoints] == [("good here", "1", 0)]
-        assert [each.path for each in found.sessions] == [str(folder(store) / "05.jsonl")]
+        for text in ("label:", "label:good", "label:good branch:active"):
+            asked.ask(Find(7, text))
+            page = asked.until(HitPage)
+            (session,) = page.sessions
+            assert session.summary.path == str(folder(store) / "05.jsonl")
+            (hit,) = session.hits
+            assert (hit.role, hit.entry_id, hit.entry_index, hit.marks) == ("label", "1", 0, ((0, 9),))
+            assert hit.snippet.startswith("good here  ")
+        asked.ask(Find(8, "label:bad"))
+        page = asked.until(HitPage, lambda page: page.stamp == 8)
+        assert (page.sessions, page.notes) == ([], ("label:bad fits no session.",))
+
+
+def test_a_search_is_limited_to_the_sessions_that_a_list_shows(tmp_path: Path) -> None:
+    store, cache = indexed_store(tmp_path)
+    write(folder(store) / "named.jsonl", header("n", cwd="/named"), user("1", None, "common"))
+    append(folder(store) / "named.jsonl", entry("session_info", "2", "1", name="a name"))
+    with asking(store, cache) as asked:
+        asked.until(SearchStatus, lambda status: not status.reading)
+        number = 0
+        for scope in (ListScope(frozenset(["/named"])), ListScope(named=True)):
+            for newest in (False, True):
+                number += 1
+                asked.ask(Find(number, "common", newest=newest, scope=scope))
+                page = next(page for page in iter(lambda: asked.until(HitPage), None) if page.stamp == number)
+                assert [each.summary.cwd for each in page.sessions] == ["/named"]
+        asked.ask(Find(9, "common", scope=ListScope(archived=True)))
+        assert asked.until(HitPage, lambda page: page.stamp == 9).sessions == []
+
+
+def test_the_paths_of_all_sessions_that_match_are_found(tmp_path: Path) -> None:
+    store, cache = indexed_store(tmp_path)
+    with asking(store, cache) as asked:
+        asked.until(SearchStatus, lambda status: not status.reading)
+        asked.ask(FindPaths(1, "common"))
+        assert len(asked.until(FoundPaths).paths) > 20
+        asked.ask(FindPaths(2, "role:nobody"))
+        assert "role: takes" in (asked.until(FoundPaths).problem or "")
 
 
 @pytest.mark.parametrize("end", [Find(2, "short"), StopSearch(1)], ids=["another question", "stop"])

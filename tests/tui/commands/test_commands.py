@@ -11,21 +11,17 @@ from sessionbrowse.tui.clean.doctor_screen import DoctorScreen
 from sessionbrowse.tui.clean.review_screen import ReviewScreen
 from sessionbrowse.tui.commands.command import GROUPS, MOVE, CommandContext
 from sessionbrowse.tui.commands.contexts import (
-    CHECKPOINTS,
     CLEANUP,
     CONTEXT_NAMES,
     CONTEXT_STACKS,
     DIALOG,
     DOCTOR,
-    FOUND,
     HELP,
     LIST,
     OVERLAY,
     PREVIEW,
     PROJECTS,
     PROMPT,
-    RESULTS,
-    RESULTS_VIEW,
     REVIEW,
     SEARCHING,
     SESSION,
@@ -47,8 +43,6 @@ from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.dialogs.welcome import WelcomeScreen
 from sessionbrowse.tui.handlers import EVERY_SCREEN, MODULES, find_handler
 from sessionbrowse.tui.lists.screen import BrowseScreen
-from sessionbrowse.tui.search.checkpoints import CheckpointsScreen
-from sessionbrowse.tui.search.screen import SearchScreen
 from sessionbrowse.tui.session.screen import SessionScreen
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.stats.screen import StatsScreen
@@ -65,12 +59,8 @@ SCREENS: dict[str, tuple[type[CommandScreen], ...]] = {
     VIEW: (SessionScreen,),
     OVERLAY: (HelpScreen, PaletteScreen),
     WELCOME: (WelcomeScreen,),
-    TYPING: (BrowseScreen, SessionScreen, PaletteScreen, CheckpointsScreen),
-    SEARCHING: (SearchScreen,),
-    RESULTS: (SearchScreen,),
-    CHECKPOINTS: (CheckpointsScreen,),
-    RESULTS_VIEW: (SearchScreen, CheckpointsScreen),
-    FOUND: (SearchScreen, CheckpointsScreen),
+    TYPING: (BrowseScreen, PaletteScreen),
+    SEARCHING: (BrowseScreen,),
     STATS: (StatsScreen,),
     DOCTOR: (DoctorScreen,),
     CLEANUP: (CleanupScreen,),
@@ -82,8 +72,6 @@ SCREENS: dict[str, tuple[type[CommandScreen], ...]] = {
     "everywhere": (
         BrowseScreen,
         SessionScreen,
-        SearchScreen,
-        CheckpointsScreen,
         StatsScreen,
         DoctorScreen,
         CleanupScreen,
@@ -99,8 +87,6 @@ SCREENS: dict[str, tuple[type[CommandScreen], ...]] = {
 NAMES: dict[type, str] = {
     BrowseScreen: "browse",
     SessionScreen: "session",
-    SearchScreen: "search",
-    CheckpointsScreen: "checkpoints",
     DoctorScreen: "doctor",
     CleanupScreen: "cleanup",
     ReviewScreen: "review",

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from sessionbrowse.model.search.query import parse_search
 from sessionbrowse.services.background.first_rows import make_first_rows
 from sessionbrowse.store.own.pins import Pins
-from sessionbrowse.tui.data.library import Library, SessionRow, parse_filter
+from sessionbrowse.tui.data.library import Library, SessionRow
 from sessionbrowse.tui.data.spellings import same_names
 from tests.support.tui_support import NOW_MS, summary
 
@@ -44,7 +45,7 @@ def test_folders_come_by_last_activity_below_all_and_here() -> None:
 
 
 def test_folders_are_filtered_by_their_path() -> None:
-    rows = library(WEB, FIX, INFRA).projects(parse_filter("infra"))
+    rows = library(WEB, FIX, INFRA).projects("infra")
     assert [row.cwd for row in rows] == [None, "/srv/infra"]
 
 
@@ -92,17 +93,6 @@ def test_sessions_that_are_each_others_parents_are_still_shown() -> None:
     assert sorted(titles(library(one, two, own).sessions(sort="threaded"))) == ["one", "own", "two"]
 
 
-def test_a_filter_needs_all_words_and_says_what_is_wrong_with_a_pattern() -> None:
-    made = library(WEB, FIX, INFRA)
-    assert titles(made.sessions(filter=parse_filter("flaky fix"))) == ["fix the flaky test"]
-    assert titles(made.sessions(filter=parse_filter('"flaky fix"'))) == []
-    assert titles(made.sessions(filter=parse_filter("re:T.*drift$"))) == ["Terraform drift"]
-    broken = parse_filter("re:(")
-    assert broken.problem is not None
-    assert list(made.sessions(filter=broken)) == []
-    assert not broken.is_empty
-
-
 def test_a_rescan_forgets_what_is_gone_and_keeps_what_was_found() -> None:
     made = library(WEB, FIX, INFRA)
     made.keep_only(["/a.jsonl", "/c.jsonl"])
@@ -138,32 +128,34 @@ def test_folders_of_the_same_name_are_told_apart() -> None:
     assert same_names(["/a/web", "/b/web", "/c/infra"]) == {"/a/web", "/b/web"}
 
 
-def test_a_filter_typed_letter_by_letter_finds_what_it_finds_at_once() -> None:
-    names = ["Refactor auth", "author list", "a12 release", "12a release", "Terraform drift", "auth re: tests", ""]
-    many = [summary(f"/{number}.jsonl", name=name, cwd=f"/p/{name}") for number, name in enumerate(names)]
-    for text in ("auth re", "a12", "12a", "re:au", 'au "th l', "aut  l"):
-        typed = library(*many)
-        for end in range(1, len(text) + 1):
-            for sort in ("recent", "relevance"):
-                filter = parse_filter(text[:end])
-                assert titles(typed.sessions(filter=filter, sort=sort)) == titles(
-                    library(*many).sessions(filter=filter, sort=sort)
-                )
-
-
-def test_a_session_that_arrives_while_a_filter_is_typed_is_found() -> None:
-    made = library(WEB)
-    assert titles(made.sessions(filter=parse_filter("au"))) == ["Refactor auth"]
-    made.add([summary("/new.jsonl", name="auth again")])
-    assert len(made.sessions(filter=parse_filter("aut"))) == 2
-
-
 def test_the_rows_that_are_kept_follow_pins_and_what_arrives() -> None:
     made = library(summary("/new.jsonl", id="new", modified=NOW_MS), summary("/old.jsonl", id="old", modified=1.0))
     kept = made.sessions()
-    made.sessions(filter=parse_filter("new"))
+    made.fitting(parse_search("new"), named=False, hidden=False, archived=False)
     assert made.sessions() is kept
     made.pins = Pins(own=frozenset({("pi", "old")}))
     assert [row.summary.id for row in made.sessions()] == ["old", "new"]
     made.add([summary("/newer.jsonl", id="newer", modified=NOW_MS + 1)])
     assert [row.summary.id for row in made.sessions()] == ["old", "newer", "new"]
+
+
+def test_sessions_fit_a_query_by_name_first_message_directory_id_and_times() -> None:
+    made = library(WEB, FIX, replace(INFRA, id="01a2", created=NOW_MS - 9.0 * HOUR), STAGE)
+    for text, expected in (
+        ("flaky fix", ["fix the flaky test"]),
+        ("01a2", ["Terraform drift"]),
+        ("project:infra", ["Terraform drift"]),
+        ("auth -refactor", []),
+        ("name:refactor agent:pi", ["Refactor auth"]),
+        ("agent:omp", []),
+    ):
+        found = made.fitting(parse_search(text), named=False, hidden=False, archived=False)
+        assert [each.title for each in found] == expected, text
+    assert "Did you mean infra?" in made.unmatched(parse_search("project:infar"))[0]
+
+
+def test_letters_in_order_are_found_in_names_and_directories_best_first() -> None:
+    found = library(WEB, FIX, INFRA).scattered(["rfc"], cwd=None, named=False, hidden=False, archived=False)
+    assert [each.title for each in found] == ["Refactor auth"]
+    found = library(WEB, INFRA).scattered(["nfr"], cwd=None, named=False, hidden=False, archived=False)
+    assert [each.title for each in found] == ["Terraform drift"]

@@ -22,7 +22,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> dict:
 
 
 def filter_text(browser: Driven) -> str:
-    text: str = browser.app.screen.state.filter.text  # type: ignore[attr-defined]
+    text: str = browser.app.screen.search.text  # type: ignore[attr-defined]
     return text
 
 
@@ -81,7 +81,7 @@ async def test_the_order_goes_round_as_in_pi(demo: dict) -> None:
         for _ in range(3):
             await browser.press("ctrl+s")
             seen.append(browser.app.screen.state.sort)  # type: ignore[attr-defined]
-        assert seen == ["threaded", "recent", "relevance", "name"]
+        assert seen == ["threaded", "name", "size", "cost"]
 
 
 async def test_escape_leaves_the_first_screen(demo: dict) -> None:

@@ -25,7 +25,7 @@ def test_enter_prints_the_path_of_the_session_and_draws_none_of_it(tmp_path: Pat
     with browser_in_terminal(["pick", "--root", str(root)], tmp_path, tmp_path, captured=True) as browser:
         browser.wait("chooses a session")
         browser.wait("32 sessions ·")
-        browser.press("/auth", ENTER, ENTER)
+        browser.press("/auth", ENTER)
         browser.wait_end()
         path = Path(browser.output().decode().removesuffix("\n"))
         assert browser.process.returncode == 0
@@ -117,7 +117,11 @@ def test_an_entry_of_another_branch_is_chosen_in_the_tree(story: StoryHome) -> N
 def test_an_answer_has_no_text_and_the_tree_is_reached_from_the_list(story: StoryHome) -> None:
     with picker(story, "--json") as browser:
         browser.wait("3 sessions")
-        browser.press("/cart", ENTER, "b")
+        browser.press("/cart")
+        browser.wait("1 session ")
+        browser.press(ESCAPE)
+        browser.wait("tab scope")
+        browser.press("b", ".")
         browser.wait("← leaf")
         browser.press("b")
         browser.wait(lambda screen: "They pass." in screen.text())
@@ -137,10 +141,10 @@ def test_an_entry_must_be_chosen_from_the_hits_of_a_search(story: StoryHome) -> 
 @pytest.mark.slow
 def test_with_entry_a_session_only_opens(story: StoryHome) -> None:
     with picker(story, "--json", "--entry") as browser:
-        browser.wait("to results")
+        browser.wait("chooses an entry")
         browser.press(ESCAPE)
-        browser.wait("Folders")
-        browser.press("/cart", ENTER, ENTER)
+        browser.wait("tab scope")
+        browser.press("b")
         browser.wait("← leaf")
         browser.press(ENTER)
         assert chosen(browser)["entry_id"] == "e04"
@@ -181,7 +185,7 @@ def test_it_draws_on_the_controlling_terminal_where_all_streams_are_captured(sto
     line = f"{shlex.join([sys.executable, '-m', 'sessionbrowse', 'pick', '--json'])} </dev/null 2>{said} >{chose}"
     with Terminal(["/bin/sh", "-c", f"{line}; exit $?"], story.env(), story.home) as browser:
         browser.wait("3 sessions")
-        browser.press("/cart", ENTER, ENTER)
+        browser.press("/cart", ENTER)
         assert browser.wait_status() == 0
     assert json.loads(chose.read_text())["path"] == str(session_file(story, 1))
     assert said.read_bytes() == b""
@@ -194,7 +198,9 @@ def test_inside_an_agent_its_session_is_marked_and_nothing_can_be_changed(story:
     with picker(story, "--json", "--open-session", str(path), "--open-leaf", "e02") as browser:
         browser.wait("← this one")
         assert "resume" not in browser.screen.lines()[-1]
-        browser.press("/prices", ENTER)
+        browser.press("/prices")
+        browser.wait("1 session ")
+        browser.press(ESCAPE)
         browser.wait("Move prices")
         for key, reason in (
             ("\x12", "pi has this open; use /name."),

@@ -12,7 +12,7 @@ from sessionbrowse.config import Settings
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.data.library import Library
-from sessionbrowse.tui.lists.state import ListState
+from sessionbrowse.tui.data.list_state import ListState
 from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
 
 HOUR = 3_600_000
@@ -81,7 +81,7 @@ async def test_a_filter_finds_what_is_folded_and_clearing_it_leaves_that_open() 
         await browser.press("slash")
         await browser.type("main")
         assert list(browser.row_list("#sessions").keys) == ["/main"]
-        await browser.press("enter", "escape")
+        await browser.press("escape", "escape")
         assert browser.row_list("#sessions").key == "/main"
         assert browser.row_list("#sessions").count == 3
 
@@ -182,7 +182,7 @@ def test_the_folder_of_the_last_run_is_chosen_by_any_of_its_spellings() -> None:
     library = Library(here="/w/repos/proj")
     library.add([summary("/1", cwd="/w/agents/proj/"), summary("/2", cwd="/w/agents/proj")])
     state = ListState(library)
-    state.projects = state.project_rows(state.filter)
+    state.projects = state.project_rows()
     library.know_directories({}, {"/w/agents/proj": "/w/repos/proj", "/w/agents/proj/": "/w/repos/proj"})
     assert state.other_folder(None) == "/w/agents/proj", "the current directory, by the spelling that is listed"
     state.wanted_folder = "/w/repos/proj"

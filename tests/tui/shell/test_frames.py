@@ -48,17 +48,6 @@ async def test_the_demo_never_says_that_there_are_no_sessions(own_home: Path) ->
             assert not [frame for frame in seen if "scans the disk again" in frame]
 
 
-async def test_ctrl_f_always_takes_letters_as_a_query(tmp_path: Path) -> None:
-    """Else `r` would start the agent on the hit under the cursor."""
-    async with browsing(**demo_options(tmp_path / "demo")) as browser:
-        await browser.press("ctrl+f")
-        await browser.type("jwt")
-        await browser.press("tab", "escape", "ctrl+f")
-        await browser.type("zsh")
-        assert browser.app.screen.query_text == "zsh"  # type: ignore[attr-defined]
-        assert browser.toasts() == []
-
-
 async def test_the_preview_never_asks_for_a_session_while_one_is_under_the_cursor() -> None:
     with frames() as seen:
         async with browsing(fixed_source([summary("/a", name="only"), summary("/b", name="other")])) as browser:

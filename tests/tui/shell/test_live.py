@@ -16,7 +16,7 @@ from sessionbrowse.services.background.programs import start_monitor
 from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.lists.screen import BrowseScreen
-from sessionbrowse.tui.search.screen import SearchScreen
+from sessionbrowse.tui.session.screen import SessionScreen
 from tests.support.live_support import ThreadMonitor, request_of, until, wait_for_end
 from tests.support.session_files import answer, header, user, written
 from tests.support.tui_support import NOW_MS, Driven
@@ -87,9 +87,9 @@ async def test_a_session_that_nobody_knew_is_told_to_every_screen(
 ) -> None:
     root = store(tmp_path)
     told: set[str] = set()
-    monkeypatch.setattr(SearchScreen, "sessions_changed", lambda screen, updates: told.update(updates.paths))
+    monkeypatch.setattr(SessionScreen, "sessions_changed", lambda screen, updates: told.update(updates.paths))
     async with live_browser(root) as driven:
-        await driven.press("ctrl+f")
+        await driven.press("enter")
         assert not told, "what is read at the start is no news"
         written(session(root, 0).parent, header(id="s-9"), user("a", None, "brand new", 59), name="9.jsonl")
         await until(lambda: str(session(root, 9)) in told)
@@ -226,9 +226,9 @@ async def test_the_line_of_a_filter_counts_what_comes_while_it_stands(tmp_path: 
     async with live_browser(root) as driven:
         await driven.press("slash")
         await driven.type("question")
-        assert "2 matches" in driven.screen_text()
+        assert "2 sessions" in driven.screen_text().splitlines()[-2]
         session(root, 1).unlink()
-        await until(lambda: "1 match" in driven.screen_text().splitlines()[-2])
+        await until(lambda: "1 session" in driven.screen_text().splitlines()[-2])
 
 
 async def test_reading_again_asks_the_disk_monitor(tmp_path: Path) -> None:

@@ -50,9 +50,9 @@ def test_two_hundred_keys_sent_at_once_are_all_taken(tmp_path: Path, own_home: P
         browser.wait("201/260")
         browser.press("k" * (200 - len(letters) - 1) + "/" + letters)
         browser.wait(f"/{letters}".rstrip())
-        browser.wait("0 matches")
+        browser.wait("0 sessions")
         browser.press("\x1b")
-        browser.wait(lambda screen: "0 matches" not in screen.text() and "/260" in screen.text())
+        browser.wait(lambda screen: "0 sessions" not in screen.text() and "/260" in screen.text())
         assert leave(browser)[0] == 0
 
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from sessionbrowse.model.usage.request import ABANDONED
 from sessionbrowse.model.usage.sums import COST
 from sessionbrowse.model.usage.totals import Totals
+from sessionbrowse.services.background.search_messages import FindPaths, Refresh
 from sessionbrowse.services.background.usage_program import CountingFailed
 from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion, UsageScope, answer
 from sessionbrowse.services.usage.stats_document import cents
@@ -24,7 +25,7 @@ from sessionbrowse.tui.stats.chart import chart, periods, table_head, table_row
 from sessionbrowse.tui.stats.screen import PERIODS, TABLES
 from sessionbrowse.tui.stats.times import ALL, TIMES, span_named
 from tests.support.search_support import searched_source
-from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options, summary
+from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +155,7 @@ async def test_a_filter_of_the_list_counts_here_too(demo: dict[str, Any]) -> Non
     async with browsing(**demo) as browser:
         await browser.press("slash")
         await browser.type("refactor")
-        await browser.press("enter", "dollar_sign")
+        await browser.press("escape", "dollar_sign")
         await choose(browser, "stats_table", 1)
         assert 0 < browser.row_list("#stats-rows").count < 4
         assert '"refactor"' in browser.screen_text()
@@ -210,11 +211,15 @@ async def test_a_new_session_that_matches_the_filter_is_counted(
         await browser.press("dollar_sign", "slash")
         await browser.type("refactor")
         await browser.press("enter")
+        sent: list[Any] = []
+        monkeypatch.setattr(browser.app.search_client, "send", sent.append)
+        browser.app.screen.sessions_changed(SessionUpdates())  # type: ignore[attr-defined]
+        await browser.until(lambda: len(sent) == 2)
+        assert isinstance(sent[0], Refresh)
+        assert (sent[1].text, isinstance(sent[1], FindPaths)) == ("refactor", True)
+        monkeypatch.undo()
         screen: Any = browser.app.screen
-        before = screen.question.paths
-        browser.app.library.add([summary("/new.jsonl", name="refactor again")])
-        screen.sessions_changed(SessionUpdates())
-        await browser.until(lambda: {*screen.question.paths} == {*before, "/new.jsonl"})
+        screen._find()
 
 
 async def test_a_changed_session_is_counted_again(demo: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,23 +1,24 @@
-"""The state of the folder and session lists: folder, sort order, filters, folds. It uses no widgets."""
+"""The state of the folder and session lists: folder, sort order, search, folds. It uses no widgets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import TypeVar
-
-from msgspec.structs import replace
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.remembered_views import ListView
-from sessionbrowse.tui.data.library import Filter, Folding, Library, ProjectRow, SessionRow, parse_filter
-from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.pattern_answers import PatternAnswers
+from sessionbrowse.tui.data.library import Folding, Library, ProjectRow, SessionRow
 
-Row = TypeVar("Row")
+if TYPE_CHECKING:
+    from sessionbrowse.model.search.query import SearchQuery
+    from sessionbrowse.services.background.search_messages import ListScope
 
 
 class ListState:
-    """The state of the folder and session lists; `filtered` names the list to which the filter line applies."""
+    """The state of the folder and session lists; `filtered` names the list to which the text line applies.
+
+    `searched` is the query that the session list answers, "" without a search. `folder_words` filter the folders.
+    """
 
     def __init__(self, library: Library) -> None:
         self.library = library
@@ -29,35 +30,33 @@ class ListState:
         self.archived = False
         self.folding = Folding()
         self.show_path = False
-        self.filters = {"projects": Filter(), "sessions": Filter()}
+        self.found_sort = "best"
+        self.searched = ""
+        self.folder_words = ""
         self.filtered = "sessions"
         self.projects: Sequence[ProjectRow] = ()
         self.exists: dict[str, bool | None] = {}
         self.moved: dict[str, str] = {}
-        # The folder under the cursor when the last run ended; None once restored, or if the user moved the cursor.
+        # The folder to open; None once it is open, or if the user moved the cursor.
         self.wanted_folder: str | None = None
         self.wanted_session: str | None = None
         self.awaits_folder = True
-        """True until the first scan has ended; until then the scan may still find the folder of the last run."""
+        """True until the first scan has ended, but at most some seconds: it may still find the folder to open."""
 
     def restore(self, view: ListView) -> None:
-        """Restore the sort order, filters, folded families and cursors that the last run saved."""
-        self.sort, self.named, self.show_path = view.sort, view.named, view.show_path
+        """Restore the sort orders, folded families and cursors that the last run saved."""
+        self.sort, self.found_sort, self.show_path = view.sort, view.found_sort, view.show_path
         self.library.by_repository = view.by_repository
         self.folding = Folding(view.all_open, frozenset(view.flipped))
-        self.filters |= {"projects": parse_filter(view.folder_filter), "sessions": parse_filter(view.filter)}
         self.wanted_folder, self.wanted_session = view.folder, view.session
 
     def view(self, session: str | None) -> ListView:
         """Return the state to save for the next run; `session` is the path of the session under the cursor."""
         return ListView(
-            # If this run did not find the last run's folder or session, save that folder or session again.
-            folder=self.wanted_folder or self.folder,
+            # If this run did not find the last run's session, save that session again.
             session=self.wanted_session or session,
-            filter=self.filters["sessions"].text,
-            folder_filter=self.filters["projects"].text,
             sort=self.sort,
-            named=self.named,
+            found_sort=self.found_sort,
             show_path=self.show_path,
             by_repository=self.library.by_repository,
             all_open=self.folding.all_open,
@@ -65,24 +64,19 @@ class ListState:
         )
 
     @property
-    def filter(self) -> Filter:
-        """The filter of the session list."""
-        return self.filters["sessions"]
-
-    @property
     def shown_folder(self) -> str | None:
-        """The folder whose sessions the list shows, None for all; during the first scan, the folder of the last run."""
+        """The folder whose sessions the list shows, None for all; during the first scan, the folder to open."""
         return self.wanted_folder if self.folder is None and self.awaits_folder else self.folder
 
     @property
     def effective_sort(self) -> str:
-        """The sort order in use: `sort`, except that "recent" replaces "relevance" while there is no filter."""
-        return "recent" if self.sort == "relevance" and self.filter.is_empty else self.sort
+        """The sort order in use: that of what a search found, or of the list without a search."""
+        return self.found_sort if self.searched else self.sort
 
     @property
     def is_flat(self) -> bool:
-        """True if no session is folded under another: with a filter, or in the sort order "threaded"."""
-        return self.effective_sort == "threaded" or not self.filter.is_empty
+        """True if no session is folded under another: with a search, or in the sort order "threaded"."""
+        return self.effective_sort == "threaded" or bool(self.searched)
 
     def choose_folder(self, folder: str | None) -> None:
         """Show the sessions of one folder, or with None of all folders."""
@@ -101,30 +95,42 @@ class ListState:
                 return self.library.project_of(folder)
         return None
 
-    def project_rows(self, filter: Filter) -> Sequence[ProjectRow]:
-        """Return the rows of the folder list that match a filter."""
-        return self.library.projects(filter, hidden=self.hidden, archived=self.archived)
+    def project_rows(self) -> Sequence[ProjectRow]:
+        """Return the rows of the folder list."""
+        return self.library.projects(self.folder_words, hidden=self.hidden, archived=self.archived)
 
-    def session_rows(self, filter: Filter) -> Sequence[SessionRow]:
-        """Return the rows of the session list that match a filter."""
+    def session_rows(self) -> Sequence[SessionRow]:
+        """Return the rows of the session list without a search."""
         return self.library.sessions(
             cwd=self.shown_folder,
-            filter=filter,
-            sort=self.effective_sort,
+            sort=self.sort,
             named=self.named,
             hidden=self.hidden,
             archived=self.archived,
             folding=self.folding,
         )
 
-    def is_in_scope(self, summary: Summary) -> bool:
-        """Return True if the session list would show this session if no filter were active."""
+    def scope(self) -> ListScope:
+        """Return which sessions the list shows, for the search program; it also searches hidden and archived ones."""
+        from sessionbrowse.services.background.search_messages import ListScope
+
         folder, project_of = self.shown_folder, self.library.project_of
-        return (
-            (folder is None or project_of(summary.cwd) == project_of(folder))
-            and (not self.named or bool((summary.name or "").strip()))
-            and summary.archived == self.archived
-            and (self.hidden or not summary.hidden)
+        if folder is None:
+            return ListScope(None, self.named, self.archived)
+        project = project_of(folder)
+        inside = [cwd for cwd in self.library.directories() if project_of(cwd) == project]
+        return ListScope(frozenset([*inside, project]), self.named, self.archived)
+
+    def fitting(self, query: SearchQuery) -> list[Summary]:
+        """Return the listed sessions that fit a query by what the list knows of them, newest first."""
+        return self.library.fitting(
+            query, cwd=self.shown_folder, named=self.named, hidden=self.hidden, archived=self.archived
+        )
+
+    def scattered(self, words: Sequence[str]) -> list[Summary]:
+        """Return the listed sessions whose name or directory has the letters of each word in order, best first."""
+        return self.library.scattered(
+            words, cwd=self.shown_folder, named=self.named, hidden=self.hidden, archived=self.archived
         )
 
     def directories(self) -> list[str]:
@@ -141,6 +147,9 @@ class ListState:
             if ("folder", wanted) in keys:
                 self.choose_folder(wanted)
                 self.wanted_folder = None
+            elif self.library.is_opening:
+                # The saved rows name every folder of the last run.
+                self.awaits_folder = False
 
     def wanted_row(self, paths: Sequence[Hashable], *, was_moved: bool) -> str | None:
         """Return the path of the session to select first, as when the browser was left; None to select none."""
@@ -156,37 +165,3 @@ class ListState:
             return None
         family = self.library.family(wanted)
         return next((path for path in paths if isinstance(path, str) and path in family), None)
-
-
-class ListFilter:
-    """Applies a typed filter to the rows of a list; calls `answered` when the background search for a pattern ends."""
-
-    def __init__(
-        self, screen: CommandScreen[None], filters: dict[str, Filter], pane: str, answered: Callable[[], None]
-    ) -> None:
-        self._screen = screen
-        self._filters = filters
-        self._pane = pane
-        self._answered = answered
-        self._answers: PatternAnswers | None = None
-
-    @property
-    def is_waiting(self) -> bool:
-        """True while the background search for the filter's pattern is running."""
-        return self._answers is not None and self._answers.is_waiting
-
-    def rows(self, rows_of: Callable[[Filter], Sequence[Row]]) -> Sequence[Row] | None:
-        """Return the rows that match the filter; None while the background search for its pattern is running."""
-        filter = self._filters[self._pane]
-        pattern, answers = filter.query.pattern, self._answers
-        if answers is not None and answers.pattern != pattern:
-            answers.close()
-            answers = self._answers = None
-        if pattern is None:
-            return rows_of(filter)
-        if answers is None:
-            answers = self._answers = PatternAnswers(self._screen, self._pane, pattern, self._answered)
-        if answers.problem is not None:
-            filter = self._filters[self._pane] = replace(filter, problem=answers.problem)
-        rows = rows_of(replace(filter, pattern_is_in=answers.is_in))
-        return None if answers.is_waiting else rows

@@ -1,41 +1,45 @@
-"""The rows of search results: for each session a title, its matching entries, and a row "… more hits"."""
+"""The rows of a search in the session list: a session, and below it the entries in which it matches (hits)."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.search.hits import Hit
-from sessionbrowse.services.search.ranked_page import RankedSession
+from sessionbrowse.services.search.ranked_page import PER_SESSION, RankedSession
+from sessionbrowse.tui.data.library import SessionRow
 
 
-class ResultRow(Struct, frozen=True):
-    """A row of the search results: a matching entry (`hit`), a session's title, or "… more hits" (`is_more`)."""
+class HitRow(Struct, frozen=True):
+    """The row of a hit; in the last row of a session, `more` is the number of its hits without a row."""
 
-    session: RankedSession
-    hit: Hit | None = None
-    is_more: bool = False
+    hit: Hit
+    more: int = 0
 
     @property
     def key(self) -> Hashable:
         """The key of the row, which identifies the row in later results of the same search."""
-        path = self.session.summary.path
-        if self.hit is not None:
-            return hit_key(self.hit)
-        return ("more" if self.is_more else "session", path)
+        return hit_key(self.hit)
 
-    @property
-    def best(self) -> Hit | None:
-        """The row's matching entry; for a title row the session's best match; None for the row "… more hits"."""
-        if self.is_more:
-            return None
-        return self.hit or next(iter(entry_hits(self.session)), self.session.hits[0])
+
+FoundRow = SessionRow | HitRow
+
+
+def path_of_key(key: Hashable) -> Hashable:
+    """Return the path of the session to which the row with this key belongs."""
+    return key[0] if isinstance(key, tuple) else key
+
+
+def hit_key(hit: Hit) -> tuple[str, int | None, str]:
+    """Return the key of a hit's row: path of the session, index of the entry, role."""
+    return (hit.path, hit.entry_index, hit.role)
 
 
 def entry_hits(session: RankedSession) -> list[Hit]:
-    """Return a session's matching entries, without the match in the session's name, which the title row shows."""
+    """Return a session's hits without the match in its name, which the session's own row shows."""
     return [hit for hit in session.hits if hit.role != "name"]
 
 
@@ -44,19 +48,18 @@ def name_hit(session: RankedSession) -> Hit | None:
     return next((hit for hit in session.hits if hit.role == "name"), None)
 
 
-def hit_key(hit: Hit) -> tuple[str, int | None, str]:
-    """Return the key of a matching entry's row: path of the session, index of the entry, role."""
-    return (hit.path, hit.entry_index, hit.role)
-
-
-def rows_of(sessions: Sequence[RankedSession]) -> list[ResultRow]:
-    """Return the rows of found sessions: for each a title, its matching entries, and "… more hits" if there are any."""
-    rows: list[ResultRow] = []
+def found_rows(
+    sessions: Sequence[RankedSession], unfolded: Collection[str], summary_of: Callable[[Summary], Summary]
+) -> list[FoundRow]:
+    """Return the rows of found sessions: each with its best hits, or with all known ones if it is unfolded."""
+    rows: list[FoundRow] = []
     for session in sessions:
-        rows.append(ResultRow(session))
-        rows += [ResultRow(session, hit) for hit in entry_hits(session)]
-        if session.more:
-            rows.append(ResultRow(session, is_more=True))
+        rows.append(SessionRow(summary_of(session.summary), found=session))
+        hits = entry_hits(session)
+        shown = hits if session.summary.path in unfolded else hits[:PER_SESSION]
+        rows += [HitRow(hit) for hit in shown]
+        if shown:
+            rows[-1] = HitRow(shown[-1], len(hits) - len(shown) + session.more)
     return rows
 
 
@@ -78,12 +81,12 @@ def with_hits_kept(before: RankedSession, after: RankedSession | None, *, grows:
 
 
 def merged(
-    before: Sequence[RankedSession], kept: int, after: Sequence[RankedSession], opened: frozenset[str]
+    before: Sequence[RankedSession], kept: int, after: Sequence[RankedSession], opened: Collection[str]
 ) -> list[RankedSession]:
     """Merge new results (`after`) into the shown results (`before`), so that rows above the cursor do not move.
 
     The first `kept` sessions of `before`, up to the session with the cursor, stay where they are. `opened` contains the
-    paths of sessions of which the user requested more entries; the shown entries of these sessions stay shown.
+    paths of sessions of which all hits were requested; these stay known.
     """
     newer = {each.summary.path: each for each in after}
     top = [

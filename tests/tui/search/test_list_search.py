@@ -1,4 +1,4 @@
-"""Searching everything, as a user meets it: hits while typing, the preview at the match, there and back."""
+"""The search of the session list, as a user meets it: hits while typing, the preview at the match, there and back."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from textual.widgets import Input
 
 from sessionbrowse.model.search.query import parse_search
 from sessionbrowse.services.background.search_messages import HitPage, SearchProgress, SearchStatus
 from sessionbrowse.services.search.ranked_page import RankedSession
 from sessionbrowse.tui.changes.reread import read_again
+from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.paint.spans import line_width
 from sessionbrowse.tui.search.examples import EXAMPLES
 from sessionbrowse.tui.search.hit_rows import hit_row, snippet_spans
-from sessionbrowse.tui.search.screen import SearchScreen
 from sessionbrowse.tui.shell.match_spans import words_in
 from sessionbrowse.tui.widgets.text_view import TextView
 from tests.support.index_support import append, folder, header, user, write
@@ -38,35 +39,43 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 @asynccontextmanager
 async def searching(demo: dict[str, Any], text: str = "", size: tuple[int, int] = (120, 40)) -> AsyncIterator[Driven]:
     async with browsing(size=size, **demo) as browser:
-        await browser.press("ctrl+f")
-        assert browser.screen_name == "search"
+        await browser.press("slash")
         await browser.type(text)
         yield browser
 
 
+async def paste(browser: Driven, text: str) -> None:
+    """Add a text that ends in blanks or begins with them to the line, all at once."""
+    field = browser.app.focused
+    assert isinstance(field, Input)
+    field.insert_text_at_cursor(text)
+    await browser.settle()
+
+
 def status(browser: Driven) -> str:
-    return " ".join(browser.screen_text().split("\n")[1].split())
+    lines = browser.screen_text().split("\n")
+    return next((" ".join(line.split()) for line in reversed(lines) if line.startswith(" /")), "")
 
 
-async def test_an_empty_line_shows_what_can_be_asked_and_enter_takes_an_example(demo: dict[str, Any]) -> None:
-    async with searching(demo) as browser:
-        rows = "\n".join(browser.rows("#found-rows"))
-        assert all(example.query in rows for example in EXAMPLES)
-        await browser.press("down", "enter")
-        assert '"next to each other"' in status(browser)
+async def test_the_preview_shows_examples_while_the_line_is_empty(demo: dict[str, Any]) -> None:
+    async with searching(demo, size=(120, 60)) as browser:
+        assert all(example in browser.words("#preview") for example in EXAMPLES)
+        await browser.press("x")
+        assert "branch:abandoned" not in browser.words("#preview")
+        await browser.press("backspace", "escape")
+        assert "branch:abandoned" not in browser.words("#preview")
 
 
 async def test_hits_appear_while_typing_with_role_session_and_the_match_marked(demo: dict[str, Any]) -> None:
     async with searching(demo, "cookie") as browser:
-        head, *rows = [row for row in browser.rows("#found-rows") if row.strip()]
+        head, *rows = [row for row in browser.rows("#sessions") if row.strip()]
         assert "Refactor auth module" in head
-        assert "webshop" in head
-        assert f"{len(rows)} hits" in head
+        assert "2h" in head
         assert all("cookie" in row.lower() for row in rows)
         assert any("assistant" in row for row in rows)
-        assert any("⌥ abandoned" in row for row in rows)
+        assert any("⌥" in row for row in rows)
         assert "1 session" in status(browser)
-        line = browser.row_list("#found-rows")
+        line = browser.row_list("#sessions")
         strip = line.render_line(1)
         marked = {segment.text.lower() for segment in strip if segment.style and segment.style.bgcolor is not None}
         assert "cookie" in marked
@@ -74,23 +83,24 @@ async def test_hits_appear_while_typing_with_role_session_and_the_match_marked(d
 
 async def test_each_letter_searches_anew(demo: dict[str, Any]) -> None:
     async with searching(demo, "qqqq") as browser:
-        assert "Nothing matches" in browser.words("#found-rows")
+        assert '"qqqq" was found nowhere.' in browser.words("#sessions")
         await browser.press("ctrl+u")
         await browser.type("cooki")
-        assert "cookie" in browser.words("#found-rows")
+        assert "cookie" in browser.words("#sessions")
         await browser.press("ctrl+u")
         await browser.type("fired")
-        assert "Alert noise" in browser.words("#found-rows")
-        assert "cookie" not in browser.words("#found-rows")
+        assert "Alert noise" in browser.words("#sessions")
+        assert "cookie" not in browser.words("#sessions")
 
 
 async def test_enter_that_comes_before_the_answer_opens_what_is_found_for_the_words(demo: dict[str, Any]) -> None:
     async with searching(demo, "deploy") as browser:
-        assert browser.row_list("#found-rows").count
+        assert browser.row_list("#sessions").count
         for words, opened in (("fired", "Alert noise"), ("cookie", "Refactor auth"), ("nothingsuch", "")):
-            await browser.press_at_once("ctrl+u", *words, "enter")
+            await browser.press("slash")
+            await browser.press_at_once(*words, "enter")
             await browser.settle()
-            assert browser.screen_name == ("session" if opened else "search")
+            assert browser.screen_name == ("session" if opened else "browse")
             if opened:
                 assert opened in browser.screen_text().splitlines()[0]
                 await browser.press("escape")
@@ -98,20 +108,20 @@ async def test_enter_that_comes_before_the_answer_opens_what_is_found_for_the_wo
 
 async def test_keys_that_come_at_once_are_all_kept(demo: dict[str, Any]) -> None:
     async with browsing(**demo) as browser:
-        await browser.press_at_once("ctrl+f", *"cookie")
+        await browser.press_at_once("slash", *"cookie")
         assert "cookie" in status(browser)
-        assert "cookie" in "\n".join(browser.rows("#found-rows")).lower()
+        assert "cookie" in "\n".join(browser.rows("#sessions")).lower()
 
 
 async def test_the_preview_stands_at_the_match(demo: dict[str, Any]) -> None:
     async with searching(demo, "cookie", size=(200, 50)) as browser:
-        assert "cookie" in browser.words("#found-view").lower()
+        assert "cookie" in browser.words("#preview").lower()
 
 
 async def test_the_preview_stands_at_what_was_said_not_at_a_fact_with_the_same_word(demo: dict[str, Any]) -> None:
-    async with searching(demo, "stored token", size=(80, 24)) as browser:
+    async with searching(demo, "stored token", size=(120, 24)) as browser:
         # The compaction's heading says how many tokens there were before it.
-        assert "Tokens are stored as SHA-256" in browser.words("#found-view")
+        assert "Tokens are stored as SHA-256" in browser.words("#preview")
 
 
 async def test_the_entry_that_enter_lands_on_stands_at_the_match_until_another_is_looked_at(
@@ -121,7 +131,7 @@ async def test_the_entry_that_enter_lands_on_stands_at_the_match_until_another_i
         await browser.press("enter")
         assert browser.screen_name == "session"
         assert "Tokens are stored as SHA-256" in browser.words("#view")
-        await browser.press("tab", "shift+tab")
+        await browser.press("tab", "tab", "tab", "tab")
         assert "Tokens are stored as SHA-256" in browser.words("#view")
         await browser.press("up")
         assert browser.rows("#view")[1].startswith("───"), "another entry shows from its top"
@@ -130,19 +140,19 @@ async def test_the_entry_that_enter_lands_on_stands_at_the_match_until_another_i
 async def test_enter_lands_on_the_entry_and_escape_comes_back_to_the_same_hit(demo: dict[str, Any]) -> None:
     async with searching(demo, "cookie") as browser:
         await browser.press("down")
-        key = browser.row_list("#found-rows").key
+        key = browser.row_list("#sessions").key
         assert isinstance(key, tuple)
         await browser.press("enter")
         assert browser.screen_name == "session"
         assert browser.row_list("#tree").key == key[1]
         await browser.press("escape")
-        assert browser.screen_name == "search"
-        assert browser.row_list("#found-rows").key == key
-        await browser.press("escape")
         assert browser.screen_name == "browse"
-        await browser.press("ctrl+f")
+        assert browser.row_list("#sessions").key == key
         assert "cookie" in status(browser)
-        assert browser.row_list("#found-rows").key == key
+        assert browser.app.focused is browser.row_list("#sessions")
+        await browser.press("escape")
+        assert browser.row_list("#sessions").key == key[0]
+        assert browser.row_list("#sessions").count == 29
 
 
 async def test_rows_that_the_tree_hides_are_shown_when_a_hit_is_one(demo: dict[str, Any], tmp_path: Path) -> None:
@@ -157,93 +167,182 @@ async def test_rows_that_the_tree_hides_are_shown_when_a_hit_is_one(demo: dict[s
     options: dict[str, Any] = {"roots": [str(store)], "home": str(tmp_path)}
     source = searched_source(options, store, tmp_path / "cache")
     async with browsing(source=source, **options) as browser:
-        await browser.press("ctrl+f")
+        await browser.press("slash")
         await browser.type("zebra")
         await browser.press("enter")
         assert browser.row_list("#tree").key == 1
 
 
-async def test_tab_gives_the_keys_to_the_results_where_letters_are_commands(demo: dict[str, Any]) -> None:
+async def test_escape_leaves_the_line_for_the_found_rows_and_then_ends_the_search(demo: dict[str, Any]) -> None:
     async with searching(demo, "cookie") as browser:
-        await browser.press("tab", "j")
-        assert browser.row_list("#found-rows").cursor == 1
-        await browser.press("tab")
-        assert browser.app.screen.focused is browser.app.screen.query_one("#found-view")
-        await browser.press("left", "slash")
+        await browser.press("escape", "j")
+        assert browser.row_list("#sessions").cursor == 1
+        assert "cookie" in status(browser)
+        await browser.press("slash", "right")
         await browser.type("s")
         assert "cookies" in status(browser)
+        await browser.press("escape", "escape")
+        assert browser.row_list("#sessions").count == 29
+        assert not browser.app.screen.query_one("#filter").display
 
 
-async def test_what_is_typed_in_a_filter_is_searched_for(demo: dict[str, Any]) -> None:
-    async with browsing(**demo) as browser:
-        await browser.press("slash")
-        await browser.type("cookie")
-        await browser.press("ctrl+f")
-        assert "cookie" in status(browser)
-        assert browser.row_list("#found-rows").count > 1
-
-
-async def test_from_a_tree_the_search_is_another_key_and_comes_back_there(demo: dict[str, Any]) -> None:
-    async with browsing(**demo) as browser:
-        await browser.press("enter", "F")
-        assert browser.screen_name == "search"
-        await browser.press("escape")
-        assert browser.screen_name == "session"
-
-
-async def test_a_search_that_leads_to_itself_goes_back_instead_of_deeper(demo: dict[str, Any]) -> None:
-    async with searching(demo, "cookie") as browser:
-        await browser.press("enter", "F")
-        assert browser.screen_name == "search"
-        await browser.press("escape")
-        assert browser.screen_name == "browse"
-
-
-async def test_a_wrong_pattern_says_so_while_it_is_typed(demo: dict[str, Any]) -> None:
-    async with searching(demo, "re:(coo") as browser:
-        assert "The pattern is not valid" in browser.screen_text()
-        # What `re` found a letter before is no answer to this.
-        assert browser.row_list("#found-rows").count == 0
-        await browser.type("kie)")
-        assert "not valid" not in browser.screen_text()
-        assert browser.row_list("#found-rows").count > 0
-
-
-async def test_what_was_said_of_the_letters_before_goes_with_them(
-    demo: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+async def test_tab_in_a_trees_search_widens_its_words_to_all_sessions_and_leaving_comes_back(
+    demo: dict[str, Any],
 ) -> None:
-    async with searching(demo, "re:(") as browser:
-        assert "not valid" in browser.words("#found-rows")
-        monkeypatch.setattr(browser.app.search_client, "send", lambda request: None)
-        screen = browser.app.screen
-        assert isinstance(screen, SearchScreen)
-        screen.search_for("re:(x)")
-        await browser.settle(background=False)
-        assert "not valid" not in browser.words("#found-rows")
-        assert "Searching …" in browser.words("#found-rows")
+    async with browsing(**demo) as browser:
+        await browser.press("enter", "slash")
+        await browser.type("cookie")
+        title = browser.screen_text().splitlines()[0].split("  ")[0]
+        await browser.press("tab")
+        assert browser.screen_name == "browse"
+        assert "Refactor auth module" in browser.rows("#sessions")[0]
+        assert "/cookie" in status(browser)
+        await browser.press("escape", "escape")
+        assert browser.screen_name == "session"
+        assert browser.screen_text().startswith(title)
+
+
+@pytest.mark.parametrize("end", [' "fired', " re:", " re:(fir", " after:", " after:yes", " after:2026-", " branch:a"])
+async def test_what_is_not_yet_complete_waits_quietly_with_what_was_found(demo: dict[str, Any], end: str) -> None:
+    async with searching(demo, "cookie") as browser:
+        keys = list(browser.row_list("#sessions").keys)
+        await paste(browser, end)
+        assert "1 session" in status(browser)
+        assert list(browser.row_list("#sessions").keys) == keys
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (" role:boss", "role: takes user"),
+        (" branch:xyz", "branch: takes active"),
+        (" after:never", "after: needs a date"),
+        (" after:2026- x", "after: needs a date"),
+        (" re:*", "The pattern is not valid"),
+    ],
+)
+async def test_an_error_is_said_once_at_the_line_and_what_was_found_stays(
+    demo: dict[str, Any], text: str, sentence: str
+) -> None:
+    async with searching(demo, "cookie", size=(160, 40)) as browser:
+        keys = list(browser.row_list("#sessions").keys)
+        await paste(browser, text)
+        assert browser.screen_text().count(sentence) == 1
+        assert sentence in status(browser)
+        assert not browser.toasts()
+        assert list(browser.row_list("#sessions").keys) == keys
+
+
+async def test_a_filter_value_that_fits_nothing_is_answered_with_the_nearest_one(demo: dict[str, Any]) -> None:
+    async with searching(demo, "project:webshp") as browser:
+        assert "Did you mean webshop?" in browser.words("#sessions")
+        await browser.type(" cookie")
+        assert "Did you mean webshop?" in browser.words("#sessions")
+
+
+async def test_what_was_found_nowhere_is_named_with_what_to_try(demo: dict[str, Any]) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("tab", "slash")
+        await browser.type("zzqqzz")
+        said = browser.words("#sessions")
+        assert said.startswith('"zzqqzz" was found nowhere.')
+        assert "^t also searches tool calls and results, tab searches all projects." in said
+
+
+@pytest.mark.parametrize(
+    ("query", "agent", "project"),
+    [("agent:omp", "omp", ""), ("project:webshop", "", "webshop"), ("agent:omp project:infra", "omp", "infra")],
+)
+async def test_the_documented_filters_work_in_the_list(
+    demo: dict[str, Any], query: str, agent: str, project: str
+) -> None:
+    async with searching(demo, query) as browser:
+        listed = [each for each in browser.app.library.all() if not each.hidden]
+        wanted = {each.path for each in listed if each.agent.startswith(agent) and each.cwd.endswith(project)}
+        assert set(browser.row_list("#sessions").keys) == wanted
+        assert 0 < len(wanted) < len(listed)
+        assert f"{len(wanted)} session" in status(browser)
+
+
+async def test_earlier_queries_come_back_with_up_in_an_empty_line_also_after_a_restart(tmp_path: Path) -> None:
+    options = demo_options(tmp_path / "demo")
+    options["environ"] = {"XDG_STATE_HOME": str(tmp_path / "state"), "HOME": str(tmp_path)}
+    source = searched_source(options, tmp_path / "demo", tmp_path / "cache")
+    async with browsing(source=source, **options) as browser:
+        for text in ("cookie", "deploy"):
+            await browser.press("slash")
+            await browser.type(text)
+            await browser.press("escape", "escape")
+        await browser.press("slash", "up", "up")
+        assert "/cookie" in status(browser)
+        await browser.press("down")
+        assert "/deploy" in status(browser)
+        await browser.press("down")
+        assert browser.app.screen.search.text == ""  # type: ignore[attr-defined]
+        await browser.press("escape", "q")
+    source = searched_source(options, tmp_path / "demo", tmp_path / "cache")
+    async with browsing(source=source, **options) as browser:
+        assert "deploy" not in status(browser)
+        await browser.press("slash", "up")
+        assert "/deploy" in status(browser)
+
+
+def found_in(browser: Driven, path: str) -> str:
+    found: str = browser.app.screen.search.summary_at(path).cwd  # type: ignore[attr-defined]
+    return found
+
+
+async def test_tab_searches_only_the_project_and_a_project_chosen_later(demo: dict[str, Any]) -> None:
+    async with searching(demo, "the") as browser:
+        paths = {key for key in browser.row_list("#sessions").keys if isinstance(key, str)}
+        assert len({found_in(browser, path) for path in paths}) > 1
+        await browser.press("tab")
+        paths = {key for key in browser.row_list("#sessions").keys if isinstance(key, str)}
+        assert {found_in(browser, path).rpartition("/")[2] for path in paths} == {"webshop"}
+
+
+async def test_o_shows_all_hits_of_a_session_and_folds_them_again(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    said = [user(str(n), str(n - 1) if n else None, f"zebra number {n}") for n in range(9)]
+    write(folder(store) / "a.jsonl", header(), *said)
+    async with searching_a_store(store, "zebra") as browser:
+        rows = browser.row_list("#sessions")
+        assert rows.count == 4
+        assert "+6 o" in kept_rows(browser)[-1]
+        before = kept_rows(browser)[1:3]
+        await browser.press("escape", "o")
+        await browser.until(lambda: rows.count == 10)
+        assert kept_rows(browser)[1:3] == before
+        await browser.press("end", "o")
+        assert rows.count == 4
+        await browser.press("A")
+        assert rows.marks == {rows.keys[0]}, "a session is selected, not its hits"
 
 
 async def test_tools_are_searched_on_request_and_their_absence_from_the_index_is_said(demo: dict[str, Any]) -> None:
     async with searching(demo, '"replaced 1 block"') as browser:
-        assert "Nothing matches" in browser.words("#found-rows")
+        assert "found nowhere" in browser.words("#sessions")
         await browser.press("ctrl+t")
-        assert "replaced 1 block" in browser.words("#found-rows")
-        assert "tools too" in status(browser)
+        assert "replaced 1 block" in browser.words("#sessions")
+        assert "with tools" in status(browser)
         assert any("--tools" in toast for toast in browser.toasts())
 
 
 async def test_without_an_index_the_screen_says_so_and_finds_the_same(demo: dict[str, Any], tmp_path: Path) -> None:
     source = searched_source({key: demo[key] for key in ("roots", "home")}, Path(demo["roots"][0]), tmp_path / "none")
     async with searching({**demo, "source": source}, "cookie") as browser:
-        assert "no index: the search reads every file" in browser.screen_text()
-        assert "cookie" in browser.words("#found-rows").lower()
+        assert "not in the index: every file is read" in browser.screen_text()
+        assert "cookie" in browser.words("#sessions").lower()
 
 
-async def test_where_nothing_can_be_searched_the_screen_says_so() -> None:
-    async with browsing(fixed_source([summary("/x/a.jsonl")])) as browser:
-        await browser.press("ctrl+f")
-        await browser.type("x")
-        assert "The sessions cannot be searched." in browser.screen_text()
+async def test_where_nothing_can_be_searched_names_are_and_the_line_says_so() -> None:
+    async with browsing(
+        fixed_source([summary("/x/a.jsonl", name="one"), summary("/x/b.jsonl", name="two")])
+    ) as browser:
+        await browser.press("slash")
+        await browser.type("two")
+        assert list(browser.row_list("#sessions").keys) == ["/x/b.jsonl"]
+        assert "names only: the search does not run" in status(browser)
 
 
 async def test_a_search_that_ended_says_so_and_starts_again(demo: dict[str, Any]) -> None:
@@ -251,25 +350,22 @@ async def test_a_search_that_ended_says_so_and_starts_again(demo: dict[str, Any]
         search = browser.app.search_client._channel
         assert isinstance(search, ThreadSearch)
         search.far_end.kill()
-        await until(lambda: "The search failed" in browser.screen_text())
-        await browser.press("f5")
+        await until(lambda: not browser.app.search_client.is_running)
         await browser.type("cookie")
-        assert browser.row_list("#found-rows").count > 0
+        assert "names only" in status(browser)
+        await browser.press("escape", "f5")
+        assert "names only" not in status(browser)
+        assert browser.row_list("#sessions").count > 1
 
 
 def kept_rows(browser: Driven) -> list[str]:
-    return [row for row in browser.rows("#found-rows") if row.strip()]
-
-
-def told(browser: Driven) -> str:
-    return " ".join(browser.screen_text().split("\n")[-2].split())
+    return [row for row in browser.rows("#sessions") if row.strip()]
 
 
 async def test_a_misspelt_word_is_forgiven_and_the_sentence_says_so(demo: dict[str, Any]) -> None:
     async with searching(demo, "cokie") as browser:
-        assert "cookie" in browser.words("#found-rows")
-        assert '"cokie" was not found; searched cookie' in told(browser)
-        assert "Press ^t to search tool output too." in told(browser)
+        assert "cookie" in browser.words("#sessions")
+        assert '"cokie" not found; searched cookie' in status(browser)
         await browser.press("enter")
         marked = [segment.text.lower() for segment in marked_in(browser, "#view")]
         assert "cookie" in marked
@@ -291,18 +387,18 @@ async def test_one_key_changes_the_order_and_the_next_start_has_it_still(tmp_pat
         return kept_rows(browser)[0]
 
     async with browsing(source=searched_source(options, store, tmp_path / "cache"), **options) as browser:
-        await browser.press("ctrl+f")
+        await browser.press("slash")
         await browser.type("zebra")
         assert "best first" in browser.screen_text()
         assert "zebra zebra zebra" in first()
         await browser.press("ctrl+s")
-        assert "newest first" in browser.screen_text()
+        assert "· newest ·" in browser.screen_text()
         assert "a zebra." in first()
         await browser.press("escape", "q")
     async with browsing(source=searched_source(options, store, tmp_path / "cache"), **options) as browser:
-        await browser.press("ctrl+f")
+        await browser.press("slash")
         await browser.type("zebra")
-        assert "newest first" in browser.screen_text()
+        assert "· newest ·" in browser.screen_text()
         assert "a zebra." in first()
 
 
@@ -314,39 +410,24 @@ def found_session(name: str, hits: int, more: int = 0, first: int = 0) -> Ranked
 async def test_rows_above_a_cursor_that_was_moved_stay_until_the_next_letter(demo: dict[str, Any]) -> None:
     async with searching(demo, "zzzz") as browser:
         screen = browser.app.screen
-        assert isinstance(screen, SearchScreen)
-        stamp = screen._stamp
-        screen.take_answer(HitPage(stamp, 0, [found_session("/a", 2), found_session("/b", 2)], ranking_follows=True))
+        assert isinstance(screen, BrowseScreen)
+        stamp = screen.search._stamp
+        screen.search.take(HitPage(stamp, 0, [found_session("/a", 2), found_session("/b", 2)], ranking_follows=True))
         await browser.press("down", "down", "down", "down")
-        before = browser.row_list("#found-rows").keys[:5]
+        before = browser.row_list("#sessions").keys[:5]
         best = [found_session("/c", 1), found_session("/b", 1, 5, first=7), found_session("/a", 3)]
-        screen.take_answer(HitPage(stamp, 0, best, ranked=True))
+        screen.search.take(HitPage(stamp, 0, best, ranked=True))
         await browser.settle()
-        keys = browser.row_list("#found-rows").keys
+        keys = browser.row_list("#sessions").keys
         assert keys[:5] == before
-        assert keys[-2:] == [("session", "/c"), ("/c", 0, "user")]
-        assert browser.row_list("#found-rows").key == ("/b", 0, "user")
+        assert keys[-2:] == ["/c", ("/c", 0, "user")]
+        assert browser.row_list("#sessions").key == ("/b", 0, "user")
         # Nothing was moved since this letter: the best stand where they belong.
         await browser.press("backspace")
-        screen.take_answer(HitPage(screen._stamp, 0, best, ranked=True))
+        screen.search.take(HitPage(screen.search._stamp, 0, best, ranked=True))
         await browser.settle()
-        assert browser.row_list("#found-rows").keys[0] == ("session", "/c")
-        assert browser.row_list("#found-rows").cursor == 0
-
-
-async def test_enter_on_the_row_for_more_shows_the_other_hits_below(tmp_path: Path) -> None:
-    store = tmp_path / "store"
-    said = [user(str(n), str(n - 1) if n else None, f"zebra number {n}") for n in range(9)]
-    write(folder(store) / "a.jsonl", header(), *said)
-    async with searching_a_store(store, "zebra") as browser:
-        rows = browser.row_list("#found-rows")
-        assert rows.count == 5
-        assert "6 more hits" in kept_rows(browser)[-1]
-        before = kept_rows(browser)[1:4]
-        await browser.press("tab", "end", "enter")
-        await browser.until(lambda: rows.count == 10)
-        assert kept_rows(browser)[1:4] == before
-        assert browser.screen_name == "search"
+        assert browser.row_list("#sessions").keys[0] == "/c"
+        assert browser.row_list("#sessions").cursor == 0
 
 
 async def test_n_goes_to_the_next_result_in_this_session_then_to_the_next_session(tmp_path: Path) -> None:
@@ -359,59 +440,38 @@ async def test_n_goes_to_the_next_result_in_this_session_then_to_the_next_sessio
         seen = [browser.row_list("#tree").key]
         await browser.settle()
         for _ in range(4):
-            await browser.press("n")
+            await browser.press("N")
             seen.append(browser.row_list("#tree").key)
         assert set(seen) == {0, 1, 2, 3, 4}
         assert "zebra" in [segment.text for segment in marked_in(browser, "#view")]
-        await browser.press("n")
+        await browser.press(*["n"] * 5)
         assert "Here a zebra stands" in browser.words("#view")
         assert '"zebra"' in browser.footer()
-        await browser.press("n")
-        assert browser.toasts()[-1] == "This is the last result."
-        await browser.press("N")
-        assert browser.row_list("#tree").key == seen[-1]
         await browser.press("escape")
-        assert browser.screen_name == "search"
-        assert browser.row_list("#found-rows").key == (str(folder(store) / "a.jsonl"), seen[-1], "user")
+        assert browser.screen_name == "browse"
+        assert browser.row_list("#sessions").key == str(folder(store) / "b.jsonl")
 
 
 async def test_answers_to_older_questions_are_dropped(demo: dict[str, Any]) -> None:
     async with searching(demo, "cookie") as browser:
         screen = browser.app.screen
-        assert isinstance(screen, SearchScreen)
-        before = browser.row_list("#found-rows").keys
-        screen.take_answer(HitPage(screen._stamp - 1, 0, []))
-        screen.take_answer(SearchProgress(screen._stamp - 1, 0, 0))
-        assert browser.row_list("#found-rows").keys == before
-
-
-async def test_a_search_under_way_says_how_far_it_is(demo: dict[str, Any]) -> None:
-    async with searching(demo, "cookie") as browser:
-        screen = browser.app.screen
-        assert isinstance(screen, SearchScreen)
-        screen.take_answer(SearchProgress(screen._stamp, 12, 3_000))
-        assert "searching … 12/3,000" in status(browser)
-        screen.take_answer(SearchProgress(screen._stamp, 12, 3_000, stopped=True))
-        assert "stopped" in status(browser)
-        browser.app.search_client._receive(SearchStatus(sessions=7, has_index=True, has_tools=False, reading=True))
-        for _ in range(20):
-            await asyncio.sleep(0)
-        assert "scanning the disk" in browser.screen_text()
-        screen.take_answer(SearchProgress(screen._stamp, 12, 3_000, finished=True))
-        browser.app.search_client._receive(SearchStatus(sessions=7, has_index=True, has_tools=False, reading=False))
+        assert isinstance(screen, BrowseScreen)
+        before = browser.row_list("#sessions").keys
+        screen.search.take(HitPage(screen.search._stamp - 1, 0, []))
+        screen.search.take(SearchProgress(screen.search._stamp - 1, 0, 0))
+        assert browser.row_list("#sessions").keys == before
 
 
 async def test_nothing_is_said_to_match_before_the_disk_is_read(demo: dict[str, Any]) -> None:
     async with searching(demo, "qqqq") as browser:
         screen = browser.app.screen
-        assert isinstance(screen, SearchScreen)
+        assert isinstance(screen, BrowseScreen)
         client = browser.app.search_client
-        for reading, sentence in ((True, "the disk is still being read"), (False, 'Nothing matches "qqqq"')):
+        for reading, sentence in ((True, "the disk is still being read"), (False, '"qqqq" was found nowhere')):
             client._receive(SearchStatus(sessions=7, has_index=True, has_tools=False, reading=reading))
             for _ in range(20):
                 await asyncio.sleep(0)
-            assert sentence in browser.words("#found-rows")
-            assert ("Nothing matches" in browser.words("#found-rows")) is not reading
+            assert sentence in browser.words("#sessions")
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36), (200, 50)])
@@ -419,7 +479,7 @@ async def test_every_size_shows_hits_and_their_session(demo: dict[str, Any], siz
     async with searching(demo, "cookie", size=size) as browser:
         lines = browser.screen_text().split("\n")
         assert all(len(line.rstrip()) <= size[0] for line in lines)
-        assert sum("cookie" in line.lower() for line in lines[2:]) >= 2
+        assert sum("cookie" in line.lower() for line in lines[2:-2]) >= 2
         assert "Refactor auth" in browser.screen_text()
 
 
@@ -428,7 +488,7 @@ async def test_a_hit_of_a_hostile_text_is_shown_clean(tmp_path: Path) -> None:
     write(folder(store) / "a.jsonl", header(), user("1", None, "[red]zebra\x1b]52;c;x\x07 \u202ez[/] \ud800"))
     options: dict[str, Any] = {"roots": [str(store)], "home": str(tmp_path)}
     async with browsing(source=searched_source(options, store, tmp_path / "cache"), **options) as browser:
-        await browser.press("ctrl+f")
+        await browser.press("slash")
         await browser.type("zebra")
         shown = browser.screen_text()
         assert "[red]zebra" in shown
@@ -450,7 +510,7 @@ def test_a_row_keeps_the_match_in_view_and_its_width() -> None:
         line = hit_row(hit, width)
         assert line_width(line) == width
         if width >= 40:
-            assert ("needle", "match") in line, width
+            assert ("needle", "dim match") in line, width
     assert snippet_spans(made_hit("\x1bneedle", ((1, 7),)), 40)
 
 
@@ -464,10 +524,10 @@ def test_the_words_and_phrases_of_a_query_are_marked_wherever_they_stand() -> No
 async def test_the_matches_of_a_pattern_are_marked_in_the_preview(demo: dict[str, Any]) -> None:
     async with searching(demo, "re:coo.ie") as browser:
         await browser.settle()
-        view = browser.app.screen.query_one("#found-view", TextView)
+        view = browser.app.screen.query_one("#preview", TextView)
         rows = [list(view.render_line(y)) for y in range(view.size.height)]
         marked = [segment.text for row in rows for segment in row if segment.text.lower() == "cookie"]
-        assert marked, browser.rows("#found-view")
+        assert marked, browser.rows("#preview")
 
 
 async def test_the_preview_scrolls_to_what_a_pattern_finds_unless_the_user_scrolled_meanwhile(tmp_path: Path) -> None:
@@ -475,7 +535,7 @@ async def test_the_preview_scrolls_to_what_a_pattern_finds_unless_the_user_scrol
     write(folder(tmp_path / "store") / "a.jsonl", header(), user("1", None, long))
     async with searching_a_store(tmp_path / "store", "re:w.mbat") as browser:
         await browser.until(lambda: "wombat" in browser.screen_text())
-        view = browser.app.screen.query_one("#found-view", TextView)
+        view = browser.app.screen.query_one("#preview", TextView)
         assert view.scroll_offset.y > 100
         with browser.app.pattern_worker._asking:
             await browser.press_now("|", "x")
@@ -500,11 +560,11 @@ async def test_what_is_written_while_the_search_stands_there_is_found_and_the_cu
     write(path, header(), user("1", None, "a zebra"), user("2", "1", "a zebra too"))
     async with searching_a_store(store, "zebra") as browser:
         await browser.press("down")
-        key = browser.row_list("#found-rows").key
+        key = browser.row_list("#sessions").key
         append(path, user("3", "2", "one more zebra"))
         browser.app.publish(read_again([str(path)], browser.app.library.get))
-        await browser.until(lambda: browser.row_list("#found-rows").count == 3)
-        assert browser.row_list("#found-rows").key == key
+        await browser.until(lambda: browser.row_list("#sessions").count == 3)
+        assert browser.row_list("#sessions").key == key
 
 
 async def test_a_hit_whose_entry_is_gone_says_so_beside_the_list_and_in_the_tree(tmp_path: Path) -> None:
@@ -514,8 +574,8 @@ async def test_a_hit_whose_entry_is_gone_says_so_beside_the_list_and_in_the_tree
     async with searching_a_store(store, "zebra") as browser:
         write(path, header(), user("7", None, "quite another"))
         await browser.press("down", "down")
-        assert "The entry is gone" in browser.words("#found-view")
-        assert "quite another" not in browser.words("#found-view")
+        assert "The entry is gone" in browser.words("#preview")
+        assert "quite another" not in browser.words("#preview")
         await browser.press("enter")
         assert browser.row_list("#tree").key == 0
         assert [said for said in browser.toasts() if "The entry is gone" in said]

@@ -1,0 +1,74 @@
+"""Filters of a query that apply to sessions: by agent, project, name and label."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+
+from msgspec.structs import replace
+
+from sessionbrowse.errors import did_you_mean
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.search.query import SearchQuery
+from sessionbrowse.model.search.words import literal
+from sessionbrowse.store.find.directories import project_texts, spellings_of, within
+
+
+class SessionFilters:
+    """Applies the filters of queries to a fixed set of sessions.
+
+    `projects` returns the texts that a filter by project searches, by working directory.
+    """
+
+    def __init__(
+        self, summaries: Sequence[Summary], projects: Callable[[Iterable[str]], Mapping[str, str]] = project_texts
+    ) -> None:
+        self._summaries = summaries
+        self._project_texts = projects
+        self._asked: tuple[tuple[str, ...], frozenset[str]] | None = None
+
+    def fits(self, query: SearchQuery, summary: Summary) -> bool:
+        """Return True if a session fits the query's filters for sessions: agent, project, label, name."""
+        if query.agents and summary.agent not in query.agents:
+            return False
+        if query.projects and not (
+            any(wanted in self.projects[summary.cwd] for wanted in query.projects)
+            or summary.cwd in self._below(query.directories)
+        ):
+            return False
+        if query.labels and not any(wanted in literal(text) for text in summary.labels for wanted in query.labels):
+            return False
+        return not query.names or any(wanted in literal(summary.name or "") for wanted in query.names)
+
+    def unmatched(self, query: SearchQuery) -> list[str]:
+        """Return a sentence for each value of a filter by project, name or label that fits no session."""
+        known = {
+            "project": (query.projects, {os.path.basename(summary.cwd) for summary in self._summaries}),
+            "name": (query.names, {summary.name for summary in self._summaries if summary.name}),
+            "label": (query.labels, {label for summary in self._summaries for label in summary.labels}),
+        }
+        return [
+            f"{key}:{value} fits no session.{did_you_mean(value, sorted(values))}"
+            if value
+            else "No entry of any session has a label."
+            for key, (wanted, values) in known.items()
+            for value in wanted
+            if not any(
+                self.fits(replace(SearchQuery(directories=query.directories), **{f"{key}s": (value,)}), summary)
+                for summary in self._summaries
+            )
+        ]
+
+    @cached_property
+    def projects(self) -> dict[str, str]:
+        """The texts that a filter by project searches, by working directory."""
+        texts = self._project_texts({summary.cwd for summary in self._summaries})
+        return {directory: literal(text) for directory, text in texts.items()}
+
+    def _below(self, directories: tuple[str, ...]) -> frozenset[str]:
+        """Return the working directories that are one of the given directories or below, by any spelling."""
+        if self._asked is None or self._asked[0] != directories:
+            found = [within(self.projects, spellings_of(each, os.curdir), below=True) for each in directories]
+            self._asked = directories, frozenset().union(*found)
+        return self._asked[1]
