@@ -26,6 +26,8 @@ INDEX_FILE = "index.sqlite"
 DateStyle = Literal["age", "date", "iso"]
 TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
 Sort = Literal["recent", "threaded", "name", "size", "cost"]
+_SORT_WORDS = {"newest": "recent"}
+"""Words of the setting `sort` for users; "recent", the older word, stays accepted."""
 Habits = Literal["default", "pi"]
 Scope = Literal["all", "folder"]
 Enter = Literal["open", "resume"]
@@ -221,7 +223,7 @@ def _value_of(kind: Any, value: object, name: str, problems: list[str]) -> objec
         return _commands_of(value, name, problems)
     if get_origin(kind) is dict and isinstance(value, dict):
         return _entries_of(get_args(kind)[1], value, name, problems)
-    return msgspec.convert(value, kind)
+    return msgspec.convert(_SORT_WORDS.get(str(value), value) if kind is Sort else value, kind)
 
 
 def _entries_of(kind: Any, table: Mapping[str, object], name: str, problems: list[str]) -> dict[str, Any]:
@@ -264,6 +266,7 @@ def _wanted(name: str, kind: object) -> str:
 
 _WANTED = {
     "theme": "a text in quotes",
+    "sort": "one of newest, threaded, name, size, cost",
     "fold_families": "true or false",
     "preview": "true or false",
     "restore": "true or false",

@@ -62,7 +62,7 @@ def test_every_setting_can_be_set(tmp_path: Path) -> None:
         ('tree_filer = "all"', 'unknown setting "tree_filer"; it is ignored. Did you mean "tree_filter"?'),
         ("colour = 1", 'unknown setting "colour"; it is ignored.'),
         ("theme = 3", '"theme" must be a text in quotes; the default is used.'),
-        ('sort = "best"', '"sort" must be one of recent, threaded, name, size, cost; the default is used.'),
+        ('sort = "best"', '"sort" must be one of newest, threaded, name, size, cost; the default is used.'),
         ("index_tools = 1", '"index_tools" must be true or false; the default is used.'),
         (
             'roots = "~/old"',

@@ -31,7 +31,7 @@ _MOST = 100
 _TITLE_CELLS = 50
 _KINDS = {
     **dict.fromkeys(("root", "cwd", "old", "new"), DIRECTORIES),
-    **dict.fromkeys(("to", "output", "repair_to", "open_session"), FILES),
+    **dict.fromkeys(("to", "output", "open_session"), FILES),
     **dict.fromkeys(("ref", "refs", "session"), "sessions"),
     **dict.fromkeys(("entry", "at", "drop", "left", "right", "open_leaf"), "entries"),
 }

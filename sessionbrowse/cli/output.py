@@ -31,11 +31,6 @@ if TYPE_CHECKING:
 
 Document = TypeVar("Document")
 
-_MOST_COLUMNS, _LEAST_COLUMNS = 40, 8
-"""Maximum width of a table's columns: 40, and on a narrow terminal less, down to 8."""
-_TEXT_COLUMNS = 24
-"""One column of a table gets the width that the others leave; it is at least this wide, or as wide as its texts."""
-_GAP_COLUMNS = 2
 _SAID_CHARACTERS = 200
 _NO_ID = "(no id)"
 """Maximum number of characters that the comparison of two branches prints of a user prompt or a model's answer."""
@@ -143,7 +138,9 @@ def print_sessions(summaries: Sequence[Summary], home: str) -> None:
         rows,
         right=(1, 2, 3),
         stretch=5,
-        spare=(3, 2, 4, 0),
+        spare=(3, 2, 0, 6),
+        directory=4,
+        empty="no session found",
     )
 
 
@@ -173,7 +170,13 @@ def print_projects(documents: Iterable[dict[str, Any]], home: str) -> None:
         for document in documents
     ]
     print_table(
-        ("directory", "sessions", "named", "age", "agents", ""), rows, right=(1, 2, 3), stretch=0, spare=(4, 2, 3)
+        ("directory", "sessions", "named", "age", "agents", ""),
+        rows,
+        right=(1, 2, 3),
+        stretch=0,
+        spare=(4, 2, 3),
+        directory=0,
+        empty="no project found",
     )
 
 
@@ -323,17 +326,20 @@ def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:
         right=(1,),
         stretch=4,
         spare=(2, 3, 1),
+        directory=3,
+        empty="no label found",
     )
 
 
-def print_changes(changes: Iterable[tuple[str, int | None, str, str, str, str]]) -> None:
-    """Print a table of changes that can be undone, each given as id, time in ms, kind, summary, file, agent."""
+def print_changes(changes: Iterable[tuple[str, int | None, str, str, str, str]], empty: str) -> None:
+    """Print a table of changes, each given as id, time in ms, kind, summary, file, agent; `empty` if there are none."""
     now = time.time() * 1000
     rows = [
         (change_id, age(at, now), verb, clean(summary), agent, clean(path))
         for change_id, at, verb, summary, path, agent in changes
     ]
-    print_table(("id", "age", "change", "what", "agent", "file"), rows, right=(1,), stretch=3, spare=(5, 4))
+    titles = ("id", "age", "change", "what", "agent", "file")
+    print_table(titles, rows, right=(1,), stretch=3, spare=(5, 4), empty=empty)
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -349,14 +355,17 @@ def print_table(
     right: tuple[int, ...],
     stretch: int,
     spare: tuple[int, ...] = (),
+    directory: int | None = None,
+    empty: str = "nothing found",
 ) -> None:
     """Print rows as aligned columns, cut to the width of the terminal; into a pipe, as tab-separated values.
 
     The columns `right` are aligned right, and the column `stretch` gets the remaining width. On a narrow terminal the
-    columns `spare` are left out one after another, in their order in `spare`.
+    columns `spare` are left out one after another, in their order in `spare`. Paths in the column `directory` keep
+    their last part. Without rows, `empty` is said.
     """
     if not rows:
-        note("nothing found")
+        note(empty)
         return
     # Even ids come from session files, so control characters are removed from every cell.
     safe = [[clean(cell) for cell in row] for row in rows]
@@ -372,9 +381,16 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
+    from sessionbrowse.cli.columns import GAP_COLUMNS, end_of_path, fitted, last_part
+
     columns = shutil.get_terminal_size().columns
     widest = [max(map(cell_len, cells)) for cells in zip(titles, *safe, strict=True)]
-    widths = _fitted(widest, stretch, spare, columns)
+    least = max(map(cell_len, map(last_part, [row[directory] for row in safe]))) if directory is not None else 0
+    widths = fitted(widest, stretch, spare, columns, directory, min(least + 2, columns // 2))
+    if directory in widths:
+        spared = columns - sum(widths.values()) - GAP_COLUMNS * (len(widths) - 1) if directory == stretch else 0
+        for row in safe:
+            row[directory] = end_of_path(row[directory], widths[directory] + max(0, spared))
     table = Table(box=None, pad_edge=False, header_style="dim", expand=True)
     for number, width in widths.items():
         table.add_column(
@@ -389,22 +405,6 @@ def print_table(
         table.add_row(*(Text(truncate(row[number], 400)) for number in widths))
     # If no height is given and TERM is "dumb", rich ignores the given width and uses 80 columns.
     Console(highlight=False, width=columns, height=25).print(table)
-
-
-def _fitted(widest: Sequence[int], stretch: int, spare: Sequence[int], columns: int) -> dict[int, int]:
-    """Choose the columns of a table that fit on the terminal; return their widths, by column number.
-
-    For the column `stretch` the minimum width is returned; the table may widen the column.
-    """
-    shown = dict(enumerate(widest))
-    shown[stretch] = min(widest[stretch], _TEXT_COLUMNS)
-    for left_out in (None, *spare):
-        shown = {number: width for number, width in shown.items() if number != left_out}
-        for most in range(_MOST_COLUMNS, _LEAST_COLUMNS - 1, -1):
-            cut = {number: width if number == stretch else min(width, most) for number, width in shown.items()}
-            if sum(cut.values()) + _GAP_COLUMNS * (len(cut) - 1) <= columns:
-                return cut
-    return shown
 
 
 def _print(line: str) -> None:

@@ -42,6 +42,14 @@ _COMMANDS = {
     "interface": ("demo",),
     "settings": ("config", "completion"),
 }
+GROUPS = {
+    "look": ("list", "projects", "show", "tree", "context", "diff", "stats"),
+    "find": ("search", "labels", "pick", "resume"),
+    "change": ("rename", "label", "checkout", "fork", "relocate", "archive", "unarchive", "delete", "restore", "undo"),
+    "clean and share": ("cleanup", "doctor", "prune", "shrink", "redact", "export"),
+    "set up": ("index", "config", "integrate", "shell", "completion", "demo"),
+}
+"""The groups of commands in the help, by what they are for."""
 HOMES = {command: home for home, commands in _COMMANDS.items() for command in commands}
 """For each command, the module of `cli/commands` that implements the command; in the order of the help."""
 MOST_UNREAD = 64 * 1024 * 1024
@@ -196,8 +204,26 @@ class Parser(argparse.ArgumentParser):
         from sessionbrowse.cli.examples import shown
 
         self.usage = self.format_usage().removeprefix("usage: ").rstrip()
+        commands = next((each for each in self._actions if isinstance(each, argparse._SubParsersAction)), None)
         examples = shown(self.command)
-        return super().format_help() + (f"\nexamples:\n{examples}\n" if examples else "")
+        text = super().format_help() if commands is None else self._help_in_groups(commands)
+        return text + (f"\nexamples:\n{examples}\n" if examples else "")
+
+    def _help_in_groups(self, commands: argparse._SubParsersAction[Any]) -> str:
+        """Return the help of all commands, in groups, and then the options."""
+        formatter = self._get_formatter()
+        formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
+        formatter.add_text(self.description)
+        titled = {action.dest: action for action in commands._choices_actions}
+        for title, names in GROUPS.items():
+            formatter.start_section(title)
+            formatter.add_arguments([titled[name] for name in names if name in titled])
+            formatter.end_section()
+        formatter.start_section("options")
+        formatter.add_arguments([action for action in self._actions if action.option_strings])
+        formatter.end_section()
+        formatter.add_text(self.epilog)
+        return formatter.format_help()
 
     def print_help(self, file: Any = None) -> None:
         """Print the help on standard output; unlike in argparse, write errors are raised."""
@@ -247,7 +273,7 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
     parser = Parser(
         prog="sessionbrowse",
         description="Browse sessions of pi, omp, atomic and indusagi; without a command, open the terminal interface",
-        epilog="REF is a session file's path, an id, latest, an exact name, or a unique prefix of an id. "
+        epilog="REF is a session file's path, an id, latest, a name, or the beginning of an id or of a name. "
         "ENTRY is an entry's id, a unique prefix of its id, or an exact label.",
         allow_abbrev=False,
         formatter_class=Help,
@@ -332,7 +358,7 @@ class _Append(argparse.Action):
         setattr(namespace, self.dest, [*(getattr(namespace, self.dest, None) or []), values])
 
 
-_REF = "a session's path, id, exact name, or unique prefix of its id; latest is the newest"
+_REF = "a session's path, id, name, or the beginning of its id or name; latest is the newest"
 _ENTRY = "an entry's id, a unique prefix of its id, or an exact label"
 
 

@@ -59,9 +59,14 @@ def _find(arguments: argparse.Namespace, reference: str, scope: Scope, skipped: 
     if reference == LATEST and removes and not getattr(arguments, "yes", False):
         raise RefusedWrite("The newest session may be a different session by now: give the session's id, or add --yes.")
     try:
-        return locate(reference, scope, skipped)
+        found = locate(reference, scope, skipped)
     except AmbiguousReference as error:
         raise AmbiguousReference(_choices(error), error.candidates) from error
+    if found.by_beginning and removes and not getattr(arguments, "yes", False):
+        raise RefusedWrite(
+            f"{reference!r} is only the beginning of a name: give the whole name or an id, or add --yes."
+        )
+    return found
 
 
 def _choices(error: AmbiguousReference) -> str:

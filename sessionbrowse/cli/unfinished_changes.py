@@ -24,7 +24,7 @@ def note_unfinished(arguments: argparse.Namespace) -> None:
     Before `relocate` nothing is done, because `relocate` itself finishes interrupted changes.
     """
     reads = getattr(arguments, "list", False) is True or getattr(arguments, "dry_run", False)
-    reads = reads or (arguments.command == "doctor" and not (arguments.in_place or arguments.repair_to))
+    reads = reads or (arguments.command == "doctor" and not (arguments.in_place or arguments.to))
     reads = reads or (arguments.command == "cleanup" and not arguments.yes)
     changes = arguments.command in CHANGING and not reads
     if arguments.command not in CHANGING | READING:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from reprlib import Repr
 
 import msgspec
 from msgspec import Struct
@@ -45,6 +46,15 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     all_messages_text: str
     size: int
     internal: bool = False
+
+    def __repr__(self) -> str:
+        fields = [f"{name}={shortened.repr(getattr(self, name))}" for name in self.__struct_fields__]
+        return f"SessionInfo({', '.join(fields)})"
+
+
+shortened = Repr()
+shortened.maxstring = shortened.maxother = 120
+"""Shortens long texts: a list of sessions that is printed would have megabytes."""
 
 
 class Progress(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.cli import main
-from sessionbrowse.cli.output import _fitted
+from sessionbrowse.cli.columns import fitted
 from sessionbrowse.model.search.entry_text import ROLES
 from sessionbrowse.model.search.query import parse_search
 from sessionbrowse.tui.data.options import BrowseOptions
@@ -121,7 +121,7 @@ def test_a_branch_option_that_contradicts_the_query_is_refused(option, words, st
 @pytest.mark.parametrize(("columns", "shown"), [(120, 7), (80, 7), (60, 5), (40, 3), (20, 3)])
 def test_a_narrow_table_leaves_columns_out_and_keeps_its_texts(columns, shown):
     widest = [8, 4, 5, 6, 29, 90, 13]
-    widths = _fitted(widest, 5, (3, 2, 4, 0), columns)
+    widths = fitted(widest, 5, (3, 2, 4, 0), columns)
     assert len(widths) == shown
     assert widths[5] == 24
     assert columns < 40 or sum(widths.values()) + 2 * (shown - 1) <= columns

@@ -138,7 +138,8 @@ def run_restore(arguments: argparse.Namespace) -> int:
                 ]
             )
         else:
-            output.print_changes((one.id, parse_time(one.time), one.verb, "", one.path, one.agent) for one in changes)
+            rows = ((one.id, parse_time(one.time), one.verb, "", one.path, one.agent) for one in changes)
+            output.print_changes(rows, "the trash has no session")
         return 0
     wanted: list[str | None] = [one for named in arguments.ids for one in of_group(named, told)] or [None]
     return each(
@@ -191,7 +192,8 @@ def run_undo(arguments: argparse.Namespace) -> int:
             output.print_json(msgspec.to_builtins(rows))
         else:
             output.print_changes(
-                (row.undo_id, parse_time(row.time), row.verb, _what(row), row.path, row.agent) for row in rows
+                [(row.undo_id, parse_time(row.time), row.verb, _what(row), row.path, row.agent) for row in rows],
+                "there is no change to undo",
             )
         return 0
     with changing_session():

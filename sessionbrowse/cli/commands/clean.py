@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections.abc import Sequence
 from functools import partial
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.commands.change import changing_session, each
 from sessionbrowse.cli.interrupts import interrupts_clean_up
-from sessionbrowse.cli.parser import AddCommand, add_force, add_ref, add_refs, change_context, scope_of
+from sessionbrowse.cli.parser import AddCommand, add_ref, add_refs, change_context, scope_of
 from sessionbrowse.cli.references import find_each, find_target, find_targets
+from sessionbrowse.cli.shared_options import add_copy_options
 from sessionbrowse.cli.unfinished_changes import finish_unfinished
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import RefusedWrite
@@ -34,6 +36,14 @@ from sessionbrowse.text import clean, plural, size
 
 _SIZE = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 _REPAIR = "Run: sessionbrowse doctor REF --in-place"
+_KIND_WORDS = {
+    "empty": "empty",
+    "copy": "a copy",
+    "duplicate": "a duplicate",
+    "large": "large",
+    "old": "untouched for a year",
+    "archived": "archived",
+}
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 
 
@@ -79,7 +89,7 @@ def run_shrink(arguments: argparse.Namespace) -> int:
 
 def run_doctor(arguments: argparse.Namespace) -> int:
     """Run `doctor`: print the damage of sessions and return 1 if there is damage, or repair the given sessions."""
-    if arguments.repair_to is not None or arguments.in_place:
+    if arguments.to is not None or arguments.in_place or arguments.dry_run:
         return _repair(arguments)
     if arguments.refs:
         sessions = find_each(arguments)
@@ -147,6 +157,7 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
             [(row.kind, size(row.summary.bytes), row.reason, row.summary.path) for row in rows],
             right=(1,),
             stretch=3,
+            empty=_nothing_to_clean_up(arguments.kinds or KINDS),
         )
         _note_others(rows, wanted)
     if unsure := sum(row.may_be_one for row in wanted):
@@ -184,6 +195,10 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
             [row.document() | {"undo_id": undo_id if row.summary.path in moved else None} for row in rows]
         )
     return 1 if failed else 0
+
+
+def _nothing_to_clean_up(kinds: Sequence[str]) -> str:
+    return f"no session to clean up: none is {', '.join([_KIND_WORDS[kind] for kind in kinds])}"
 
 
 def _note_others(rows: list[CleanupRow], chosen: list[CleanupRow]) -> None:
@@ -225,19 +240,20 @@ def _can_do(can_do: tuple[str, ...]) -> str:
 def _repair(arguments: argparse.Namespace) -> int:
     if not arguments.refs:
         raise RefusedWrite("Add the REF of each session to repair.")
-    if arguments.repair_to is not None and len(arguments.refs) > 1:
+    if arguments.to is not None and len(arguments.refs) > 1:
         raise RefusedWrite("--repair-to writes only one session; repair the sessions one at a time, or use --in-place.")
-    where = Where(to=arguments.repair_to)
+    where = Where(to=arguments.to)
+    options = {"dry_run": arguments.dry_run, "force": arguments.force}
 
     def mend(target: Target, context: ChangeContext, group: str | None) -> Cleaned:
-        return repair(target, where, force=arguments.force, context=context, group=group)
+        return repair(target, where, **options, context=context, group=group)
 
     return each(arguments, find_targets(arguments), mend, _repaired)
 
 
 def _repaired(done: Cleaned) -> str:
     entries = f"{done.preview.kept_entries:,} entries"
-    return f"repaired: {clean(done.to or done.path)}, {entries}"
+    return f"{'would repair' if done.dry_run else 'repaired'}: {clean(done.to or done.path)}, {entries}"
 
 
 def _confirm_damage(preview: Cleaned, yes: bool) -> None:
@@ -305,10 +321,7 @@ def add_arguments(add: AddCommand) -> None:
         prune.add_argument(
             "--keep-labeled", action="store_true", help="with --abandoned: keep branches with a labelled entry"
         )
-        _add_where(prune)
-        prune.add_argument(
-            "--yes", action="store_true", help="do not ask before the active branch or damage is dropped"
-        )
+        add_copy_options(prune)
 
     if shrink := add("shrink", "Copy sessions with notes instead of large content, or replace them by such copies"):
         add_refs(shrink)
@@ -317,18 +330,13 @@ def add_arguments(add: AddCommand) -> None:
             "--results-over", type=_byte_count, metavar="SIZE", help="replace tool output above SIZE: 2000, 64K or 1M"
         )
         shrink.add_argument("--thinking", action="store_true", help="drop model reasoning, except in the last turn")
-        _add_where(shrink)
-        _add_yes(shrink)
+        add_copy_options(shrink)
 
     if doctor := add(
         "doctor", "Find damage in sessions and print how to repair it; the exit status is 1 if damage is found"
     ):
         doctor.add_argument("refs", nargs="*", metavar="REF", help="sessions to examine; without REF, all sessions")
-        mend = doctor.add_mutually_exclusive_group()
-        mend.add_argument("--repair-to", metavar="FILE", help="write a repaired copy to this new file")
-        mend.add_argument("--in-place", action="store_true", help="repair the file; the original goes to the trash")
-        add_force(doctor)
-        _add_yes(doctor)
+        add_copy_options(doctor, required=False, new_id=False, to="--repair-to")
 
     if cleanup := add(
         "cleanup", "List sessions to clean up, with reasons, and move them to the trash after confirmation"
@@ -343,16 +351,3 @@ def add_arguments(add: AddCommand) -> None:
         cleanup.add_argument("--yes", action="store_true", help="do not ask")
         cleanup.add_argument("--dry-run", action="store_true", help="only list the sessions, move nothing")
         cleanup.add_argument("--own-trash", action="store_true", help="use sessionbrowse's own trash folder")
-
-
-def _add_yes(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--yes", action="store_true", help="with --in-place: allow latest (the newest session) as REF")
-
-
-def _add_where(parser: argparse.ArgumentParser) -> None:
-    where = parser.add_mutually_exclusive_group(required=True)
-    where.add_argument("--to", metavar="FILE", help="write the copy to this new file, or into this folder")
-    where.add_argument("--in-place", action="store_true", help="replace the session; the original goes to the trash")
-    parser.add_argument("--new-id", action="store_true", help="with --to: give the copy a new session id")
-    parser.add_argument("--dry-run", action="store_true", help="only print what the copy would leave out")
-    add_force(parser)

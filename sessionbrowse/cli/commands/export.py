@@ -11,6 +11,7 @@ from sessionbrowse.cli import output
 from sessionbrowse.cli.commands.change import changing_session, say
 from sessionbrowse.cli.parser import AddCommand, add_ref
 from sessionbrowse.cli.references import find, find_target
+from sessionbrowse.cli.shared_options import add_copy_options
 from sessionbrowse.config import cache_dir, load_settings
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.services.clean.clean import Where
@@ -128,9 +129,4 @@ def add_arguments(add: AddCommand) -> None:
 
     if parser := add("redact", "Copy a session with secrets, home directories and user names masked"):
         add_ref(parser)
-        parser.add_argument(
-            "--to", required=True, metavar="FILE", help="write the copy to this new file, or into this folder"
-        )
-        parser.add_argument("--new-id", action="store_true", help="give the copy a new session id")
-        parser.add_argument("--yes", action="store_true", help="mask all secrets and names found, without a review")
-        parser.add_argument("--dry-run", action="store_true", help="only print what would be masked")
+        add_copy_options(parser, in_place=False)

@@ -22,6 +22,7 @@ from sessionbrowse.cli.parser import (
     scope_of,
     settings_in_force,
 )
+from sessionbrowse.cli.shared_options import add_sort
 from sessionbrowse.cli.times import add_span, span_ms
 from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.errors import NotFound
@@ -45,7 +46,7 @@ _MOST_RANKED = 200
 FOR_AGENT = 20
 """Maximum number of rows that `list --for-agent` prints without `--limit`."""
 
-SORTS = ("recent", "threaded", "name", "size", "cost", "best", "relevance")
+SORTS = ("newest", "threaded", "name", "size", "cost", "best")
 
 
 def run_list(arguments: argparse.Namespace) -> int:
@@ -64,7 +65,7 @@ def run_list(arguments: argparse.Namespace) -> int:
     else:
         with open_listing(scope, cache_dir(), skipped=output.warn, note=note, processes=True) as listing:
             chosen: Sequence[Listed]
-            if arguments.sort in (None, "recent", "best", "relevance"):
+            if arguments.sort in (None, "newest", "best"):
                 chosen = newest(listing.sessions, **filters)
             else:
                 chosen = select(unpack(listing, listing.sessions), sort=arguments.sort, **filters)
@@ -239,7 +240,7 @@ def _found(
     limit = filters["limit"]
     question, listing, listed, searcher = _searched(scope, text, filters, note)
     by_path = {each.path: each for each in listed}
-    order = sort if sort not in (None, "best", "relevance") else None
+    order = {"best": None, "newest": "recent"}.get(sort, sort) if sort is not None else None
     if order is not None or not can_rank(question):
         rows = [by_path[path] for path in searcher.paths_of(question)]
         note_index(searcher, note)
@@ -338,9 +339,7 @@ def add_arguments(add: AddCommand) -> None:
             action="store_true",
             help="also sessions of subagents and atomic's workflows, and omp's empty ones",
         )
-        listing.add_argument(
-            "--sort", choices=SORTS, help="order of the sessions (default: recent; with a QUERY: best)"
-        )
+        add_sort(listing, SORTS, None, "order of the sessions (default: newest; with a QUERY: best)")
         add_for_agent(listing)
         listing.add_argument("--limit", type=count, metavar="N", help="print at most N sessions")
 

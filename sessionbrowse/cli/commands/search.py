@@ -21,6 +21,7 @@ from sessionbrowse.cli.found import (
     write_fitted,
 )
 from sessionbrowse.cli.parser import AddCommand, add_for_agent, count, scope_of, settings_in_force
+from sessionbrowse.cli.shared_options import add_sort
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import NotFound, did_you_mean
 from sessionbrowse.model.search.patterns import FindFirst, first_spans
@@ -134,12 +135,7 @@ def add_arguments(add: AddCommand) -> None:
         search.add_argument(
             "--per-session", type=count, metavar="N", help="print at most N matches of each session (default: 3)"
         )
-        search.add_argument(
-            "--sort",
-            choices=("best", "newest"),
-            default="best",
-            help="order of the results: best matches or newest sessions first (default: best)",
-        )
+        add_sort(search, ("best", "newest"), "best", "best matches or newest sessions first (default: best)")
         search.add_argument(
             "--fields", type=_fields, default=(), metavar="A,B", help="with --json: print only these fields of a match"
         )

@@ -76,12 +76,15 @@ def repair(
     target: Target,
     where: Where,
     *,
+    dry_run: bool = False,
     force: bool = False,
     context: ChangeContext | None = None,
     group: str | None = None,
     random_bytes: RandomBytes = os.urandom,
 ) -> Cleaned:
     """Write a repaired copy of a session, with every readable entry, into a new file or in place of the original.
+
+    With `dry_run`, nothing is written.
 
     Raises:
         RefusedWrite: there is nothing to repair, or nothing can be repaired; nothing was changed.
@@ -95,6 +98,8 @@ def repair(
             removed=Removed(bytes=len(content) - len(made.content)), kept_entries=made.entries, leaf_id=None
         )
         notes = _notes(made)
+        if dry_run:
+            return Cleaned(done="repair", path=file.path, to=None, preview=preview, notes=notes, dry_run=True)
         if where.to is not None:
             path = new_path(file.session, where, os.path.basename(file.path), context)
             create_copy(file, [made.content], path)

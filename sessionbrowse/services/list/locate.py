@@ -38,10 +38,12 @@ class Located(Struct, frozen=True):
     path: str
     agent: str
     place: Place | None = None
+    by_beginning: bool = False
+    """True if only the beginning of the session's name was given."""
 
 
 def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None) -> Located:
-    """Find a session by path, id, `latest`, exact name, or beginning of an id.
+    """Find a session by path, id, `latest`, exact name, or the beginning of an id or of a name.
 
     The reference is tried as a path, an id and so on, in this order, until a session matches. `latest` is the newest
     session of the list. A path may be outside the searched directories (places). For a session in a place,
@@ -55,6 +57,7 @@ def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = la
     """
     if scope.excluded is None:
         return _locate_any(reference, scope, skipped)
+    found = None
     try:
         found = _locate_any(reference, scope, skipped)
         left = [found.path]
@@ -65,7 +68,7 @@ def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = la
         raise NoSuchSession(f"No session matches {reference!r}.")
     if len(left) > 1:
         raise _ambiguous(reference, left)
-    return _located(left[0], {}, scope)
+    return found or _located(left[0], {}, scope)
 
 
 def _locate_any(reference: str, scope: Scope, skipped: Callable[[Skipped], None]) -> Located:
@@ -96,11 +99,22 @@ def _locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None]) ->
             by_path[file.path] = file
             yield file
 
-    return _located(find_path(reference, remembered(), lambda: _named(reference, scope)), by_path, scope)
+    begun: list[str] = []
+
+    def named_so() -> list[str]:
+        begun.extend(_named(reference, scope, begins=True))
+        return begun
+
+    path = find_path(reference, remembered(), lambda: _named(reference, scope), named_so)
+    found = _located(path, by_path, scope)
+    return replace(found, by_beginning=True) if begun else found
 
 
-def _named(reference: str, scope: Scope) -> list[str]:
-    """Return the paths of the sessions with the name `reference`; for `latest`, the path of the newest session."""
+def _named(reference: str, scope: Scope, *, begins: bool = False) -> list[str]:
+    """Return the paths of the sessions with the name `reference`; for `latest`, the path of the newest session.
+
+    With `begins`, the name only begins so, in any case of letters.
+    """
     # Imported here because only names need a list of all sessions; ids are found at the beginning of each file.
     from sessionbrowse.services.list.gather import newest, open_listing
 
@@ -110,7 +124,10 @@ def _named(reference: str, scope: Scope) -> list[str]:
     with open_listing(where, cache_dir(), skipped=lambda _: None, note=lambda _: None) as listing:
         if is_latest:
             return [session.path for session in newest(listing.sessions, limit=1)]
-        return [session.path for session in listing.sessions if session.name == reference]
+        if not begins:
+            return [session.path for session in listing.sessions if session.name == reference]
+        wanted = reference.casefold()
+        return [each.path for each in listing.sessions if (each.name or "").casefold().startswith(wanted)]
 
 
 def _located(path: str, by_path: dict[str, FoundFile], scope: Scope) -> Located:
@@ -171,11 +188,16 @@ def shown_files(scope: Scope) -> list[FoundFile]:
     return [file for file in files if file.path in shown]
 
 
-def find_path(reference: str, files: Iterable[FoundFile], named: Callable[[], list[str]]) -> str:
-    """Return the path of the session that `reference` means: a path, or an id, name or beginning of an id.
+def find_path(
+    reference: str,
+    files: Iterable[FoundFile],
+    named: Callable[[], list[str]],
+    named_so: Callable[[], list[str]] = list,
+) -> str:
+    """Return the path of the session that `reference` means: a path, or an id, name or beginning of one of both.
 
     Ids are searched in `files`. `named` returns the paths of sessions named `reference`; it is called if no id equals
-    the reference.
+    the reference. `named_so` returns those whose name begins so; it is called if nothing else matches.
 
     Raises:
         NoSuchSession: no file matches.
@@ -204,7 +226,7 @@ def find_path(reference: str, files: Iterable[FoundFile], named: Callable[[], li
             exact.append(file.path)
         elif folded.startswith(wanted):
             beginning.append(file.path)
-    found = exact or named() or beginning
+    found = exact or named() or beginning or named_so()
     if not found:
         raise NoSuchSession(f"No session matches {reference!r}.")
     if len(found) > 1:

@@ -149,6 +149,12 @@ def running(proc: str = PROC) -> Iterator[Process]:
                 )
 
 
+def environment(pid: int, proc: str = PROC) -> dict[str, str]:
+    """Return the environment variables with which a process was started; empty if they cannot be read."""
+    variables = _read(os.path.join(proc, str(pid), "environ")).split("\0")
+    return {name: value for name, sign, value in [each.partition("=") for each in variables] if sign}
+
+
 def is_program(process: Process, agent: Agent) -> bool:
     """Return True if a process is the agent, by its title, its command, or the script that Node, Bun or Python runs."""
     if agent.worker_prefix and any(word.startswith(agent.worker_prefix) for word in process.argv[1:]):
@@ -245,8 +251,8 @@ def _stands_in(process: Process, terminal: str, proc: str) -> bool:
     """Return True if a process runs in the terminal that omp names `terminal`, or if that cannot be read."""
     if process.terminal is not None:
         return process.terminal in (terminal, "")
-    environment = _read(os.path.join(proc, str(process.pid), "environ")).split("\0")
-    values = [found[1] for found in map(_TERMINAL_VARIABLE.fullmatch, environment) if found is not None]
+    variables = [f"{name}={value}" for name, value in environment(process.pid, proc).items()]
+    values = [found[1] for found in map(_TERMINAL_VARIABLE.fullmatch, variables) if found is not None]
     return any(terminal.endswith(f"-{value}") for value in values)
 
 

@@ -1,7 +1,8 @@
 """Find the sessions in a list that running agents use, fast enough for a check every few seconds.
 
 The result is only used to mark sessions in a list: before a file is changed, `in_use.file_usage` checks more. An agent
-that runs in a directory is assumed to use the session of this directory that changed last.
+that runs in a directory is assumed to use the session of this directory that changed last, among those that lie where
+the agent keeps its sessions: it does not know of a backup.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 
+from msgspec.structs import replace
+
 from sessionbrowse.agents import AGENTS, Surroundings
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.find.directories import resolved
 from sessionbrowse.store.find.discover import is_session_name
-from sessionbrowse.store.write.in_use import PROC, Process, is_program, running
+from sessionbrowse.store.write.in_use import PROC, Process, environment, is_program, running
 
 
 def sessions_in_use(summaries: Iterable[Summary], around: Surroundings, proc: str = PROC) -> set[str]:
@@ -31,20 +34,27 @@ def sessions_in_use(summaries: Iterable[Summary], around: Surroundings, proc: st
     among = list(summaries)
     real = resolved({summary.cwd for summary in among})
     by_name: dict[str, list[str]] = {}
-    newest: dict[tuple[str, str], Summary] = {}
+    there: dict[tuple[str, str], list[Summary]] = {}
     for summary in among:
         by_name.setdefault(os.path.basename(summary.path), []).append(summary.path)
-        place = (summary.agent, real[summary.cwd])
-        if place not in newest or newest[place].mtime_ns < summary.mtime_ns:
-            newest[place] = summary
+        there.setdefault((summary.agent, real[summary.cwd]), []).append(summary)
     found: set[str] = set()
     for name, process in programs:
         named = _named(process, proc)
         ours = {path for word in named for path in by_name.get(os.path.basename(word), ())}
-        last = newest.get((name, process.cwd))
-        found |= ours or ({last.path} if last is not None else set())
+        if not ours and (near := there.get((name, process.cwd))):
+            roots = _roots(name, process, around, proc)
+            near = [each for each in near if os.path.realpath(each.path).startswith(roots)]
+        found |= ours or ({max(near, key=lambda each: each.mtime_ns).path} if near else set())
     found |= set(by_name.get(os.path.basename(inside), ())) if inside else set()
     return found
+
+
+def _roots(agent: str, process: Process, around: Surroundings, proc: str) -> tuple[str, ...]:
+    """Return the directories in which a running agent keeps its sessions, by the environment of its process."""
+    environ = environment(process.pid, proc) or around.environ
+    places = AGENTS[agent].places(replace(around, environ=environ, home=environ.get("HOME") or around.home))
+    return tuple([os.path.join(os.path.realpath(place.root), "") for place in places])
 
 
 def _named(process: Process, proc: str) -> set[str]:

@@ -41,7 +41,7 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
 
     CONTEXTS = (CLEANUP,)
     HEADING = "Clean up"
-    NOTHING = "No session to clean up: none is empty, a copy, large, archived or a year old."
+    NOTHING = "No session to clean up: none is empty, a copy, large, archived or untouched for a year."
 
     def __init__(self, rows: Sequence[CleanupRow], look: Look) -> None:
         super().__init__(rows, name="cleanup")

@@ -81,8 +81,9 @@ INFO = {"type": "session_info", "id": "b", "parentId": "a", "timestamp": "2026-1
 def test_an_exact_name_names_a_session_after_a_whole_id_and_before_the_beginning_of_one(store: Path, scope: Scope):
     path = named(store, "port to uv", "n-1")
     assert locate("port to uv", scope).path == str(path)
+    assert locate("Port to", scope).by_beginning
     with pytest.raises(NoSuchSession):
-        locate("port to", scope)
+        locate("to uv", scope)
     beginning = named(store, "abc", "n-2")
     assert locate("abc", scope).path == str(beginning)
     whole = named(store, "n-2", "n-3")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sessionbrowse.agents.pi import SESSION_DIR
 from sessionbrowse.store.write.sessions_in_use import sessions_in_use
 from sessionbrowse.tui.data.library import SessionRow
 from sessionbrowse.tui.lists.rows import RECENT_MS, ListStyle, session_row
@@ -16,6 +17,7 @@ ELSEWHERE = summary("/s/elsewhere.jsonl", cwd="/projects/infra", mtime_ns=3)
 
 
 def in_use(store: Store) -> set[str]:
+    store.environ[SESSION_DIR] = "/s"
     return sessions_in_use([NEW, OLD, ELSEWHERE], store.context.around, str(store.proc))
 
 
@@ -54,3 +56,12 @@ def test_a_row_says_that_its_session_is_in_use_or_changed_just_now() -> None:
     long_ago = row(NOW_MS - RECENT_MS - 60_000)
     assert "○" not in long_ago
     assert "●" not in long_ago
+
+
+def test_a_backup_is_not_in_use_because_an_agent_runs_in_its_directory(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    backup = summary("/backup/new.jsonl", cwd="/projects/shop", mtime_ns=9)
+    own = summary(str(store.home / ".pi/agent/sessions/--p--/old.jsonl"), cwd="/projects/shop", mtime_ns=1)
+    store.process(12, ["pi"], cwd="/projects/shop")
+    assert sessions_in_use([backup, own], store.context.around, str(store.proc)) == {own.path}
+    assert sessions_in_use([backup], store.context.around, str(store.proc)) == set()
