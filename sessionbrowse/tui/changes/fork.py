@@ -91,6 +91,7 @@ def ask_directory(
             hint=hint,
             offers=offers,
             accepting="fork",
+            completes="directory",
         ),
         answered,
     )

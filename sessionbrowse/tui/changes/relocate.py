@@ -50,7 +50,14 @@ def _ask_directory(screen: CommandScreen[None], old: str, found: Sequence[str]) 
 
     start = offers[0] if offers else shown
     prompt = PromptScreen(
-        "Relocate", parts, start, placeholder="the new directory", hint=hint, offers=offers, accepting="preview"
+        "Relocate",
+        parts,
+        start,
+        placeholder="the new directory",
+        hint=hint,
+        offers=offers,
+        accepting="preview",
+        completes="directory",
     )
     browser.push_screen(prompt, answered)
 

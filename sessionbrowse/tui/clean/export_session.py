@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.listing.summary import Summary
@@ -14,6 +15,8 @@ from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.redact_session import IsMasked, review_session
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.layout.parts import LinePart
+from sessionbrowse.tui.outside.viewer import open_file
 from sessionbrowse.tui.shell.change_plan import ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -23,6 +26,7 @@ _TITLES = {
     "jsonl": ("JSONL", "exports the active branch, as pi does"),
     "json": ("JSON", "exports every branch"),
 }
+_ENDINGS = {"html": ".html", "markdown": ".md", "jsonl": ".jsonl", "json": ".json"}
 _CLIPBOARD = "clipboard"
 Pieces = Callable[[ChangeRun], Iterator[bytes]]
 
@@ -57,7 +61,7 @@ def _ask_how(screen: CommandScreen[None], summary: Summary, key: str) -> None:
             return
         at = entry_id if how.endswith("-at") else None
         form: Format = next((one for one in FORMATS if one == key), "markdown")
-        write = _to_clipboard if key == _CLIPBOARD else _to_file
+        write = _to_clipboard if key == _CLIPBOARD else partial(_to_file, ending=_ENDINGS.get(key, ""))
         home, target = screen.browser.home, screen.browser.changes.target(summary)
         if how.startswith("plain"):
             write(screen, summary, lambda run: export(target.path, target.agent, form, at=at, home=home))
@@ -84,7 +88,7 @@ def _to_clipboard(screen: CommandScreen[None], summary: Summary, pieces: Pieces)
     browser.changes.run(lambda run: b"".join(_stoppable(pieces(run), run)), show)
 
 
-def _to_file(screen: CommandScreen[None], summary: Summary, pieces: Pieces) -> None:
+def _to_file(screen: CommandScreen[None], summary: Summary, pieces: Pieces, *, ending: str) -> None:
     browser = screen.browser
 
     def write(to: str) -> None:
@@ -92,11 +96,26 @@ def _to_file(screen: CommandScreen[None], summary: Summary, pieces: Pieces) -> N
             export_to(to, _stoppable(pieces(run), run), summary.path)
             return to
 
-        browser.changes.run(work, lambda path: browser.say(f"Wrote {clean(shorten_home(path, browser.home))}."))
+        browser.changes.run(work, lambda path: _offer_to_open(screen, path))
 
-    ask_for_file(
-        screen, summary, "Export to file", write, hint="Type a new file; an existing file is never overwritten."
-    )
+    hint = "Type a new file; an existing file is never overwritten."
+    ask_for_file(screen, summary, "Export to file", write, ending, hint)
+
+
+def _offer_to_open(screen: CommandScreen[None], path: str) -> None:
+    """Say where an export was written, and offer to open it or to copy its path."""
+    browser = screen.browser
+    shown = clean(shorten_home(path, browser.home))
+    browser.say(f"Wrote {shown}.")
+
+    def answered(key: str | None) -> None:
+        if key == "path":
+            browser.copy(path, "the path of the export")
+        elif key == "open":
+            browser.changes.run(lambda run: open_file(path, browser.options.environ), browser.say)
+
+    choices = [Choice("no", "Done"), Choice("open", "Open it"), Choice("path", "Copy its path")]
+    browser.push_screen(AskScreen("Written", [LinePart([(shown, "title")]), LinePart([])], choices), answered)
 
 
 def _stoppable(pieces: Iterator[bytes], run: ChangeRun) -> Iterator[bytes]:

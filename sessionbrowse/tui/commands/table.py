@@ -294,6 +294,7 @@ _ROWS: tuple[Command, ...] = (
         row("mask", "enter", "Mask selected", "Mask the selected secrets, keep the rest", (REVIEW,)),
         row("undo", "u", "Undo", "Undo the last change, even after a restart", _WITH_ROWS),
         row("changes", "U", "Undo list", "List what can be taken back: changes and trash", _WITH_ROWS),
+        row("complete", "tab", "Complete", "Complete the typed path", (PROMPT,)),
         row("accept", "enter", "Accept", "Accept the answer", (DIALOG, PROMPT)),
     ),
     *in_group(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 from textual import events, on
@@ -15,6 +15,8 @@ from textual.widgets import Input
 
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.contexts import DIALOG, PROMPT
+from sessionbrowse.tui.data.jobs import Outcome
+from sessionbrowse.tui.dialogs.paths import complete
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -32,7 +34,7 @@ MOST_OFFERS = 6
 _LETTERS = """
     trash=t nowhere=p own=o anyway=! instead=i
     leaf=l checkout=c fork=f repair=w elsewhere=d relocate=m delete=D
-    here=h tmux-window=n tmux-split=s command=u clipboard=y list=U
+    here=h tmux-window=n tmux-split=s command=u clipboard=y list=U open=o
     selected=s unlabelled=u abandoned=a cursor=e
     images=i results=o thinking=r everything=a
     beside=n file=f place=r copy=f
@@ -199,6 +201,7 @@ class PromptScreen(Dialog[str | None]):
         hint: Hint = lambda text: [],
         offers: Sequence[str] = (),
         accepting: str = "OK",
+        completes: Literal["", "directory", "file"] = "",
     ) -> None:
         super().__init__(title, parts)
         self._text = text if text in offers else clean(text)
@@ -207,6 +210,7 @@ class PromptScreen(Dialog[str | None]):
         self._offers = list(offers)
         self._shown: list[str] = []
         self._accepting = accepting
+        self._completes = completes
 
     def compose(self) -> ComposeResult:
         """Make the widgets of the dialog."""
@@ -225,6 +229,8 @@ class PromptScreen(Dialog[str | None]):
         super().on_mount()
         self._say()
         self.set_focus(self.line)
+        if self._completes == "file":
+            self.line.select_all()  # A typed path replaces the proposed one.
 
     def accepting(self) -> str:
         """Return the verb that the dialog shows beside the key that accepts the answer."""
@@ -297,6 +303,28 @@ class PromptScreen(Dialog[str | None]):
     def _entered(self, event: RowList.Entered) -> None:
         event.stop()
         self._take_offer()
+
+    def do_complete(self) -> None:
+        """Complete the path in the text field as far as it is clear; show the names it may go on with."""
+        if not self._completes:
+            self.browser.say("This field is no path to complete.", "warning")
+            return
+        typed, home, only_directories = self.line.value, self.browser.home, self._completes == "directory"
+        lane = self.lane("complete", self._completed)
+        lane.ask(lambda job: (typed, *complete(typed, home, only_directories=only_directories)))
+
+    def _completed(self, outcome: Outcome) -> None:
+        if outcome.error is not None or outcome.value[0] != self.line.value:
+            return
+        typed, completed, names = outcome.value
+        self._text = completed
+        with self.prevent(Input.Changed):
+            self.line.value = clean(completed)
+        self.line.cursor_position = len(self.line.value)
+        self._say()
+        if completed == typed and len(names) != 1:
+            shown = "  ".join([clean(name) for name in names]) or "No name begins so."
+            self.query_one("#dialog-hint", TextView).show([LinePart([(shown, "dim")])])
 
     def do_up(self) -> None:
         """Put the previous suggestion into the text field."""

@@ -43,14 +43,29 @@ def show_image(
     kind = kind_of(content) if content is not None else None
     if content is None or kind is None:
         raise NoViewer("Not opened: the image is not a PNG, JPEG, GIF or WebP.")
-    command = viewer_command(environ, platform)
+    viewer_command(environ, platform)
     path = copies.write(content, f"image{EXTENSIONS[kind]}")
     try:
-        (start or _start)([*command, str(path)], environ)
-    except OSError as error:
+        return open_file(str(path), environ, platform=platform, start=start)
+    except NoViewer:
         copies.remove(path)
+        raise
+
+
+def open_file(
+    path: str, environ: Mapping[str, str], *, platform: str = sys.platform, start: Start | None = None
+) -> str:
+    """Open a file with the desktop's default program; return the sentence that says so.
+
+    Raises:
+        NoViewer: there is no such program, or it cannot be started.
+    """
+    command = viewer_command(environ, platform)
+    try:
+        (start or _start)([*command, path], environ)
+    except OSError as error:
         raise NoViewer(f"{command[0]} could not be started: {error.strerror or error}.") from error
-    return f"Opened the image with {command[0]}."
+    return f"Opened with {command[0]}."
 
 
 def viewer_command(environ: Mapping[str, str], platform: str) -> list[str]:
@@ -66,7 +81,7 @@ def viewer_command(environ: Mapping[str, str], platform: str) -> list[str]:
         return ["wslview"]
     # Without a desktop, xdg-open would start a text-mode web browser in this terminal, so it is not used.
     if not (environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")):
-        raise NoViewer("There is no desktop here that could show an image.")
+        raise NoViewer("There is no desktop here that could open it.")
     if not shutil.which("xdg-open", path=path):
         raise NoViewer("There is no viewer here: xdg-open is not installed.")
     return ["xdg-open"]

@@ -175,6 +175,7 @@ def _ask_elsewhere(screen: CommandScreen[None], summary: Summary, way: ResumeIn)
             hint=hint,
             offers=offers,
             accepting="resume",
+            completes="directory",
         ),
         answered,
     )

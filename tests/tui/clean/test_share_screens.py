@@ -110,7 +110,7 @@ async def test_each_format_is_written_to_a_new_file(
         assert "Wrote" in browser.toasts()[-1]
         written = to.read_text()
         assert written.lower().startswith(begins.lower())
-        await browser.press("x", "t", *["down"] * downs, "enter", "enter")
+        await browser.press("escape", "x", "t", *["down"] * downs, "enter", "enter")
         await browser.type(str(to))
         await browser.press("enter")
         assert "already exists" in browser.toasts()[-1]

@@ -250,7 +250,7 @@ def test_an_image_is_opened_as_a_private_copy_that_is_gone_afterwards(tmp_path: 
         start=lambda command, _: opened.extend(command),
     )
     copy = Path(opened[1])
-    assert said == "Opened the image with xdg-open."
+    assert said == "Opened with xdg-open."
     assert copy.read_bytes() == PNG
     assert copy.suffix == ".png"
     assert copy.stat().st_mode & 0o777 == 0o600
