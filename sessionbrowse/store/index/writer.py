@@ -24,10 +24,8 @@ from sessionbrowse.store.index.texts import SAID, TOOLS, TextWriter, new_name
 from sessionbrowse.store.index.usage_tables import PackedUsage, pack_usage
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 
-COMMIT_DOCUMENTS, COMMIT_SECONDS = 20_000, 1.0
+COMMIT_DOCUMENTS, COMMIT_SECONDS = 60_000, 1.0
 """Number of entries with text, and number of seconds, after which what was read is committed."""
-_COMMIT_SHARE = 0.25
-"""Minimum time between two commits, as a share of the time since the update began."""
 MAX_RUNS = 16
 """Each update stores a session's new entries as one run of entries; when this many runs exist, they are merged."""
 
@@ -75,8 +73,8 @@ class FileReader:
         now = time.monotonic()
         is_due = self._documents >= COMMIT_DOCUMENTS or now >= self._due
         if is_due:
-            # The engine merges what was committed: a long update commits less often.
-            self._documents, self._due = 0, now + max(COMMIT_SECONDS, (now - self._begin) * _COMMIT_SHARE)
+            # Each commit makes a segment, and the engine merges them: in a long update the time doubles.
+            self._documents, self._due = 0, now + max(COMMIT_SECONDS, now - self._begin)
         return is_due
 
     def whole(self, file: FoundFile, identity: int) -> Stored | None:

@@ -92,7 +92,7 @@ def fork_map(
     """
     done: set[int] = set()
     if workers <= 1 or len(chunks) < 2:
-        yield from _worked(chunks, range(len(chunks)), work, finish, done)
+        yield from filter(_is_answer, _worked(chunks, range(len(chunks)), work, finish, done))
         return
     tickets, feeding = os.pipe()
     os.write(feeding, b"".join(number.to_bytes(_TICKET, "little") for number in range(len(chunks))))
@@ -105,13 +105,14 @@ def fork_map(
             except OSError:
                 break
         for answer in _worked(chunks, _drawn(tickets), work, finish, done):
-            yield answer
+            if answer is not None:
+                yield answer
             for child in children:
                 yield from _received(child, done, wait=False)
         for child in children:
             yield from _received(child, done, wait=True)
         undone = [number for number in range(len(chunks)) if number not in done]
-        yield from _worked(chunks, undone, work, finish, done) if undone else ()
+        yield from filter(_is_answer, _worked(chunks, undone, work, finish, done)) if undone else ()
     finally:
         os.close(tickets)
         for child in children:
@@ -127,19 +128,22 @@ def _worked(
     work: Callable[[list[int]], Answer | None],
     finish: Callable[[], Answer | None],
     done: set[int],
-) -> Iterator[Answer]:
-    """Yield the answers for the chunks with these numbers; `done` gets the numbers that have an answer."""
+) -> Iterator[Answer | None]:
+    """Yield an answer or None after each chunk, and at the end; `done` gets the numbers that have an answer."""
     answered: set[int] = set()
     for number in numbers:
         answered.add(number)
         answer = work(chunks[number])
         if answer is not None:
             done |= answered
-            yield answer
+        yield answer
     answer = finish()
     done |= answered
-    if answer is not None:
-        yield answer
+    yield answer
+
+
+def _is_answer(answer: Answer | None) -> bool:
+    return answer is not None
 
 
 def _start(
@@ -165,9 +169,10 @@ def _start(
             if os.getppid() != parent:
                 # The parent was killed: this process must exit, because it would keep the parent's file locks.
                 os._exit(status)
-            packed = pickle.dumps((done - sent, answer), pickle.HIGHEST_PROTOCOL)
-            sent |= done
-            unsent += len(packed).to_bytes(_HEAD, "little") + packed
+            if answer is not None:
+                packed = pickle.dumps((done - sent, answer), pickle.HIGHEST_PROTOCOL)
+                sent |= done
+                unsent += len(packed).to_bytes(_HEAD, "little") + packed
             _send(answering, unsent)
         os.set_blocking(answering, True)
         _send(answering, unsent)
