@@ -83,6 +83,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "one cost of a branch in all views, and damage told before a session is pruned or shrunk": 111,
     "sessions of subagents listed again after an undo": 16,
     "the same words, orders and options in all commands, and names of projects kept": 120,
+    "exports: rendered Markdown, readable calls, the conversation first, a proposed name": 78,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""
 

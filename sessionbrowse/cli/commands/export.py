@@ -17,8 +17,9 @@ from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.services.clean.clean import Where
 from sessionbrowse.services.clean.redact import Review, Suspect, context_of, redact, review_secrets
 from sessionbrowse.services.clean.secret_detector import SecretDetector, detector_with
-from sessionbrowse.services.export.export import FORMATS, export, export_to
+from sessionbrowse.services.export.export import FORMATS, export, export_to, proposed_name
 from sessionbrowse.services.export.redacted import export_redacted
+from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean, plural
 
@@ -31,6 +32,9 @@ def run_export(arguments: argparse.Namespace) -> int:
         output.print_pieces(pieces)
         return 0
     target = os.path.abspath(os.path.expanduser(arguments.output))
+    if os.path.isdir(target):
+        title = open_session(located.path, located.agent).name or os.path.basename(located.path).partition(".")[0]
+        target = os.path.join(target, proposed_name(title, arguments.format))
     export_to(target, pieces, located.path)
     output.note(f"written: {clean(target)}")
     return 0
@@ -120,7 +124,10 @@ def add_arguments(add: AddCommand) -> None:
         export_parser.add_argument("--format", choices=FORMATS, required=True, help="html is one self-contained file")
         export_parser.add_argument("--at", metavar="ENTRY", help="export only the branch up to this entry")
         export_parser.add_argument(
-            "-o", "--output", metavar="FILE", help="write to this new file instead of standard output"
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="write to this new file, or under a proposed name into this folder, instead of standard output",
         )
         export_parser.add_argument(
             "--redact", action="store_true", help="mask secrets and personal names, as redact does"

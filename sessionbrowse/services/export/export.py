@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from sessionbrowse.model.fork import path_lines
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.services.export.page import PageEntry, page
-from sessionbrowse.services.export.parts import HIDDEN_TYPES, PrintedPart, heading, parts
+from sessionbrowse.services.export.parts import CHANGE_TYPES, HIDDEN_TYPES, PrintedPart, heading, parts
 from sessionbrowse.services.export.safe_markdown import code_block, code_span, escaped, quoted, safe_markdown
 from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.store.read.content import closing, open_regular
@@ -26,6 +27,8 @@ from sessionbrowse.text import clean, json_exact
 Json = Any
 Format = Literal["html", "markdown", "jsonl", "json"]
 _LONGEST_ROW = 300
+_LONGEST_NAME = 60
+"""Maximum number of characters of a proposed file name: few enough for every disk, also in other alphabets."""
 FORMATS: tuple[Format, ...] = ("html", "markdown", "jsonl", "json")
 
 
@@ -75,13 +78,33 @@ def export_to(target: str, pieces: Iterable[bytes], source: str) -> None:
         create_file(target, pieces, like=like, may_be_ours=True)
 
 
+def proposed_name(title: str, form: Format) -> str:
+    """Return a file name for the export of a session with this title, such as `refactor-auth-module.html`."""
+    words = re.findall(r"\w+", title.casefold())
+    name = "-".join(words)[:_LONGEST_NAME].strip("-") or "session"
+    return f"{name}.{'md' if form == 'markdown' else form}"
+
+
 def _title(session: Session) -> str:
     return clean(session.name or session.id or os.path.basename(session.path))
 
 
 def _html(session: Session, only: set[int] | None, home: str) -> Iterator[bytes]:
     about = f"{session.agent} · {clean(session.cwd)} · {clean(session.id or '')}"
-    return page(_title(session), about, _page_entries(session, only, home))
+    return page(_title(session), about, _conversation_first(_page_entries(session, only, home)))
+
+
+def _conversation_first(entries: Iterable[PageEntry]) -> Iterator[PageEntry]:
+    """Yield the entries, those before the first message that only change settings directly after that message."""
+    held: list[PageEntry] | None = []
+    for entry in entries:
+        if held is not None and entry.role in CHANGE_TYPES:
+            held.append(entry)
+            continue
+        yield entry
+        yield from held or ()
+        held = None
+    yield from held or ()
 
 
 def _page_entries(session: Session, only: set[int] | None, home: str) -> Iterator[PageEntry]:
@@ -146,8 +169,9 @@ def _markdown_part(part: PrintedPart) -> str:
         case "thinking":
             return f"{quoted(safe_markdown(part.text))}\n"
         case _:
-            language = "diff" if part.kind == "diff" else "json" if part.kind == "call" else ""
-            return f"**{escaped(part.title)}**\n\n{code_block(part.text, language)}\n"
+            language = "diff" if part.kind in ("diff", "edit") else ""
+            below = f"\n{code_block(part.text, language)}\n" if part.text or part.kind != "call" else ""
+            return f"**{escaped(part.title)}**\n{below}"
 
 
 def _jsonl(session: Session, branch: list[int]) -> Iterator[bytes]:

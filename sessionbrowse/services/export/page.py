@@ -15,7 +15,8 @@ from html import escape
 
 from msgspec import Struct
 
-from sessionbrowse.services.export.parts import PrintedPart
+from sessionbrowse.services.export.parts import CHANGE_TYPES, PrintedPart
+from sessionbrowse.services.export.rendered import rendered
 
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _LONG_LINES = 12
@@ -55,7 +56,14 @@ article:target{outline:2px solid var(--mark);outline-offset:4px}h2{font-size:.9r
 .user h2{color:var(--mark)}pre,.text{white-space:pre-wrap;overflow-wrap:anywhere;margin:.4rem 0}
 pre{background:var(--tint);padding:.6rem;border-radius:6px;font:13px/1.45 ui-monospace,monospace}
 summary{color:var(--dim);cursor:pointer}img{max-width:100%;max-height:70vh}[hidden]{display:none!important}
-.add{color:#15803d}.cut{color:#dc2626}
+.add{color:#15803d}.cut{color:#dc2626}.call{font:13px/1.45 ui-monospace,monospace;color:var(--dim);margin:.3rem 0}
+.md{overflow-wrap:anywhere}.md p,.md ul,.md ol,.md table,.md blockquote{margin:.5rem 0}.md code{background:var(--tint);
+padding:.1rem .25rem;border-radius:4px;font:.88em ui-monospace,monospace}.md pre code{padding:0}
+.md :is(h3,h4,h5,h6){font-size:1rem;margin:.8rem 0 .3rem}.md table{border-collapse:collapse}
+.md :is(th,td){border:1px solid var(--line);padding:.2rem .5rem;text-align:left}
+.md blockquote{border-left:3px solid var(--line);padding-left:.8rem;color:var(--dim)}
+.change{padding:.15rem 0;font-size:12px}.change h2{display:inline;font-weight:400;font-size:12px;color:var(--dim)}
+.toolResult h2,.away h2{color:var(--dim);font-weight:400}
 .l0{padding-left:0}.l1{padding-left:12px}.l2{padding-left:24px}.l3{padding-left:36px}.l4{padding-left:48px}
 .l5{padding-left:60px}.l6{padding-left:72px}.l7{padding-left:84px}.l8{padding-left:96px}.l9{padding-left:108px}
 .l10{padding-left:120px}.l11{padding-left:132px}.l12{padding-left:144px}
@@ -120,21 +128,30 @@ def page(title: str, about: str, entries: Iterable[PageEntry]) -> Iterator[bytes
 def _article(number: int, entry: PageEntry) -> str:
     label = f" <b>[{_text(entry.label)}]</b>" if entry.label else ""
     role = entry.role if entry.role.isalpha() and entry.role.isascii() else ""
-    head = f'<article id="e{number}" class="{role}"><h2>{_text(entry.heading)}{label} '
-    head += f"<time>{_text(entry.time)}</time></h2>"
-    return head + "".join(map(_part, entry.parts)) + "</article>\n"
+    left = "" if entry.is_active else " · abandoned"
+    head = f"<h2>{_text(entry.heading)}{label}{left} <time>{_text(entry.time)}</time></h2>"
+    parts = "".join(map(_part, entry.parts))
+    if entry.role in CHANGE_TYPES:
+        folded = f"<details><summary>{head}</summary>{parts}</details>"
+        return f'<article id="e{number}" class="change">{folded}</article>\n'
+    away = "" if entry.is_active else " away"
+    return f'<article id="e{number}" class="{role}{away}">{head}{parts}</article>\n'
 
 
 def _part(part: PrintedPart) -> str:
     match part.kind:
         case "text":
-            return f'<div class="text">{_text(part.text)}</div>'
+            return rendered(part.text)
+        case "call" if not part.text:
+            return f'<div class="call">{_text(part.title)}</div>'
         case "image":
             return _image(part)
         case "note":
             return f'<div class="about">{_text(part.title)}: {_text(part.text)}</div>'
         case "diff":
             return _folded(part.title, "\n".join(map(_diff_line, part.text.split("\n"))), is_open=True)
+        case "edit":
+            return _folded(part.title, "\n".join(map(_diff_line, part.text.split("\n"))), is_open=False)
         case "thinking":
             return _folded(part.title, _text(part.text), is_open=False)
         case _:

@@ -8,12 +8,13 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from sessionbrowse.model.edits import EDIT_KEYS, edits_of
 from sessionbrowse.model.search.entry_text import content_text
 from sessionbrowse.model.system_prompt import system_text
 from sessionbrowse.text import clean, clean_lines
 
 Json = Any
-PartKind = Literal["text", "thinking", "call", "output", "diff", "image", "note"]
+PartKind = Literal["text", "thinking", "call", "edit", "output", "diff", "image", "note"]
 
 ROLES = {
     "user": "User",
@@ -25,7 +26,14 @@ ROLES = {
     "system": "System",
     "custom": "Note",
 }
+CHANGE_TYPES = frozenset({"model_change", "thinking_level_change", "service_tier_change", "mode_change"})
+"""Types of entries that change settings: a page folds them, and begins with the conversation."""
+_LONGEST_SHORT = 120
+"""Maximum number of characters of a tool call's argument that is shown beside the tool's name."""
 HIDDEN_TYPES = frozenset({"label", "session_info", "custom", "session_exit", "credential_pin", "title_change"})
+
+
+SHOWN_AS_EDIT = frozenset({"edits", *[key for keys in EDIT_KEYS for key in keys]})
 
 
 class PrintedPart(Struct, frozen=True):
@@ -103,12 +111,34 @@ def _of_content(content: Json, kind: PartKind) -> Iterator[PrintedPart]:
             case "thinking":
                 yield PrintedPart("thinking", "thinking", _shown(str(block.get("thinking") or "")))
             case "toolCall":
-                arguments = json.dumps(block.get("arguments"), ensure_ascii=False, indent=2)
-                yield PrintedPart("call", clean(str(block.get("name") or "tool")), _shown(arguments))
+                yield _call(clean(str(block.get("name") or "tool")), block.get("arguments"))
             case "image":
                 yield PrintedPart("image", clean(str(block.get("mimeType") or "")), str(block.get("data") or ""))
             case other:
                 yield PrintedPart("note", clean(str(other or "(no type)")), "")
+
+
+def _call(name: str, arguments: Json) -> PrintedPart:
+    """Return a tool call as the browser shows it: short arguments beside the name, edits as lines, the rest below."""
+    if not isinstance(arguments, dict):
+        return PrintedPart("call", name, "" if arguments is None else _shown(_json(arguments)))
+    edits = edits_of(arguments)
+    beside, below = [name], []
+    for key, value in arguments.items():
+        if edits and key in SHOWN_AS_EDIT:
+            continue
+        text = value if isinstance(value, str) else _json(value)
+        if len(text) <= _LONGEST_SHORT and "\n" not in text:
+            beside.append(clean(f"$ {text}" if key == "command" else f"{key} {text}"))
+        else:
+            below.append(f"{'$' if key == 'command' else key}\n{text}")
+    for old, new in edits:
+        below += [f"-{line}" for line in old.split("\n")] + [f"+{line}" for line in new.split("\n")]
+    return PrintedPart("edit" if edits else "call", "  ".join(beside), _shown("\n".join(below)))
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def _shown(text: str) -> str:

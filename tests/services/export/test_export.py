@@ -20,7 +20,7 @@ from sessionbrowse.cli import main
 from sessionbrowse.errors import NeedsRepair, NotASession
 from sessionbrowse.services.clean.redact import review_secrets
 from sessionbrowse.services.clean.secret_detector import SecretDetector
-from sessionbrowse.services.export.export import export
+from sessionbrowse.services.export.export import export, proposed_name
 from sessionbrowse.services.export.redacted import export_redacted
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target
@@ -216,7 +216,7 @@ def test_answers_that_only_call_tools_are_on_the_page(tmp_path: Path):
     path.write_bytes(b"".join(map(line, [header(), *lines])))
     page = html_of(path)
     assert page.count("<article") == 3
-    assert page.index("&quot;command&quot;") < page.index("a b</pre>")
+    assert page.index("bash  $ ls<") < page.index("a b</pre>")
 
 
 def test_jsonl_is_the_branch_with_its_labels(tmp_path: Path):
@@ -391,3 +391,43 @@ def test_a_redacted_export_holds_no_masked_secret_also_in_names(tmp_path: Path):
     assert [one["id"] for one in json.loads(document)["entries"]] == ["a"]
     kept = b"".join(export_redacted(target, "markdown", review, lambda _: False, context=store.context))
     assert secret in kept.decode()
+
+
+def test_the_page_shows_markdown_and_calls_as_they_are_meant_and_the_conversation_first(tmp_path: Path):
+    edit = {
+        "type": "toolCall",
+        "id": "c",
+        "name": "edit",
+        "arguments": {"path": "a.py", "oldText": "x", "newText": "y"},
+    }
+    lines = [
+        entry("model_change", "m", None, provider="p", modelId="big-model"),
+        user("u", "m", "Please **read** this:\n\n| a | b |\n|---|:-:|\n| `1` | 2 |\n\n```python\nif a < b: pass\n```"),
+        assistant("a", "u", "# Done\n\n[docs](https://example.org) and ![x](https://example.org/x.png)"),
+    ]
+    lines[2]["message"]["content"].append(edit)
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(map(line, [header(), *lines])))
+    page = html_of(path).partition("<main>")[2]
+    assert page.index("<strong>read</strong>") < page.index("big-model")
+    assert "<details><summary><h2>Model change" in page
+    assert "<td><code>1</code></td>" in page
+    assert "<pre><code>if a &lt; b: pass\n</code></pre>" in page
+    assert "<h3>Done</h3>" in page, "lower than the headings of the page"
+    assert "https://example.org" in page
+    assert "edit  path a.py" in page
+    assert '<span class="cut">-x</span>' in page
+    seen = Seen()
+    seen.feed(page)
+    assert seen.bad == []
+
+
+def test_a_proposed_name_is_a_plain_file_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert proposed_name("Refactor auth module", "html") == "refactor-auth-module.html"
+    assert proposed_name("../..//etc: <x>\n", "markdown") == "etc-x.md"
+    assert proposed_name("🙂", "json") == "session.json"
+    assert len(proposed_name("word " * 99, "jsonl")) <= 66
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"".join(map(line, [header(), *CONVERSATION])))
+    assert main(["export", str(path), "--format", "markdown", "-o", str(tmp_path)]) == 0
+    assert (tmp_path / "session.md").is_file()
