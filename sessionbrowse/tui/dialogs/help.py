@@ -51,8 +51,11 @@ class HelpScreen(TextWindow):
         return self.query_one("#window-text", TextView)
 
     def parts(self) -> list[Part]:
-        """Return the lines of the help screen, one for each command that matches the filter."""
+        """Return the lines of the help screen: one for each command that contains the words, and for each sign."""
         found = help_parts(self.browser.keys, self._contexts, self._command_context, self._words)
+        signs = sign_lines(self._words)
+        if signs:
+            found += [LinePart([]), LinePart([("Signs", "accent strong")]), ColumnsPart(signs)]
         return found or [LinePart([("No command contains these words.", "dim")])]
 
     def text_changed(self, text: str) -> None:
@@ -99,6 +102,32 @@ def help_parts(keys: Keys, contexts: tuple[str, ...], context: CommandContext, w
                 parts.append(LinePart([]))
             parts += [LinePart([(group, "accent strong")]), ColumnsPart(lines)]
     return parts
+
+
+SIGNS: tuple[tuple[str, str], ...] = (
+    ("π ω α ι", "the agent: pi, omp, atomic, indusagi"),
+    ("⌥3", "the session has 3 branches"),
+    ("⚑", "a label; in lists with their number"),
+    ("⊞ ⊟", "folded: more below; unfolded"),
+    ("↳", "a fork"),
+    ("✗", "problems in the file"),
+    ("↯", "resumes without its newest message"),
+    ("●", "open in a running agent"),
+    ("○", "changed just now, perhaps in use"),
+    ("! ■ ⊗ ◔", "ended: interrupted, aborted, with an error, pending"),
+    ("★", "pinned"),
+    ("✓", "selected"),
+    ("•", "on the active branch, where the agent resumes"),
+    ("← leaf", "the end of the active branch"),
+    ("▸ ▾", "a fold of the view: closed, open"),
+)
+"""The signs in lists, trees and views, and their meanings."""
+
+
+def sign_lines(words: str = "") -> list[Line]:
+    """Return the legend: one line for each sign whose meaning contains all `words`."""
+    fitting = [(sign, means) for sign, means in SIGNS if all(word in means.lower() for word in words.lower().split())]
+    return [[("  ", ""), *pad([(sign, "key")], KEY_CELLS), (means, "")] for sign, means in fitting]
 
 
 def _help_line(command: Command, keys: Keys, contexts: tuple[str, ...], context: CommandContext) -> Line:

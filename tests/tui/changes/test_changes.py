@@ -215,6 +215,33 @@ async def test_one_change_is_one_row(store: Store) -> None:
         assert browser.row_list("#dialog-rows").size.height == 1
 
 
+async def test_an_own_undo_of_a_fork_whose_tree_is_open_is_no_alarm(store: Store) -> None:
+    store.session()
+    async with hands_on(store) as browser:
+        await browser.press("enter", "f", "enter")
+        assert browser.screen_name == "session"
+        await browser.press("u")
+        assert browser.toasts()[-1].startswith("Removed the fork")
+        assert not any("is gone" in said for said in browser.toasts())
+
+
+async def test_u_asks_if_its_change_is_not_on_the_screen(store: Store) -> None:
+    first = store.session(name="here.jsonl", head=[header(cwd="/here", id="here")])
+    store.session(name="there.jsonl", head=[header(cwd="/there", id="there")])
+    async with hands_on(store) as browser:
+        browser.app.screen.reveal(str(first))  # type: ignore[attr-defined]
+        await browser.press("ctrl+r", "ctrl+u", *"new", "enter")
+        assert names_in(first) == ["new"]
+        await browser.press("left")
+        folders = [key for key in browser.row_list("#projects").keys if key[1] == "/there"]  # type: ignore[index]
+        browser.row_list("#projects").go_to_key(folders[0])
+        await browser.settle()
+        await browser.press("u")
+        assert "It is not on the screen." in browser.screen_text()
+        await browser.press("escape")
+        assert names_in(first) == ["new"]
+
+
 async def test_with_nothing_to_take_back_u_says_so(store: Store) -> None:
     store.session()
     async with hands_on(store) as browser:

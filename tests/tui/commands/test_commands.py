@@ -37,12 +37,13 @@ from sessionbrowse.tui.commands.contexts import (
 from sessionbrowse.tui.commands.keymap import Keys, key_label, key_name
 from sessionbrowse.tui.commands.table import ACTIONS, BY_ID, COMMANDS
 from sessionbrowse.tui.dialogs.dialogs import LETTERS, AskScreen, PromptScreen
-from sessionbrowse.tui.dialogs.help import HelpScreen, help_parts
+from sessionbrowse.tui.dialogs.help import SIGNS, HelpScreen, help_parts, sign_lines
 from sessionbrowse.tui.dialogs.palette import PaletteScreen
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.dialogs.welcome import WelcomeScreen
 from sessionbrowse.tui.handlers import EVERY_SCREEN, MODULES, find_handler
 from sessionbrowse.tui.lists.screen import BrowseScreen
+from sessionbrowse.tui.paint.words import GLYPHS, STATUS_SIGNS
 from sessionbrowse.tui.session.screen import SessionScreen
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.stats.screen import StatsScreen
@@ -251,6 +252,13 @@ def test_help_shows_every_command_of_a_place_and_says_what_cannot_work() -> None
     for command in keys.at(places):
         assert command.help in shown
     assert "Not now: No entry of this session has a label." in shown
+
+
+def test_the_help_has_a_legend_of_all_signs() -> None:
+    shown = "".join([sign for sign, _ in SIGNS])
+    signs = [*GLYPHS.values(), *[sign for sign, _ in STATUS_SIGNS.values()], *"⌥⚑⊞⊟↳✗↯●○★✓•▸▾"]
+    assert [sign for sign in signs if sign not in shown] == []
+    assert len(sign_lines("fork")) == 1
 
 
 def test_each_reason_is_a_sentence() -> None:
