@@ -101,7 +101,7 @@ def test_an_agent_that_was_not_tried_is_refused_with_what_to_try(story: StoryHom
     assert refused.returncode == 1
     assert "integrate atomic --print" in refused.stderr
     assert "index.js" in refused.stderr
-    inside = (Path(__file__).parents[2] / "README.md").read_text().partition("## Inside pi and omp")[2]
+    inside = (Path(__file__).parents[2] / "docs/inside.md").read_text()
     assert "`sessionbrowse integrate atomic --print`" in inside.partition("\n## ")[0]
 
 

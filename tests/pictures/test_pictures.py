@@ -48,7 +48,9 @@ def test_each_picture_is_that_of_one_scene(size: str) -> None:
 
 
 def test_the_pictures_of_the_readme_are_those_that_are_compared() -> None:
-    shown = re.findall(r"!\[[^]]+\]\(screenshots/([^)]+)\.svg\)", (ROOT / "README.md").read_text())
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    found = [re.findall(r"!\[[^]]+\]\((?:\.\./)?screenshots/([^)]+)\.svg\)", page.read_text()) for page in pages]
+    shown = {name for names in found for name in names}
     # The moving picture is a recording of a real terminal, with times of its own.
     pictures = ["tour", *README_PICTURES]
     assert sorted(shown) == sorted(pictures)

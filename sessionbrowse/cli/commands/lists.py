@@ -1,4 +1,4 @@
-"""The commands `list`, `projects` and `labels`. Their JSON must stay compatible (README, "Command line")."""
+"""The commands `list`, `projects` and `labels`. Their JSON must stay compatible (docs/json.md)."""
 
 from __future__ import annotations
 

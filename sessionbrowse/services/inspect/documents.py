@@ -1,6 +1,6 @@
 """Build the JSON documents of one session that the command line prints: contents, tree, context, labels.
 
-Users rely on the fields of these documents (README, "Command line"), so they must not change.
+Users rely on the fields of these documents (docs/json.md), so they must not change.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ CUSTOM_ID = "custom_"
 CHANGE = "Change"
 
 GROUPS = (MOVE, OPEN, FIND, SHOW, TREE_GROUP, CHANGE, PROGRAM, CUSTOM)
-"""The titles of the command groups, in the order of the help screen and the README."""
+"""The titles of the command groups, in the order of the help screen and of docs/keys.md."""
 
 
 class CommandContext(Struct, frozen=True, kw_only=True):

@@ -48,7 +48,7 @@ CONTEXT_NAMES = {
     PROMPT: "dialogs with a text line",
     WORKING: "work under way",
 }
-"""The name of each context in help and README."""
+"""The name of each context in help and docs."""
 
 CONTEXT_STACKS = (
     (PROJECTS, LIST, EVERYWHERE),

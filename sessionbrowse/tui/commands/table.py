@@ -1,4 +1,4 @@
-"""The table of all commands, from which footer, palette, help and the README's key table are made.
+"""The table of all commands, from which footer, palette, help and the key table of docs/keys.md are made.
 
 `command.py` defines the type of a row. The function of a command is the screen's method `do_<id>`, or is in a module
 that `tui/handlers.py` lists. `contexts.py` defines the contexts of commands, `reasons.py` has the functions that
