@@ -230,8 +230,8 @@ TREES = (
             Scene("session-entry", "g down enter"),
             Scene("session-unfolded", "run:open_all", "run:open_all escape full_stop enter"),
             Scene("session-context", "tab"),
-            Scene("session-raw", "tab"),
             Scene("session-diff-none", "tab"),
+            Scene("session-raw", "tab"),
         ),
     ),
     Walk(

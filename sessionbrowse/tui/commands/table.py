@@ -115,7 +115,7 @@ _ROWS: tuple[Command, ...] = (
         row("back", "escape", "Back", "Clear the search or selection, or go back", (*_WITH_ROWS, REVIEW)),
         row("stats_back", "escape", "Back", "Return to the previous table or screen", (STATS,)),
         row("keep_search", "escape", "Back", "Leave the search line; keep what was found", (SEARCHING,)),
-        row("clear_filter", "escape", "Back", "Clear the search and show all rows", (TYPING,)),
+        row("clear_filter", "escape", "Back", "Clear the search and show all rows", (TYPING, TREE_LINE)),
         row("cancel", "escape", "Back", "Close the dialog without changing anything", (DIALOG, PROMPT)),
         row("stop", "escape", "Back", "Stop the work; keep what is finished", (WORKING,)),
         row("close", "escape", "Back", "Close the window", (OVERLAY,)),
@@ -147,7 +147,7 @@ _ROWS: tuple[Command, ...] = (
     *in_group(
         FIND,
         row("filter", "slash", "Search", 'Search by words, "phrases", re:pattern, agent: …', (LIST, SESSION, STATS)),
-        row("accept_filter", "enter", "Keep search", "Keep the search and focus the list", (TYPING,)),
+        row("accept_filter", "enter", "Keep search", "Keep the search and focus the list", (TYPING, TREE_LINE)),
         row("find_key", "slash", "Search", "Find keys by words of their commands", (HELP,)),
         row("next_hit", "n", "Next hit", "Go to the next or previous hit", (SESSION,), needs_filter, verb="Hits"),
         row(

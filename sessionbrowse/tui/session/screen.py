@@ -46,6 +46,7 @@ class SessionScreen(PanedScreen):
     """
 
     TYPES_INTO = "filter"
+    TYPING_CONTEXT = TREE_LINE
     ELSEWHERE: ClassVar = {VIEW: (TREE, "this command works in the tree", "pane_left")}
 
     def __init__(

@@ -187,14 +187,15 @@ class TreePane:
         except BadSearch as error:
             self.filter_line.say([(error.sentence, "warning")])
             return
-        if query != self.state.query or (query and self.state.whole):
+        # Beside a whole tree the hits of the search that opened it stay until the user has typed a query.
+        if (query and self.state.whole) or (query != self.state.query and not self.state.whole):
             self.show(TreeState(self.state.filter, query))
         else:
             self.show_found()
 
     def leave_search(self) -> None:
         """End the search that the user is typing: the cursor returns to the entry where it stood before."""
-        if self.origin is not None and self.session is not None:
+        if self.origin is not None and self.session is not None and not self.state.whole:
             self.wanted = (self.origin, self.session.ids[self.origin])
         self.search("")
         self.origin = None

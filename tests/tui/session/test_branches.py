@@ -14,7 +14,7 @@ async def enter(browser: Driven) -> None:
     """Go into the session with three branches, to the first entry of its active branch's last part."""
     await browser.press("slash")
     await browser.type("Refactor auth")
-    await browser.press("enter", "enter")
+    await browser.press("enter", "full_stop")
 
 
 def cursor_row(browser: Driven) -> str:

@@ -26,7 +26,7 @@ async def enter(browser: Driven, title: str) -> None:
     """Go into the session with this title."""
     await browser.press("slash")
     await browser.type(title)
-    await browser.press("enter", "enter")
+    await browser.press("enter", "full_stop")
     assert browser.screen_name == "session"
 
 

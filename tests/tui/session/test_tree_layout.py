@@ -14,10 +14,10 @@ from tests.support.tui_support import Driven, browsing, demo_options, fixed_sour
 
 
 async def enter(browser: Driven) -> None:
-    """Go into the session of the demo with three branches."""
+    """Go into the session of the demo with three branches, to its leaf."""
     await browser.press("slash")
     await browser.type("Refactor auth")
-    await browser.press("enter", "enter")
+    await browser.press("enter", "full_stop")
     assert browser.screen_name == "session"
 
 
@@ -123,6 +123,7 @@ async def test_tab_in_the_search_line_searches_all_sessions_for_the_same_words(t
         await enter(browser)
         await browser.press("slash")
         await browser.type("cookie role:user")
+        assert "tab all sessions" in browser.footer()
         await browser.press("tab")
         assert browser.screen_name == "browse"
         assert browser.app.screen.search.text == "cookie role:user"  # type: ignore[attr-defined]

@@ -186,7 +186,7 @@ async def test_the_largest_items_of_the_context_lead_to_their_entries(tmp_path: 
         await browser.press("tab")
         text = browser.words("#view")
         assert "largest items (sizes are estimates) ↗ 11.2k tool results src/login.py ↗ 1.1k assistant word" in text
-        await browser.press("enter", "enter")
+        await browser.press("enter", "full_stop")
         assert "code code" in browser.words("#view")
 
 
