@@ -81,7 +81,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "the actions menu, one key for a verb, undo that asks, fixed letters, checked keys, messages in a row": 170,
     "paths completed, names proposed for new files, what was written opened": 80,
     "one cost of a branch in all views, and damage told before a session is pruned or shrunk": 111,
-    "sessions of subagents listed again after an undo": 16,
+    "sessions of subagents listed again after an undo, and omp's title slot in its size": 33,
     "the same words, orders and options in all commands, and names of projects kept": 120,
     "exports: rendered Markdown, readable calls, the conversation first, a proposed name": 78,
 }

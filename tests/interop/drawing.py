@@ -1,7 +1,8 @@
 """The real interactive programs in a terminal: each draws sessions and their trees, until one stops it.
 
 A program resumes one session after another, as by its own list. Where it stops or draws nothing, it is started anew
-with that session alone, and only what happens then counts.
+with that session alone, and only what happens then counts. With a session whose header is odd, it is always started
+too.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from . import real
-from .shapes import LAST_WORD
+from .shapes import LAST_WORD, Shape
 
 HERE = Path(__file__).resolve().parent
 ROWS, COLUMNS = 120, 160
-SECONDS = 15
-STARTS_IN_SECONDS = 90
+SECONDS = 30
+STARTS_IN_SECONDS = 240
 _CONTROLS = re.compile(rb"\x1b\[[0-9;:?<>=]*[ -/]*[@-~]|\x1b[\]_P][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]")
 _ERROR = re.compile(r"^\s*(\w*Error:|[a-zA-Z]{1,2}: |Extension )")
 _FAILED = b'"command:next"'
@@ -72,15 +73,16 @@ def program(agent: str, version: str) -> Program:
     return Program(agent, version, tuple(map(str, real.omp_command(version))), b"\x1ba")
 
 
-def draw(which: Program, contents: Sequence[bytes]) -> Iterator[Drawn]:
-    """Yield for each session's content how the program drew it."""
+def draw(which: Program, some: Sequence[Shape]) -> Iterator[Drawn]:
+    """Yield for each session how the program drew it."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         folder = Path(name)
         running: _Terminal | None = None
-        for number, content in enumerate(contents):
+        for number, shape in enumerate(some):
             word = b"%s%dX" % (LAST_WORD.encode(), number)
             file = folder / f"{number}.jsonl"
-            file.write_bytes(content.replace(LAST_WORD.encode(), word))
+            content = shape.content.replace(LAST_WORD.encode(), word)
+            file.write_bytes(content)
             if running is None:
                 first = folder / "first.jsonl"
                 first.write_bytes(_SOUND)
@@ -93,12 +95,11 @@ def draw(which: Program, contents: Sequence[bytes]) -> Iterator[Drawn]:
             if shown == _FAILED:
                 yield Drawn("open", running.last_words())
             elif shown == word and _draws_tree(running, which):
-                yield Drawn(None)
+                yield _drawn_alone(which, folder, content, word) if shape.is_of_header else Drawn(None)
             else:
                 running.end()
                 running = None
-                file.write_bytes(content.replace(LAST_WORD.encode(), word))
-                yield _drawn_alone(which, folder, file, word)
+                yield _drawn_alone(which, folder, content, word)
         if running is not None:
             running.end()
 
@@ -130,10 +131,12 @@ def _draws_tree(running: _Terminal, which: Program) -> bool:
     return True
 
 
-def _drawn_alone(which: Program, folder: Path, file: Path, word: bytes) -> Drawn:
+def _drawn_alone(which: Program, folder: Path, content: bytes, word: bytes) -> Drawn:
+    file = folder / "alone.jsonl"
+    file.write_bytes(content)
     alone = _Terminal(which, folder, file)
     try:
-        if not alone.shows(word, seconds=SECONDS * 2):
+        if not alone.shows(word, seconds=STARTS_IN_SECONDS):
             if alone.ended:
                 return Drawn("open", alone.last_words())
             alone.type(b"/tree\r")

@@ -93,13 +93,15 @@ def draw_all(agent: str, version: str, some: Sequence[Shape]) -> list[Drawn]:
     """Return how a program draws each shape, in several terminals at once."""
     which = program(agent, version)
     step = max(1, -(-len(some) // _WORKERS))
-    parts = [[shape.content for shape in some[at : at + step]] for at in range(0, len(some), step)]
+    parts = [some[at : at + step] for at in range(0, len(some), step)]
     with ThreadPoolExecutor(_WORKERS) as pool:
         return [each for part in pool.map(lambda part: list(draw(which, part)), parts) for each in part]
 
 
 def verdict(name: str, answer: Any, sound: Any, drawn: Drawn | None) -> str:
     """Return the verdict about a shape, from the program's answers about it and its sample, and from its drawing."""
+    if answer.get("hangs"):
+        return "stops"
     oracle = answer["oracle"]
     fails = not _opens(answer) and "TypeError" in str(oracle.get("error"))
     if fails or (drawn is not None and drawn.stage is not None):
@@ -124,7 +126,7 @@ def _answers(agent: str, version: str, some: Sequence[Shape]) -> dict[str, Any]:
 
 
 def _opens(answer: Any) -> bool:
-    oracle = answer["oracle"]
+    oracle = answer.get("oracle") or {"ok": False}  # none where the program hangs
     return bool(oracle["open"]["ok"] if "open" in oracle else oracle["ok"])
 
 

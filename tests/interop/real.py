@@ -35,8 +35,8 @@ OMP = OMP_VERSIONS[0]
 PROGRAMS = [*(("pi", version) for version in PI_VERSIONS), *(("omp", version) for version in OMP_VERSIONS)]
 # Rows of /tree shorten paths below HOME to `~`; the generated tool calls read files of this folder.
 PI_HOME = "/projects/cache"
-# The slowest honest answer takes about a second.
-HANGS_AFTER_SECONDS = 20
+# The slowest honest answer takes about a second on a machine that does nothing else.
+HANGS_AFTER_SECONDS = 60
 SEARCHES = [
     "cache",
     "user",

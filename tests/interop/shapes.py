@@ -26,6 +26,11 @@ class Shape(Struct, frozen=True):
     name: str
     content: bytes
 
+    @property
+    def is_of_header(self) -> bool:
+        """True if the odd field is in the header, which a program also reads when it starts with the session."""
+        return self.name.startswith("header:")
+
 
 class Sample(Struct, frozen=True):
     """A whole entry, the entries that belong before and behind it, and the paths at and below which it becomes odd."""

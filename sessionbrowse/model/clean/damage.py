@@ -9,8 +9,8 @@ from itertools import chain
 from msgspec import Struct, structs
 
 from sessionbrowse.format.entry_types import ENTRY_TYPES, MESSAGE_TYPES, PLAIN_TYPES
-from sessionbrowse.format.json_value import Json
-from sessionbrowse.format.title_slot import later_slot
+from sessionbrowse.format.json_value import Json, json_object
+from sessionbrowse.format.title_slot import SLOT_BYTES, has_slot_size, later_slot
 from sessionbrowse.model.clean.odd_fields import Effect, OddField, odd_fields
 from sessionbrowse.model.listing.directories import why_not_here
 from sessionbrowse.model.listing.sync_copies import original_name
@@ -39,6 +39,7 @@ KINDS: dict[str, DamageKind] = {
     "odd-record": DamageKind("skips the line, or fails on it"),
     "second-header": DamageKind("ignores the second header, or keeps it as an entry"),
     "stray-title-slot": DamageKind("keeps the title slot as an entry without id, or cannot open the file"),
+    "title-slot-size": DamageKind("writes over the session header when the name changes"),
     "stale-title": DamageKind("shows an old name of the session"),
     "no-header": DamageKind("refuses the file"),
     "empty-file": DamageKind("writes a new session into the empty file", ("delete",)),
@@ -175,15 +176,17 @@ def odd_entries(session: Session) -> Iterator[tuple[int | None, dict[str, Json],
     if session.is_transcript:
         return
     is_old = session.version in (None, 1, 2)
-    directories = session.header.additional_directories if session.header is not None else None
-    header = (None, {"type": "session", "additionalDirectories": directories})
-    for index, value in chain([header], session.fields_of_many(range(len(session.ids)))):
+    written = json_object(session.header_line or b"") or {}
+    header = {"type": "session"} | {name: written[name] for name in _ASKED_OF_HEADER if name in written}
+    for index, value in chain([(None, header)], session.fields_of_many(range(len(session.ids)))):
         # Files of version 1 and 2 name some fields otherwise; agents convert them.
         odd = [one for one in odd_fields(value, session.agent) if not is_old or one.need.effect != "ignored"]
         if odd:
             yield index, value, odd
 
 
+_ASKED_OF_HEADER = ("id", "additionalDirectories")
+"""The other fields for which an agent refuses a header are damage of the kind `bad-header`."""
 _MOST_NAMED = 5
 _THINGS = ("session", "message", "entry")
 _WORST_FIRST: tuple[Effect, ...] = ("stops", "hangs", "unlisted", "ignored")
@@ -298,9 +301,14 @@ def _unanswered(session: Session, index: int) -> Iterator[Damage]:
 
 
 def _of_title(session: Session) -> Iterator[Damage]:
-    """Yield damage if the name in omp's title slot (the file's start) is older than the last `title_change` entry."""
-    if session.title_slot is None:
+    """Yield damage of omp's title slot (the file's start): its size, or a name older than the last `title_change`."""
+    if session.title_slot is None or session.title_slot_line is None:
         return
+    if session.refusal is None and not has_slot_size(session.title_slot_line):
+        size = len(session.title_slot_line.rstrip(b"\r\n")) + 1
+        yield _damage(
+            session, "title-slot-size", None, f"the title slot has {size:,} bytes, but omp writes {SLOT_BYTES}"
+        )
     newest_first = reversed(range(len(session.ids)))
     change = next((index for index in newest_first if session.kind(index).type == "title_change"), None)
     if change is None:

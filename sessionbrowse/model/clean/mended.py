@@ -9,7 +9,8 @@ An undamaged line keeps its bytes; in a damaged line, only the damaged JSON valu
   still shows the grandparent's id, else the previous entry of the file.
 - A loop of parents is cut at its first entry, which gets the previous entry of the file as its parent.
 - A message between a tool call and its result is moved behind the result.
-- omp's title slot (256 bytes at the start of the file) is updated if it is older than the last `title_change` entry.
+- omp's title slot (256 bytes at the start of the file) gets that size, and is updated if it is older than the last
+  `title_change` entry.
 - The first header is kept; without one, a header is made.
 - A field on which the agent fails gets a value that it can read (`odd_fields`).
 """
@@ -26,7 +27,7 @@ from msgspec import Struct
 from sessionbrowse.format.encode import json_bytes
 from sessionbrowse.format.json_value import BadJson, Json, json_object, loads
 from sessionbrowse.format.splice import with_member
-from sessionbrowse.format.title_slot import is_slot, later_slot, parse_slot
+from sessionbrowse.format.title_slot import has_slot_size, is_slot, later_slot, parse_slot, resized
 from sessionbrowse.model.clean.odd_fields import mended_fields
 from sessionbrowse.model.session.parents import ROOT, loops
 
@@ -310,6 +311,8 @@ def _line(one: _Entry, entries: list[_Entry], agent: str) -> bytes:
 
 def _current_slot(slot: bytes | None, entries: list[_Entry]) -> bytes | None:
     """Return omp's title slot, updated to the last title change among the entries; None if the file has no slot."""
+    if slot is not None and not has_slot_size(slot):
+        slot = resized(slot)
     known = parse_slot(slot + b"\n") if slot is not None else None
     last = next((one.value for one in reversed(entries) if one.value.get("type") == "title_change"), None)
     if known is None or last is None:

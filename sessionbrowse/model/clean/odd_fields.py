@@ -1,7 +1,8 @@
 """The fields that an agent program needs in an entry: which values stop the program, and which value mends each.
 
-Asked of pi 1.6.0 and 0.87.1 and omp 18.2.3 with every field of every entry type absent, null, empty or of another type
-(`tests/interop/odd_fields.tsv`). atomic and indusagi come from pi's code; they are taken to need what pi needs.
+Asked of pi 1.6.0 and 0.87.1 and omp 18.3.4 and 18.2.3 with every field of every entry type absent, null, empty or of
+another type (`tests/golden/odd_fields.tsv`). atomic and indusagi come from pi's code; they are taken to need what pi
+needs.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ _MISSING: dict[str, Json] = {
     "tokensAfter": 0,
     "arguments": {},
     "replacement": None,
+    "additionalDirectories": [],
 }
 """The values that are put where a program needs one and nothing usable is there; for all other fields an empty text."""
 
@@ -245,7 +247,9 @@ thinking_level_change: thinkingLevel: ignored null text
 """
 _OMP = """
 session: cwd: absent null text
+session: additionalDirectories: absent null text list
 session: additionalDirectories.*: text
+session: id: absent null boolean number filled list object
 : type: text
 message user, message custom, message hookMessage: message.content: text list
 message user, message custom, message hookMessage: message.content.*: set
@@ -256,7 +260,7 @@ message assistant: message.content.<thinking>.thinking: text
 message assistant: message.content.<toolCall>.name: text
 message assistant: message.content.<toolCall>.arguments: null set
 message assistant: message.content.<toolCall read bash edit write grep glob>.arguments: absent set
-message: message: set
+message: message: object list
 message assistant: message.usage.cost: set
 message assistant: message.usage.cost.total: absent null boolean number
 message toolResult task: message.details?.usage??.cost: set

@@ -161,7 +161,9 @@ def refuse_slot(file: OpenedFile, around: Surroundings) -> None:
     and is in no agent's folder.
     """
     if file.session.title_slot is not None:
-        raise RefusedWrite(f"The title slot of {file.name} has another size than omp's; it was not changed.")
+        raise NeedsRepair(
+            f"The title slot of {file.name} has another size than omp's; it was not changed. Repair the session first."
+        )
     first = pread(file.descriptor, HEAD_BYTES, 0)
     if first.startswith(BYTE_ORDER_MARK):
         raise NeedsRepair(

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.errors import InUse, NotASession, RefusedWrite
+from sessionbrowse.errors import InUse, NeedsRepair, NotASession, RefusedWrite
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot
 from sessionbrowse.services.change.rename import rename
+from sessionbrowse.services.clean.clean import Where
+from sessionbrowse.services.clean.doctor import repair
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target
 from tests.support.change_helpers import (
@@ -404,6 +406,10 @@ def test_a_first_line_that_is_a_title_of_another_size_is_left_alone(store: Store
     slot = {"type": "title", "v": 1, "title": "short", "updatedAt": "2026-08-13T08:00:00.000Z", "pad": ""}
     path = store.session("omp", head=[slot, header()], slot=None)
     before = path.read_bytes()
-    with pytest.raises(RefusedWrite, match="has another size"):
+    with pytest.raises(NeedsRepair, match=r"has another size .* Repair the session first"):
         rename(target(path), "new", context=store.context)
     assert path.read_bytes() == before
+    repair(target(path), Where(), context=store.context)
+    rename(target(path), "new", context=store.context)
+    assert path.read_bytes()[SLOT_BYTES:] == before[before.index(b"\n") + 1 :]
+    assert open_session(path).name == "new"

@@ -46,6 +46,7 @@ APART = [
     user("eeeeeeee", "dddddddd", "on"),
 ]
 RENAMED = entry("title_change", "aaaaaaaa", "00000008", title="new", source="user")
+SLOT = {"type": "title", "v": 1, "title": "name", "source": "user", "updatedAt": "2026-08-13T08:00:00.000Z"}
 DAMAGED: list[tuple[str, str, bytes]] = [
     ("torn-line", "pi", b"".join(WHOLE) + WHOLE[2][:40]),
     ("torn-line", "pi", with_line(3, WHOLE[3][:40] + b"\n")),
@@ -80,6 +81,8 @@ DAMAGED: list[tuple[str, str, bytes]] = [
     ("call-without-result", "pi", after(assistant("aaaaaaaa", "00000008", "t", ["c9"]), user("b", "aaaaaaaa", "on"))),
     ("result-without-call", "pi", after(result("aaaaaaaa", "00000008", "nobody"))),
     ("result-apart", "pi", after(*APART)),
+    ("title-slot-size", "omp", line({**SLOT, "pad": ""}) + b"".join(WHOLE)),
+    ("title-slot-size", "omp", line({**SLOT, "pad": " " * 400}) + b"".join(WHOLE)),
     ("stale-title", "omp", slot_line("old", "auto", "2026-08-13T08:00:00.000Z") + after(RENAMED)),
     ("hidden-messages", "pi", after(entry("label", "aaaaaaaa", "00000002", targetId="00000002", label="x"))),
     (
@@ -252,10 +255,11 @@ def test_a_file_without_header_gets_the_directory_of_its_neighbours(tmp_path: Pa
 def test_the_command_ends_with_1_if_damage_is_found(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
     folder = tmp_path / "sessions" / "--p--"
     folder.mkdir(parents=True)
-    (folder / "good.jsonl").write_bytes(b"".join(WHOLE))
+    head = line(header(cwd=str(tmp_path)))  # a directory in which no agent of this machine runs
+    (folder / "good.jsonl").write_bytes(b"".join([head, *WHOLE[1:]]))
     assert main(["doctor", "--root", str(tmp_path / "sessions")]) == 0
     bad = folder / "bad.jsonl"
-    bad.write_bytes(with_line(7, b"junk\n"))
+    bad.write_bytes(b"".join([head, *WHOLE[1:7], b"junk\n", *WHOLE[8:]]))
     capfd.readouterr()
     assert main(["doctor", "--root", str(tmp_path / "sessions"), "--json"]) == 1
     (document,) = json.loads(capfd.readouterr().out)
