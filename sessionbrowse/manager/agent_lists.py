@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from reprlib import Repr
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +18,7 @@ from sessionbrowse.format.entries import BadLine, Header, TitleSlot
 from sessionbrowse.manager.environment import default_session_dir, resolved, sessions_root
 from sessionbrowse.model.session.records import is_workflow_stage
 from sessionbrowse.store.read.summarise import summarise_path
+from sessionbrowse.text import truncate
 
 SUFFIX = ".jsonl"
 HEADER_SCAN_BYTES = 1024 * 1024
@@ -48,13 +48,9 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     internal: bool = False
 
     def __repr__(self) -> str:
-        fields = [f"{name}={shortened.repr(getattr(self, name))}" for name in self.__struct_fields__]
+        # Without a limit, a list of sessions that is printed would have megabytes.
+        fields = [f"{name}={truncate(repr(getattr(self, name)), 120)}" for name in self.__struct_fields__]
         return f"SessionInfo({', '.join(fields)})"
-
-
-shortened = Repr()
-shortened.maxstring = shortened.maxother = 120
-"""Shortens long texts: a list of sessions that is printed would have megabytes."""
 
 
 class Progress(Struct, frozen=True, kw_only=True):
