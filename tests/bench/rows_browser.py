@@ -31,7 +31,7 @@ from tests.bench.peers import pi_open
 from tests.bench.rows_command_line import appended, search_words, size_of, title_of
 from tests.support.terminal import BACKSPACE, DOWN, ENTER, ESCAPE, PAGE_DOWN, PAGE_UP, UP, Screen, Terminal, TimedOut
 
-SEARCH_ALL = "\x06"
+SEARCH_ALL = "/"
 LISTS = "─ Folders ─"
 INDEXING = re.compile(r"\bindexing\b")
 QUIT_SECONDS = 0.15
@@ -194,10 +194,12 @@ def row_search_indexing(bench: Bench) -> list[Line]:
         terminal.wait(is_indexing, 120)
         for word in search_words(60, 40):
             terminal.press(SEARCH_ALL)
-            terminal.wait(lambda screen: LISTS not in screen.text())
+            terminal.until_quiet(0.1)
             painted, _, lost = _type_words(terminal, [word], most=0.4)
             terminal.press(ESCAPE)
-            terminal.wait(lambda screen: LISTS in screen.text())
+            terminal.until_quiet(0.1)
+            terminal.press(ESCAPE)
+            terminal.until_quiet(0.1)
             try:
                 terminal.wait(is_indexing, 1)
             except TimedOut:

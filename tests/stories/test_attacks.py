@@ -67,8 +67,8 @@ STEPS: list[tuple[str, tuple[str, ...], str, tuple[str, ...]]] = [
     ("what to take back, with an entry that attacks", ("U",), "trash  π link", (ESCAPE,)),
     ("what was undone", ("u",), "Restored", ()),
     ("the archive", ("x",), "archived", ("x",)),
-    ("checkpoints", ("'",), "Checkpoints", (ESCAPE,)),
-    ("search", ("\x06", "markup"), "hit", (ESCAPE, ESCAPE)),
+    ("labels", ("'",), "label:", (ESCAPE, ESCAPE)),
+    ("search", ("/", "markup"), "session", (ESCAPE, ESCAPE)),
 ]
 """What is looked at, the keys that show it, a word that then stands there, and the keys that leave it."""
 

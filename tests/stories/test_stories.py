@@ -11,7 +11,7 @@ import pytest
 from tests.support.story_support import StoryHome, entries, message, quit_browser
 from tests.support.terminal import ENTER, ESCAPE
 
-CTRL_F, CTRL_R = "\x06", "\x12"
+CTRL_R = "\x12"
 
 
 @pytest.fixture
@@ -76,8 +76,7 @@ def test_find_last_weeks_session_by_a_word_and_resume_it(story: StoryHome) -> No
     story.agent("pi", 'printf "%s\\n" "$@" "$(pwd)" > "$HOME/ran"; echo AGENT RUNS; read answer')
     with story.browser() as browser:
         browser.wait("4 sessions")
-        browser.press(CTRL_F)
-        browser.press("cents")
+        browser.press("/cents")
         browser.wait(lambda screen: "Every price is in cents now." in screen.text())
         browser.press(ENTER)
         browser.wait("assistant: Every price is in cents now.")

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from sessionbrowse import text
 from sessionbrowse.config import ROW_FIELDS, DateStyle, RowField
@@ -64,7 +65,7 @@ def project_row(row: ProjectRow, width: int, home: str, state: str = "", *, ambi
         left.append((f" ⑂{len(row.directories)}", "branch"))
     if row.is_here:
         left.append((" ← here", "accent"))
-    right: Line = [(f"{state} ", "warning"), *count] if state else count
+    right: Line = [(f"{state} ", "faint"), *count] if state else count
     if above and above != "~" and (ambiguous or width >= 30):
         left.append((f"  {above}", "faint"))
     return sides(left, right, width, least=4)
@@ -149,18 +150,23 @@ def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
     return STATUS_SIGNS.get(summary.status or "", (" ", ""))
 
 
-_LEAST_WIDTH: dict[RowField, int] = {
-    "agent": 24,
-    "modified": 24,
-    "folder": 36,
-    "messages": 50,
-    "cost": 60,
-    "tokens": 64,
-    "size": 68,
-    "branches": 74,
-    "model": 120,
+_CELLS: dict[RowField, int] = {
+    "agent": 2,
+    "messages": 6,
+    "cost": 7,
+    "tokens": 7,
+    "size": 8,
+    "branches": 4,
+    "model": 20,
 }
-"""Minimum row width in cells at which a session's row shows each column."""
+"""Width in cells of each column whose width is fixed; longer values make a row's column wider."""
+
+_DROPPED: tuple[RowField, ...] = (
+    *("model", "branches", "size", "tokens"),
+    *("folder", "agent", "messages", "cost", "modified"),
+)
+"""The columns in the order in which a narrow list leaves them out."""
+_LEAST_TITLE, _TITLE_SHARE = 24, 0.45
 
 _BESIDE_PATH: tuple[RowField, ...] = ("agent", "modified", "messages")
 
@@ -168,59 +174,88 @@ _SORTED_BY: dict[str, RowField] = {"size": "size", "cost": "cost"}
 """Maps a sort order to the column with the sorted value, which a narrow row shows in place of the message count."""
 
 
+def columns(width: int, style: ListStyle) -> list[tuple[RowField, int]]:
+    """Return the columns at the right of a session's row that fit a width, each with its width in cells.
+
+    The column by which the list is sorted is left out last.
+    """
+    sorted_by = _SORTED_BY.get(style.sort)
+    fields = [field for field in style.fields if field != "folder" or style.show_folder]
+    if sorted_by is not None and sorted_by not in fields:
+        fields.append(sorted_by)
+    cells = {
+        **_CELLS,
+        "modified": _DATE_CELLS[style.dates] - 1,
+        "folder": min(style.folder_cells, max(8, width // 5)),
+    }
+    room = width - max(_LEAST_TITLE, int(width * _TITLE_SHARE))
+    for dropped in (*[field for field in _DROPPED if field != sorted_by], sorted_by):
+        if sum([cells[field] + 1 for field in fields]) <= room:
+            break
+        fields = [field for field in fields if field != dropped]
+    return [(field, cells[field]) for field in fields]
+
+
 def session_facts(summary: Summary, width: int, style: ListStyle) -> Line:
     """Return the columns at the right of a session's row (agent, age, cost, …), as many as fit the row's width."""
-    room = width - (_DATE_CELLS[style.dates] - _DATE_CELLS["age"] if "modified" in style.fields else 0)
     sorted_by = _SORTED_BY.get(style.sort)
-    shown = [
-        field
-        for field in style.fields
-        if field != sorted_by and room >= _LEAST_WIDTH[field] and (field != "folder" or style.show_folder)
-    ]
-    if sorted_by is not None:
-        at = shown.index("messages") if "messages" in shown else len(shown)
-        shown[at : at + (room < _LEAST_WIDTH[sorted_by])] = [sorted_by]
     facts: Line = []
-    for field in shown:
-        if field == "folder":
-            cells = min(style.folder_cells, max(8, width // 5))
-            facts.append((text.fit(_folder(summary, style), cells) + (" " if width < 60 else "  "), "dim"))
-        else:
-            roles = "" if field == sorted_by else "dim"
-            facts += [(cell, roles if role == "dim" else role) for cell, role in _fact(summary, field, style)]
+    for field, cells in columns(width, style):
+        shown = _fact(summary, field, cells, style)
+        # A blank before each column keeps them apart, whatever a value's width.
+        facts.append((" ", ""))
+        facts += [(text, "" if field == sorted_by and role == "dim" else role) for text, role in shown]
     return facts
+
+
+def heading(width: int, style: ListStyle) -> str:
+    """Return the names of the columns of a list, as wide as the columns."""
+    return "".join(
+        [
+            " " + (f"{_HEADINGS[field]:<{cells}}" if field in ("folder", "model") else f"{_HEADINGS[field]:>{cells}}")
+            for field, cells in columns(width, style)
+        ]
+    )
+
+
+_HEADINGS: dict[RowField, str] = {
+    "folder": "project",
+    "agent": "",
+    "modified": "age",
+    "messages": "msgs",
+    "cost": "cost",
+    "tokens": "tokens",
+    "size": "size",
+    "branches": "⌥",
+    "model": "model",
+}
 
 
 def _folder(summary: Summary, style: ListStyle) -> str:
     return folder_name(summary.cwd, style.home)[0] if summary.cwd else ""
 
 
-def _fact(summary: Summary, field: RowField, style: ListStyle) -> Line:
+def _fact(summary: Summary, field: RowField, cells: int, style: ListStyle) -> Line:
     match field:
         case "agent":
             return [agent_span(summary.agent), life_sign(summary, style)]
         case "modified":
-            return [right_aligned(moment(summary.modified, style), "dim", _DATE_CELLS[style.dates] - 1)]
+            return [right_aligned(moment(summary.modified, style), "dim", cells)]
         case "messages":
             count = summary.message_count
-            return [_apart(f"{count:,}" if count < 10_000 else text.tokens(count), 6)]
+            return [right_aligned(f"{count:,}" if count < 10_000 else text.tokens(count), "dim", cells)]
         case "cost":
-            return [_apart(text.cost(summary.cost) if summary.cost else "", 8)]
+            return [right_aligned(text.cost(summary.cost) if summary.cost else "", "dim", cells)]
         case "tokens":
-            return [_apart(text.tokens(summary.tokens) if summary.tokens else "", 8)]
+            return [right_aligned(text.tokens(summary.tokens) if summary.tokens else "", "dim", cells)]
         case "size":
-            return [_apart(text.size(summary.bytes), 9)]
+            return [right_aligned(text.size(summary.bytes), "dim", cells)]
         case "branches":
-            return [right_aligned(f"⌥{summary.branch_count}" if summary.branch_count > 1 else "", "dim", 5)]
+            return [right_aligned(f"⌥{summary.branch_count}" if summary.branch_count > 1 else "", "dim", cells)]
         case "folder":
-            return [(_folder(summary, style), "dim")]
+            return [(text.fit(_folder(summary, style), cells), "dim")]
         case "model":
-            return [(text.fit(clean(summary.model or "").rpartition("/")[2], 20) + "  ", "faint")]
-
-
-def _apart(fact: str, cells: int) -> tuple[str, str]:
-    """Return a text right-aligned in a column of `cells` cells, with at least one blank before the text."""
-    return right_aligned(f" {fact}", "dim", cells)
+            return [(text.fit(clean(summary.model or "").rpartition("/")[2], cells), "faint")]
 
 
 def moment(time_ms: float | None, style: ListStyle) -> str:
@@ -243,8 +278,8 @@ def moment(time_ms: float | None, style: ListStyle) -> str:
 def session_path(summary: Summary, width: int, style: ListStyle) -> Line:
     """Return the path of a session's file, cut at the right if too long, then agent, time and number of messages."""
     path = clean(text.shorten_home(summary.path, style.home))
-    fields = [field for field in _BESIDE_PATH if width >= _LEAST_WIDTH[field]]
-    facts = [span for field in fields for span in _fact(summary, field, style)]
+    beside = replace(style, fields=_BESIDE_PATH, show_folder=False, sort="recent")
+    facts = session_facts(summary, width, beside)
     return [*pad([(path, "dim")], max(10, width // 2)), ("  ", ""), *facts]
 
 

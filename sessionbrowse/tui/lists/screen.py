@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
+from textual.content import Content
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.remembered_views import ListView
@@ -22,7 +23,7 @@ from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.data.spellings import same_names
 from sessionbrowse.tui.lists.preview import Preview
-from sessionbrowse.tui.lists.rows import ListStyle, directory_state, project_row, session_row
+from sessionbrowse.tui.lists.rows import ListStyle, directory_state, heading, project_row, session_row
 from sessionbrowse.tui.lists.scan_updates import ScanUpdates
 from sessionbrowse.tui.lists.titles import count_selected, facts_line, no_sessions_sentence, path_line, sessions_title
 from sessionbrowse.tui.paint.spans import Line
@@ -33,7 +34,7 @@ from sessionbrowse.tui.search.queries import Queries
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
-from sessionbrowse.tui.widgets.row_list import RowList, RowState
+from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 WIDEST_FOLDER = 24
 """Maximum width in cells of the folder column in a session's row; short folder names make the column narrower."""
 PANES = ("projects", "sessions", "preview")
+LEAST_HEADED = 12
+"""Rows of the session list from which on its columns are named."""
 PATIENCE_SECONDS = 3.0
 """Seconds after which the list shows all sessions if a scan has not found the folder to open."""
 
@@ -65,7 +68,7 @@ class BrowseScreen(PanedScreen):
         self.state = ListState(library)
         self._rows: Sequence[FoundRow] = ()
         self._ambiguous: frozenset[str] = frozenset()
-        self._folder_cells = WIDEST_FOLDER
+        self.folder_cells = WIDEST_FOLDER
         self._followed_key: Hashable | None = None
         self.updates = ScanUpdates(self)
         self.search = ListSearch(
@@ -234,7 +237,7 @@ class BrowseScreen(PanedScreen):
         keys = [("folder", row.cwd) for row in self.state.projects]
         self.state.go_to_wanted_folder(keys, was_moved=self.projects_list.was_moved)
         names = [folder_name(row.cwd, self.browser.home)[0] for row in self.state.projects if row.cwd]
-        self._folder_cells = min(WIDEST_FOLDER, max([width(name) for name in names], default=WIDEST_FOLDER))
+        self.folder_cells = min(WIDEST_FOLDER, max([width(name) for name in names], default=WIDEST_FOLDER))
         self._ambiguous = same_names([row.cwd for row in self.state.projects if row.cwd])
         folders = self.projects_list
         # If a key press has just moved the cursor, do not move it back to `state.folder`, which is not updated yet.
@@ -288,12 +291,18 @@ class BrowseScreen(PanedScreen):
         """Apply the pane widths, and fit the text of the top bar to the new screen width."""
         super().on_resize(event)
         self.refresh_header()
+        self.call_after_refresh(self._refresh_titles)
 
     def _refresh_titles(self) -> None:
         title = sessions_title(
             self.state, self.browser.home, count_selected(_sessions_in(self._rows), self.sessions_list.marks)
         )
-        self.sessions_list.border_title = title
+        rows = self.sessions_list
+        names = heading(rows.room - GUTTER, _style_of(self)) if rows.size.height >= LEAST_HEADED else ""
+        # The names of the columns stand in the border above them, where the title leaves room.
+        free = rows.room - GUTTER - 1 - title.cell_length - len(names)
+        is_headed = names and free > 0 and not self.state.show_path
+        rows.border_title = title + Content.styled(" " * free + names, "$sb-faint") if is_headed else title
         count = sum([1 for _ in _sessions_in(self._rows)]) if self.state.searched else len(self._rows)
         folded = 0 if self.state.is_flat else sum([row.family for row in _sessions_in(self._rows) if not row.is_open])
         if self.state.library.is_opening and not (self.state.searched or self.state.named):
@@ -323,25 +332,13 @@ class BrowseScreen(PanedScreen):
         return project_row(row, width, self.browser.home, state_of, ambiguous=row.cwd in self._ambiguous)
 
     def _render_session(self, index: int, width: int, state: RowState) -> Line:
-        browser, settings = self.browser, self.browser.options.settings
-        style = ListStyle(
-            now_ms=browser.now_ms(),
-            home=browser.home,
-            show_path=self.state.show_path,
-            show_folder=self.state.shown_folder is None,
-            dates=settings.date_style,
-            in_use=self.updates.in_use,
-            sort=self.state.effective_sort,
-            folder_cells=self._folder_cells,
-            fields=settings.row_fields,
-            caller=browser.options.caller,
-        )
+        style = _style_of(self)
         row = self._rows[index]
         if isinstance(row, SessionRow):
             return session_row(row, width, style)
         from sessionbrowse.tui.search.hit_rows import hit_row
 
-        return hit_row(row.hit, width, row.more, browser.keys.key_of("family"))
+        return hit_row(row.hit, width, row.more, self.browser.keys.key_of("family"))
 
     def fold(self, folding: Folding) -> None:
         """Fold or unfold families (related sessions under one row) as `folding` says, and update the session list."""
@@ -414,6 +411,22 @@ class BrowseScreen(PanedScreen):
         """The session under the cursor, for the copy commands; None if the session list is empty."""
         summary = self.subject
         return ViewedEntry(summary=summary) if summary is not None else None
+
+
+def _style_of(screen: BrowseScreen) -> ListStyle:
+    browser, settings, state = screen.browser, screen.browser.options.settings, screen.state
+    return ListStyle(
+        now_ms=browser.now_ms(),
+        home=browser.home,
+        show_path=state.show_path,
+        show_folder=state.shown_folder is None,
+        dates=settings.date_style,
+        in_use=screen.updates.in_use,
+        sort=state.effective_sort,
+        folder_cells=screen.folder_cells,
+        fields=settings.row_fields,
+        caller=browser.options.caller,
+    )
 
 
 def _sessions_in(rows: Iterable[FoundRow]) -> Iterable[SessionRow]:

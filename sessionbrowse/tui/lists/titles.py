@@ -141,7 +141,8 @@ def no_sessions_sentence(state: ListState, scanning: bool, key_of: Callable[[str
     if state.named:
         return f"No sessions with a name in this list. {key_of('named')} shows all sessions."
     if state.archived:
-        return f"No session is archived. {key_of('archived')} shows unarchived sessions."
+        key = key_of("archived") or f'"Archived" in {key_of("palette")}'
+        return f"No session is archived. {key} shows the others."
     if state.folder is not None:
         return f"No sessions in this folder. {key_of('scope')} shows all folders."
     return f"No sessions yet. {key_of('reload')} scans the disk again."

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.tui.data.library import SessionRow
-from sessionbrowse.tui.lists.rows import ListStyle, session_row
+from sessionbrowse.tui.lists.rows import ListStyle, columns, heading, session_facts, session_row
 from sessionbrowse.tui.lists.titles import ScanProgress, facts_line
 from sessionbrowse.tui.widgets.bars import bar
 from tests.support.tui_support import NOW_MS, summary
@@ -36,19 +36,44 @@ def shown_row(width: int, **style: Any) -> str:
 STYLE = partial(ListStyle, now_ms=NOW_MS, home="/home", show_folder=True)
 
 
-def test_a_row_of_all_folders_says_which_folder_also_where_it_is_narrow() -> None:
-    for width in (46, 56, 78, 120, 200):
-        assert "webshop " in shown_row(width)
-        assert ("41" in shown_row(width)) is (width > 46)
-    assert "webshop" not in shown_row(56, show_folder=False)
+def test_a_narrow_list_leaves_out_folder_agent_messages_cost_and_age_in_this_order() -> None:
+    seen: list[list[str]] = []
+    style = STYLE(fields=("folder", "agent", "modified", "messages", "cost"))
+    for width in range(120, 20, -1):
+        fields = [str(field) for field, _ in columns(width, style)]
+        if fields not in seen:
+            seen.append(fields)
+    assert seen == [
+        ["folder", "agent", "modified", "messages", "cost"],
+        ["agent", "modified", "messages", "cost"],
+        ["modified", "messages", "cost"],
+        ["modified", "cost"],
+        ["modified"],
+        [],
+    ]
 
 
-def test_a_row_shows_what_the_list_is_sorted_by_in_place_of_the_messages() -> None:
-    for width in (50, 56):
-        assert "$1.35" in shown_row(width, sort="cost")
-        assert "41" not in shown_row(width, sort="cost")
-    assert "41" in shown_row(78, sort="cost")
-    assert shown_row(50, sort="size").endswith("0B")
+@pytest.mark.parametrize("dates", ["age", "date", "iso"])
+def test_columns_never_touch_and_are_named_above(dates: Any) -> None:
+    counts: dict[str, Any] = {"message_count": 914, "cost": 30.33, "tokens": 47_600_000}
+    session = summary("/s/a.jsonl", cwd="/home/webshop", model="m/opus", **counts)
+    for fields in (
+        ("model", "tokens", "cost", "messages", "modified"),
+        ("folder", "size", "branches", "agent", "cost"),
+    ):
+        for width in range(40, 200, 7):
+            style = STYLE(fields=fields, dates=dates)
+            facts = "".join([text for text, _ in session_facts(session, width, style)])
+            assert len(facts) == len(heading(width, style)) == sum([cells + 1 for _, cells in columns(width, style)])
+            assert not facts or facts[0] == " "
+            assert "m914" not in facts
+            assert "$30.33" in facts or "cost" not in heading(width, style)
+
+
+def test_the_column_of_the_order_is_left_out_last() -> None:
+    for width in (40, 50, 56, 120):
+        assert "cost" in heading(width, STYLE(sort="cost"))
+        assert "size" in heading(width, STYLE(sort="size"))
 
 
 def test_a_path_is_shown_from_its_head_beside_age_and_messages() -> None:

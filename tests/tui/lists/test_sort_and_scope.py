@@ -68,7 +68,9 @@ async def test_why_there_is_nothing_to_open_is_said() -> None:
 
 async def test_no_session_is_said_to_have_no_subagents_before_they_are_read() -> None:
     async with browsing(fixed_source(family())) as browser:
-        await browser.press("down", "o", "full_stop", "o")
+        await browser.press("down", "o")
+        await browser.run("hidden")
+        await browser.press("o")
         said = browser.toasts()
         assert (said[0], said[-1]) == (
             "This session has no forks; subagents are hidden.",
@@ -173,7 +175,6 @@ async def test_spellings_of_one_directory_are_one_folder_also_where_the_browser_
         assert "⑂" not in rows[1]
         assert "ELM" in rows[2]
         assert "other system" in rows[2]
-        await browser.press("tab")
         assert browser.row_list("#projects").key == ("folder", real)
         assert browser.row_list("#sessions").count == 3
 
@@ -230,7 +231,7 @@ async def test_archived_sessions_are_a_list_of_their_own(tmp_path: Path) -> None
 async def test_without_an_archived_session_the_list_says_how_to_get_back(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.run("archived")
-        assert browser.words("#sessions") == "No session is archived. x shows unarchived sessions."
+        assert browser.words("#sessions") == 'No session is archived. "Archived" in : shows the others.'
 
 
 async def test_rows_show_the_fields_of_the_settings(tmp_path: Path) -> None:

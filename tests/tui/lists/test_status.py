@@ -23,7 +23,7 @@ def session(status: SessionStatus | None, changed_ms: float = NOW_MS - 2 * RECEN
 
 
 def row(found: Summary, style: ListStyle = STYLE) -> str:
-    return "".join([text for text, _ in session_row(SessionRow(found), 40, style)])
+    return "".join([text for text, _ in session_row(SessionRow(found), 60, style)])
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,8 @@ def row(found: Summary, style: ListStyle = STYLE) -> str:
     [("interrupted", "π!"), ("aborted", "π■"), ("error", "π⊗"), ("pending", "π◔"), ("complete", "π "), (None, "π ")],
 )
 def test_a_row_shows_behind_the_agent_how_its_session_ended(status: SessionStatus | None, cells: str) -> None:
-    assert f"{cells} 10m" in row(session(status))
-    assert width(row(session(status))) == 40
+    assert f"{cells}  10m" in row(session(status))
+    assert width(row(session(status))) == 60
 
 
 def test_every_status_but_the_usual_one_has_a_sign_of_its_own_one_cell_wide() -> None:
@@ -43,7 +43,7 @@ def test_every_status_but_the_usual_one_has_a_sign_of_its_own_one_cell_wide() ->
 
 def test_a_session_that_may_be_running_shows_that_instead() -> None:
     assert "π○" in row(session("interrupted", NOW_MS - 1000))
-    assert "π● 10m" in row(session("interrupted"), ListStyle(now_ms=NOW_MS, home="", in_use=frozenset(["/s/a.jsonl"])))
+    assert "π●  10m" in row(session("interrupted"), ListStyle(now_ms=NOW_MS, home="", in_use=frozenset(["/s/a.jsonl"])))
 
 
 @pytest.mark.parametrize(

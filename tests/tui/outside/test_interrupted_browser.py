@@ -19,11 +19,11 @@ from tests.support.terminal import DOWN, ENTER, ESCAPE, TAB, Terminal
 pytestmark = pytest.mark.slow
 
 KEY_SECONDS = 0.04
-CONTROL_F, CONTROL_R = "\x06", "\x12"
+CONTROL_R = "\x12"
 # Lists, a tree, an entry and its help, a search, two changes and an undo.
 KEYS = [
     *("j", "k", ENTER, DOWN, DOWN, TAB, "?", ESCAPE, "/", "s", ESCAPE, ESCAPE, ESCAPE),
-    *(CONTROL_F, "s", "i", "n", "k", ENTER, ESCAPE, ESCAPE, CONTROL_R, "x", ENTER, "u", "t", "j", "q"),
+    *("/", "s", "i", "n", "k", ENTER, ESCAPE, ESCAPE, CONTROL_R, "x", ENTER, "u", "t", "j", "q"),
 ]
 # Each pair takes a mode and gives it back: the last one that was written counts.
 PAIRS = ((b"?1049h", b"?1049l"), (b"?25l", b"?25h"), (b"?1000h", b"?1000l"), (b"?7l", b"?7h"), (b"?2004h", b"?2004l"))
