@@ -30,6 +30,7 @@ LATER = {
     "cleanup": "open_clean",
     "problems": "open_clean",
     "mend": "open_clean",
+    "other_problems": "open_clean",
     "prune": "clean_copy",
     "shrink": "clean_copy",
     "export": "export_session",
@@ -51,7 +52,7 @@ def find_handler(screen: str, command_id: str) -> Callable[[Any], None] | None:
     """Return the function `do_<id>` that runs a command on the named screen; None if no such function exists."""
     if command_id.startswith(CUSTOM_ID):
         return partial(run_custom_command, command_id=command_id)
-    if command_id in LATER and screen in ("browse", "session"):
+    if command_id in LATER and screen in ("browse", "session", "doctor", "cleanup"):
         module = import_module(f"sessionbrowse.tui.clean.{LATER[command_id]}")
         return cast(Callable[[Any], None], getattr(module, f"do_{command_id}"))
     found = (getattr(module, f"do_{command_id}", None) for module in MODULES.get(screen, EVERY_SCREEN))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from sessionbrowse.model.clean.damage import NO_DAMAGE, Damage
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.clean.clean import Cleaned, Where
-from sessionbrowse.services.clean.doctor import Examined, examine, repair
+from sessionbrowse.services.clean.doctor import examine, repair
 from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.checkout import check_out_shown
 from sessionbrowse.tui.changes.delete import do_delete
@@ -34,12 +35,16 @@ _MENDS = {"repair": "repair", "checkout": "check out the newest message", "reloc
 
 
 class Finding(Struct, frozen=True):
-    """One mistake in a session file. If the file cannot be read, `damage` is None and `reason` is the error."""
+    """A mistake in a session file. If the file cannot be read, `damage` is None and `reason` is the error.
+
+    `count` is the number of mistakes of this kind in the session, if the row stands for all of them.
+    """
 
     summary: Summary
     number: int
     damage: Damage | None
     reason: str
+    count: int = 1
 
     @property
     def kind(self) -> str:
@@ -52,11 +57,23 @@ class Finding(Struct, frozen=True):
         return self.damage.can_do if self.damage is not None else ()
 
 
-def findings_of(summary: Summary, examined: Examined) -> list[Finding]:
-    """Return one finding for each mistake in a session file; a single finding if the file cannot be read."""
+def findings_of(summary: Summary, *, is_one: bool) -> list[Finding]:
+    """Search a session file for mistakes, and return one finding for each; a single finding if it cannot be read.
+
+    For the list of several sessions (not `is_one`) a finding stands for all mistakes of its kind in the session, and a
+    directory that is gone is left out: the file is not damaged, and a copied store would consist of such rows.
+    """
+    examined = examine(summary.path, summary.agent)
     if examined.unreadable is not None:
         return [Finding(summary, 0, None, examined.unreadable)]
-    return [Finding(summary, number, damage, damage.reason) for number, damage in enumerate(examined.damage)]
+    if is_one:
+        return [Finding(summary, number, damage, damage.reason) for number, damage in enumerate(examined.damage)]
+    counts = Counter(damage.kind for damage in examined.damage if damage.kind != "missing-directory")
+    first = {damage.kind: damage for damage in reversed(examined.damage)}
+    return [
+        Finding(summary, number, first[kind], first[kind].reason, count)
+        for number, (kind, count) in enumerate(counts.items())
+    ]
 
 
 def examine_all(summaries: Sequence[Summary], run: ChangeRun) -> list[Finding]:
@@ -69,7 +86,7 @@ def examine_all(summaries: Sequence[Summary], run: ChangeRun) -> list[Finding]:
         if run.stopped():
             break
         run.report(number, len(summaries), named(summary))
-        if findings := findings_of(summary, examine(summary.path, summary.agent)):
+        if findings := findings_of(summary, is_one=len(summaries) == 1):
             found.append(findings)
     found.sort(key=lambda findings: all(one.kind in NO_DAMAGE for one in findings))
     return [one for findings in found for one in findings]
@@ -99,7 +116,8 @@ class DoctorScreen(FindingsScreen[Finding]):
     def row_of(self, finding: Finding, width: int) -> Line:
         """Return the screen row of a finding: kind, session (if several were examined), line number and reason."""
         roles = "error" if "repair" in finding.can_do or finding.damage is None else "warning"
-        line: Line = [*pad([(finding.kind, roles)], _KIND_CELLS), ("  ", "")]
+        kind = finding.kind if finding.count == 1 else f"{finding.kind} ×{finding.count:,}"
+        line: Line = [*pad([(kind, roles)], _KIND_CELLS), ("  ", "")]
         if not self._is_one:
             title: Line = [agent_span(finding.summary.agent), (" ", ""), *session_title(finding.summary)]
             line += [*pad(title, max(20, width // 3)), ("  ", "")]
@@ -110,7 +128,8 @@ class DoctorScreen(FindingsScreen[Finding]):
     def parts_of(self, finding: Finding) -> Sequence[Part]:
         """Return the lines of the details pane: reason, remedies, line and byte in the file, effect on the agent."""
         damage = finding.damage
-        parts: list[Part] = [LinePart([(clean(finding.reason), "")])]
+        more = f" And {finding.count - 1:,} more of this kind in the session." if finding.count > 1 else ""
+        parts: list[Part] = [LinePart([(f"{clean(finding.reason)}{more}", "")])]
         if finding.can_do:
             mends = " or ".join(_MENDS[one] for one in finding.can_do)
             parts.append(LinePart([(f"{self.browser.keys.key_of('mend')}: {mends}", "accent")]))
@@ -145,10 +164,10 @@ class DoctorScreen(FindingsScreen[Finding]):
             self.show_findings([one for one in self.findings if one.summary.path not in updates.gone])
         self._changed |= {one.path: one for one in updates.summaries if one.path in self._examined}
         if self._changed:
-            changed = list(self._changed.values())
+            changed, is_one = list(self._changed.values()), self._is_one
 
             def work(job: Job) -> dict[str, list[Finding]]:
-                return {one.path: findings_of(one, examine(one.path, one.agent)) for one in changed}
+                return {one.path: findings_of(one, is_one=is_one) for one in changed}
 
             self.lane("doctor", self._take).ask(work)
 

@@ -180,6 +180,7 @@ _ROWS: tuple[Command, ...] = (
         row("narrower", "", "Narrower", "Narrow the focused pane", (LIST, SESSION)),
         row("zoom", "z", "Zoom", "Zoom the focused pane, or restore it", (LIST, SESSION)),
         row("problems", "exclamation_mark", "Problems", "Find problems in selected or all sessions", (LIST, SESSION)),
+        row("other_problems", "tab", "Other view", "Show damage, or what could go", (DOCTOR, CLEANUP)),
         row("cleanup", "", "Clean up", "List sessions to clean up, with reasons", (LIST,)),
         row("reload", "f5", "Scan again", "Scan the disk again", (LIST, SESSION, WELCOME, CLEANUP)),
         row("stats_again", "f5", "Scan again", "Compute the costs of the sessions again", (STATS,)),
@@ -342,7 +343,7 @@ ACTIONS = tuple(_ACTIONS_IDS.split())
 
 _FOOTER_IDS = """
     open mask stats_open demo stats_back accept_filter open_marked browse resume clear_filter keep_search search_beyond
-    filter actions next_view scope select compare search_tools undo sort close palette quit help
+    filter actions next_view other_problems scope select compare search_tools undo sort close palette quit help
 """
 FOOTER = tuple(_FOOTER_IDS.split())
 """Ids of the commands that the footer shows, in this order, if they work in the current contexts."""

@@ -111,9 +111,35 @@ async def test_a_tidy_store_says_so(store: Store) -> None:
         assert "No session to clean up" in browser.toasts()[-1]
         await browser.press("exclamation_mark")
         assert browser.screen_name == "browse"
-        assert "No damage found in this session." in browser.toasts()[-1]
+        assert browser.toasts()[-1].startswith("No damage found in this session. No session to clean up")
         await browser.press("enter", "exclamation_mark")
         assert "No damage found in this session." in browser.toasts()[-1]
+
+
+async def test_tab_goes_from_the_damage_to_what_could_go_and_back(store: Store) -> None:
+    made(store, "a", *CONVERSATION, torn=True)
+    made(store, "b")
+    async with browsed(store) as browser:
+        await browser.press("exclamation_mark")
+        assert browser.screen_name == "doctor"
+        await browser.press("tab")
+        assert browser.screen_name == "cleanup"
+        await browser.press("tab")
+        assert browser.screen_name == "doctor"
+        await browser.press("escape")
+        assert browser.screen_name == "browse"
+
+
+async def test_mistakes_of_one_kind_in_a_session_are_one_row_and_a_gone_directory_is_none(store: Store) -> None:
+    lost = [user(f"0000000{number}", "gone", "who knows") for number in (9, 8)]
+    made(store, "a", *CONVERSATION[:3], *lost)
+    path = made(store, "b", *CONVERSATION)
+    path.write_text(path.read_text().replace(str(store.folder), "/nowhere/at/all"))
+    async with browsed(store) as browser:
+        await browser.press("exclamation_mark")
+        rows = [row for row in browser.rows("#findings") if row.strip("│ ")]
+        assert "×2" in "".join(rows)
+        assert "missing-directory" not in browser.screen_text()
 
 
 async def test_all_that_is_torn_is_repaired_in_place_and_comes_back_with_one_undo(store: Store) -> None:
