@@ -25,7 +25,7 @@ async def test_all_sessions_are_listed_newest_first_beside_their_folders(demo: d
     async with browsing(**demo) as browser:
         sessions = browser.rows("#sessions")
         assert "deploy script" in sessions[0]
-        assert "Refactor auth mod" in sessions[1]
+        assert "Refactor auth" in sessions[1]
         folders = browser.rows("#projects")
         assert folders[0].split() == ["▏", "All", "folders", "32"]
         assert "webshop ← here" in folders[1]
@@ -154,7 +154,7 @@ async def test_ctrl_s_goes_through_the_orders_and_threads_hang_forks_on_their_pa
         await browser.press("ctrl+s")
         assert "· threaded" in browser.screen_text()
         rows = browser.rows("#sessions")
-        at = next(number for number, row in enumerate(rows) if "Refactor auth mod" in row)
+        at = next(number for number, row in enumerate(rows) if "Refactor auth" in row)
         assert "╰─fix flaky test" in rows[at + 1]
         seen = []
         for _ in range(4):
@@ -196,10 +196,10 @@ async def test_ctrl_p_shows_the_paths_of_the_files(demo: dict) -> None:
 async def test_hidden_sessions_are_shown_on_request(demo: dict) -> None:
     async with browsing(**demo) as browser:
         before = browser.row_list("#sessions").count
-        await browser.press("full_stop")
+        await browser.run("hidden")
         assert browser.row_list("#sessions").count > before
         assert any("hidden" in row for row in browser.rows("#sessions"))
-        await browser.press("full_stop")
+        await browser.run("hidden")
         assert browser.row_list("#sessions").count == before
 
 
@@ -419,12 +419,12 @@ async def test_a_click_on_a_key_in_the_footer_gives_the_command(demo: dict) -> N
 
 
 async def test_keys_from_the_settings_are_used_and_shown(tmp_path: Path) -> None:
-    options = demo_options(tmp_path / "demo", keys={"sort": "o", "filter": "r"})
+    options = demo_options(tmp_path / "demo", keys={"scope": "w", "filter": "r"})
     async with browsing(**options) as browser:
         assert any("means both" in toast for toast in browser.toasts())
-        assert "o sort" in browser.footer()
-        await browser.press("o")
-        assert "· threaded" in browser.screen_text()
+        assert "w scope" in browser.footer()
+        await browser.press("w")
+        assert "· webshop" in browser.screen_text()
 
 
 async def test_every_theme_draws_the_same_text(demo: dict) -> None:
@@ -480,7 +480,7 @@ async def test_many_problems_of_the_settings_do_not_hide_the_lists(demo: dict) -
 
 async def test_a_sentence_that_is_shown_already_is_not_shown_twice(demo: dict) -> None:
     async with browsing(**demo) as browser:
-        await browser.press("y", "n", "n", "y", "y")
+        await browser.run("copy_text", "copy_text", "copy_text")
         copied = "Copied the path of the session's file."
         assert browser.toasts().count(copied) == 1
         assert browser.toasts()[-1] == copied
