@@ -97,8 +97,14 @@ class Keys:
         return f"{verb.title} is in the actions menu: {self.key_of('actions')} {key}."
 
     def key_of(self, command_id: str) -> str:
-        """Return the label (`^r`) of the first key of the command with this id, for use in sentences."""
-        return self.shown(BY_ID[command_id])
+        """Return the way to a command, for sentences: its first key (`^r`), its letter (`x w`), or the palette."""
+        command = BY_ID[command_id]
+        if shown := self.shown(command):
+            return shown
+        if command.letter:
+            return f"{self.key_of('actions')} {command.letter}"
+        # Without a key for the palette there is nothing but the name to tell.
+        return " ".join(filter(None, [self.shown(BY_ID["palette"]), f'"{command.title}"']))
 
     def _hidden(self, chosen: Mapping[str, tuple[str, ...]]) -> list[str]:
         """Return warnings for keys from the settings that run two commands in contexts that are active together."""

@@ -261,6 +261,13 @@ def test_the_help_has_a_legend_of_all_signs() -> None:
     assert len(sign_lines("fork")) == 1
 
 
+def test_a_sentence_names_the_way_to_a_command_without_a_key() -> None:
+    keys = Keys()
+    assert keys.key_of("rename") == "^r"
+    assert keys.key_of("mend") == "x w"
+    assert keys.key_of("archived") == ': "Archived"'
+
+
 def test_each_reason_is_a_sentence() -> None:
     nothing = CommandContext(has_rows=False, has_folder=False)
     reasons = [reason for command in COMMANDS if (reason := command.unavailable(nothing)) is not None]
