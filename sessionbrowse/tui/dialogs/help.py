@@ -86,7 +86,8 @@ def do_help(screen: CommandScreen[Any]) -> None:
 def help_parts(keys: Keys, contexts: tuple[str, ...], context: CommandContext, words: str = "") -> list[Part]:
     """Return the lines of the help screen: the commands of the given contexts that contain all `words`.
 
-    Contexts are names of panes and screens in the command table. The lines are grouped. The group with the most
+    Contexts are names of panes and screens in the command table. Commands without a key or a letter are left to the
+    palette. The lines are grouped. The group with the most
     commands of the focused pane (`contexts[0]`) comes first, the group of the commands that move the cursor last.
     """
     commands = [command for command in keys.at(contexts) if has_words(command, words)]
@@ -96,7 +97,11 @@ def help_parts(keys: Keys, contexts: tuple[str, ...], context: CommandContext, w
 
     parts: list[Part] = []
     for group in sorted(GROUPS, key=rank):
-        lines = [_help_line(command, keys, contexts, context) for command in commands if command.group == group]
+        by_verb: dict[tuple[str, str], list[Command]] = {}
+        for command in commands:
+            if command.group == group and (command.letter or keys.shown(command, contexts)):
+                by_verb.setdefault((command.verb, command.help), []).append(command)
+        lines = [_help_line(same, keys, contexts, context) for same in by_verb.values()]
         if lines:
             if parts:
                 parts.append(LinePart([]))
@@ -130,9 +135,11 @@ def sign_lines(words: str = "") -> list[Line]:
     return [[("  ", ""), *pad([(sign, "key")], KEY_CELLS), (means, "")] for sign, means in fitting]
 
 
-def _help_line(command: Command, keys: Keys, contexts: tuple[str, ...], context: CommandContext) -> Line:
-    reason = command.unavailable(context)
-    shown: Line = pad([(keys.shown(command, contexts, all_keys=True), "key" if reason is None else "faint")], KEY_CELLS)
+def _help_line(same: list[Command], keys: Keys, contexts: tuple[str, ...], context: CommandContext) -> Line:
+    """Return the line of the commands of one verb, such as up and down: their keys, the help, why they cannot work."""
+    command, reason = same[0], same[0].unavailable(context)
+    labels = " ".join([keys.shown(each, contexts, all_keys=True) or keys.key_of(each.id) for each in same])
+    shown: Line = pad([(labels, "key" if reason is None else "faint")], KEY_CELLS)
     line: Line = [("  ", ""), *shown, (command.help, "" if reason is None else "dim")]
     if reason is not None:
         line.append((f"  Not now: {reason}", "warning"))

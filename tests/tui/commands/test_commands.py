@@ -250,8 +250,10 @@ def test_help_shows_every_command_of_a_place_and_says_what_cannot_work() -> None
     places = (TREE, SESSION, "everywhere")
     shown = "\n".join([part.plain() for part in help_parts(keys, places, CommandContext(has_session=True))])
     for command in keys.at(places):
-        assert command.help in shown
-    assert "Not now: No entry of this session has a label." in shown
+        assert (command.help in shown) == bool(command.keys or command.letter), command.id
+    assert "[ ]" in shown or "] [" in shown
+    assert "x c" in shown
+    assert "Not now: This session has one branch only." in shown
 
 
 def test_the_help_has_a_legend_of_all_signs() -> None:
