@@ -103,8 +103,7 @@ class Keys:
             return shown
         if command.letter:
             return f"{self.key_of('actions')} {command.letter}"
-        # Without a key for the palette there is nothing but the name to tell.
-        return " ".join(filter(None, [self.shown(BY_ID["palette"]), f'"{command.title}"']))
+        return f'"{command.title}" in {self.shown(BY_ID["palette"]) or "the palette"}'
 
     def _hidden(self, chosen: Mapping[str, tuple[str, ...]]) -> list[str]:
         """Return warnings for keys from the settings that run two commands in contexts that are active together."""

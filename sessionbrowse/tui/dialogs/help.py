@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from sessionbrowse.tui.commands.command import GROUPS, MOVE, Command, CommandContext, has_words
+from sessionbrowse.tui.commands.command import CUSTOM, GROUPS, MOVE, Command, CommandContext, has_words
 from sessionbrowse.tui.commands.contexts import HELP, OVERLAY
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.dialogs.text_window import TextWindow
@@ -99,7 +99,8 @@ def help_parts(keys: Keys, contexts: tuple[str, ...], context: CommandContext, w
     for group in sorted(GROUPS, key=rank):
         by_verb: dict[tuple[str, str], list[Command]] = {}
         for command in commands:
-            if command.group == group and (command.letter or keys.shown(command, contexts)):
+            has_way = command.letter or command.group == CUSTOM or keys.shown(command, contexts)
+            if command.group == group and has_way:
                 by_verb.setdefault((command.verb, command.help), []).append(command)
         lines = [_help_line(same, keys, contexts, context) for same in by_verb.values()]
         if lines:
@@ -138,7 +139,9 @@ def sign_lines(words: str = "") -> list[Line]:
 def _help_line(same: list[Command], keys: Keys, contexts: tuple[str, ...], context: CommandContext) -> Line:
     """Return the line of the commands of one verb, such as up and down: their keys, the help, why they cannot work."""
     command, reason = same[0], same[0].unavailable(context)
-    labels = " ".join([keys.shown(each, contexts, all_keys=True) or keys.key_of(each.id) for each in same])
+    labels = " ".join(
+        [keys.shown(each, contexts, all_keys=True) or (each.letter and keys.key_of(each.id)) for each in same]
+    )
     shown: Line = pad([(labels, "key" if reason is None else "faint")], KEY_CELLS)
     line: Line = [("  ", ""), *shown, (command.help, "" if reason is None else "dim")]
     if reason is not None:

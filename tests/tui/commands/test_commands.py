@@ -267,7 +267,7 @@ def test_a_sentence_names_the_way_to_a_command_without_a_key() -> None:
     keys = Keys()
     assert keys.key_of("rename") == "^r"
     assert keys.key_of("mend") == "x w"
-    assert keys.key_of("archived") == ': "Archived"'
+    assert keys.key_of("archived") == '"Archived" in :'
 
 
 def test_each_reason_is_a_sentence() -> None:

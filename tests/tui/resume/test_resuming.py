@@ -50,7 +50,7 @@ def lent(monkeypatch: pytest.MonkeyPatch) -> list[ResumeCommand]:
 
 
 def with_settings(store: dict[str, Any], **settings: Any) -> dict[str, Any]:
-    return {**store, "settings": Settings(**settings)}
+    return {**store, "settings": Settings(scope="all", **settings)}
 
 
 async def choose(browser: Driven, text: str) -> None:
@@ -159,7 +159,7 @@ async def test_an_entry_is_forked_and_the_agent_resumes_the_fork(
         path = browser.app.screen.summary.path  # type: ignore[attr-defined]
         before = Path(path).read_bytes()
         await browser.press("R")
-        await choose(browser, "Fork from this entry")
+        await choose(browser, "In a fork from this entry")
     assert Path(path).read_bytes() == before
     assert len(lent) == 1
     forked = open_session(lent[0].argv[2])
