@@ -1,4 +1,4 @@
-"""The questions and the sessions written for them, as they stand in `questions.toml` and `written.toml`."""
+"""The questions and the sessions written for them, as the three files beside this module hold them."""
 
 from __future__ import annotations
 
@@ -48,6 +48,19 @@ def questions() -> list[Question]:
         for source in SOURCES
         for row in tables[source]
     ]
+
+
+def half_remembered() -> list[Question]:
+    """Return the questions with typing mistakes, other spellings and forms, words apart and other words; `wants` is
+    their kind."""
+    tables = tomllib.loads((HERE / "half_remembered.toml").read_text())
+    found = []
+    for kind, rows in tables.items():
+        for ask, *right in rows:
+            (source,) = {reference.partition(":")[0] for reference in right}
+            named = tuple(reference.partition(":")[2] for reference in right)
+            found.append(Question(ask, kind, named, (), source))
+    return found
 
 
 def written_sessions() -> list[Written]:

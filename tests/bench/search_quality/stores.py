@@ -14,12 +14,15 @@ from msgspec import Struct
 from tests.bench.generate import SESSIONS_BELOW_HOME, Store, StoreSpec, make_store
 from tests.bench.search_quality import noise
 from tests.bench.search_quality.base import Asked, Known, read_base, resolve, write_base
-from tests.bench.search_quality.questions import HERE, questions
+from tests.bench.search_quality.questions import HERE, half_remembered, questions
 
 VERSION = 3
 """Part of a store's description: stores of another generator are made anew."""
-STORES = ("hard", "ordinary", "10,000", "frequent")
-"""`frequent`: like `ordinary`, but each word that is asked for stands in every third session, anywhere in it."""
+STORES = ("hard", "ordinary", "10,000", "frequent", "hard, half remembered", "ordinary, half remembered")
+"""`frequent`: like `ordinary`, but each word that is asked for stands in every third session, anywhere in it.
+
+`half remembered`: other questions, with noise about their words.
+"""
 GENERATED = StoreSpec("search-generated", "mixed", 150, 30_000_000)
 FEW_GENERATED = StoreSpec("quick-search-generated", "mixed", 15, 3_000_000)
 NOISY = 450
@@ -46,7 +49,7 @@ def make_quality_store(
     name: str, below: Path, corpus: Path, say: Callable[[str], None] = lambda _: None, *, quick: bool = False
 ) -> QualityStore:
     """Return the store of this name, made if it is not there whole; `quick` leaves most of the noise out."""
-    folder = below / f"{'quick-' if quick else ''}search-{name.replace(',', '')}"
+    folder = below / f"{'quick-' if quick else ''}search-{name.replace(',', '').replace(' ', '-')}"
     store = Store(StoreSpec(folder.name, "search", 0, 0), folder / "home")
     complete = folder / "complete.json"
     wanted: list[str | int] = [VERSION, _digest(corpus), name, int(quick)]
@@ -57,8 +60,9 @@ def make_quality_store(
     shutil.rmtree(folder, ignore_errors=True)
     written = write_base(store.home, corpus)
     known = read_base(store.home, corpus, written)
-    asked = tuple(resolve(question, known, written) for question in questions())
-    vocabulary = noise.vocabulary(talk(known), [each.question.ask for each in asked], invent=name != "hard")
+    asked_for = half_remembered() if name.endswith("half remembered") else questions()
+    asked = tuple(resolve(question, known, written) for question in asked_for)
+    vocabulary = noise.vocabulary(talk(known), [each.question.ask for each in asked], invent=not name.startswith("hard"))
     generated = make_store(FEW_GENERATED if quick else GENERATED, below, say)
     for file in generated.files():
         placed = store.home / file.relative_to(generated.home)
@@ -83,6 +87,6 @@ def talk(known: list[Known]) -> list[str]:
 
 def _digest(corpus: Path) -> str:
     """Return what the base of a store follows from: questions, written sessions, and the files of the corpus."""
-    parts = [(HERE / name).read_bytes() for name in ("questions.toml", "written.toml")]
+    parts = [(HERE / name).read_bytes() for name in ("questions.toml", "half_remembered.toml", "written.toml")]
     parts += [f"{path.name} {path.stat().st_size}".encode() for path in sorted(corpus.rglob("*.jsonl"))]
     return sha256(b"\0".join(parts)).hexdigest()
