@@ -62,7 +62,9 @@ def make_quality_store(
     known = read_base(store.home, corpus, written)
     asked_for = half_remembered() if name.endswith("half remembered") else questions()
     asked = tuple(resolve(question, known, written) for question in asked_for)
-    vocabulary = noise.vocabulary(talk(known), [each.question.ask for each in asked], invent=not name.startswith("hard"))
+    vocabulary = noise.vocabulary(
+        talk(known), [each.question.ask for each in asked], invent=not name.startswith("hard")
+    )
     generated = make_store(FEW_GENERATED if quick else GENERATED, below, say)
     for file in generated.files():
         placed = store.home / file.relative_to(generated.home)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.bench.search_quality import noise
 from tests.bench.search_quality.base import Asked, Known, read_base, resolve, write_base
-from tests.bench.search_quality.questions import HERE, Question, questions, written_sessions
+from tests.bench.search_quality.questions import HERE, Question, half_remembered, questions, written_sessions
 from tests.bench.search_quality.ranking import Answer, quality, rank
 
 pytestmark = pytest.mark.slow
@@ -36,6 +36,15 @@ def test_questions_have_one_to_six_words_and_say_what_is_wanted() -> None:
     for each in questions():
         assert 1 <= len(each.ask.split()) <= 6, each.ask
         assert each.wants.endswith((".", "?")), each.ask
+
+
+def test_half_remembered_questions_are_others_and_name_sessions(base: tuple[list[Known], list[Asked]]) -> None:
+    known, _ = base
+    asked = half_remembered()
+    assert len({each.ask.casefold() for each in (*asked, *questions())}) == len(asked) + len(questions())
+    assert min(Counter(each.wants for each in asked).values()) >= 30
+    written = {each.key: {} for each in known if each.key}
+    assert all(resolve(each, known, written).sessions for each in asked)
 
 
 @pytest.mark.slow
