@@ -20,7 +20,7 @@ pytestmark = pytest.mark.package
 ROOT = Path(__file__).resolve().parents[1]
 LIMIT_S = 300
 TEST_TOOLS = ("hypothesis", "pytest", "pytest-asyncio", "pytest-xdist", "pyte", "trash-cli")
-SMOKE = ("tests/tui/lists/test_browse.py", "tests/cli/test_cli.py")
+SMOKE = ("tests/tui/lists/test_browse.py", "tests/cli/test_cli.py", "tests/services/search/test_ranking.py")
 BUILD_TIME = {"SOURCE_DATE_EPOCH": "1767323045"}
 
 
