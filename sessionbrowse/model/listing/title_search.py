@@ -5,6 +5,7 @@ A title is a session's name, or the beginning of its first message. This module 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -51,18 +52,20 @@ class Titles:
     def having(self, pieces: Sequence[str]) -> set[str]:
         """Return the paths of the sessions whose id, name, labels or directory contain one of the given strings.
 
-        The strings are in lower case without diacritics.
+        The strings are in lower case without diacritics; one letter alone must be a whole word.
         """
         text, begins = self._about
         places: set[int] = set()
         for piece in pieces:
-            at = text.find(piece)
+            at = _find(piece, text)
             while at >= 0:
                 place = bisect_right(begins, at) - 1
                 places.add(place)
-                at = text.find(piece, begins[place + 1])
+                at = _find(piece, text, begins[place + 1])
         found = {self._summaries[place].path for place in places}
-        near = {each for each, folded in self._directories.items() if any(piece in folded for piece in pieces)}
+        near = {
+            each for each, folded in self._directories.items() if any(_find(piece, folded) >= 0 for piece in pieces)
+        }
         return found.union([each.path for each in self._summaries if each.cwd in near]) if near else found
 
     def near(self, query: SearchQuery, cancelled: Callable[[], bool]) -> Iterator[Summary]:
@@ -119,6 +122,13 @@ class Titles:
             known = {word for words in self._words.values() for word in words}
             self._letters = {word: _letters_of(word) for word in known}
         return self._words
+
+
+def _find(piece: str, text: str, start: int = 0) -> int:
+    if len(piece) > 1 or not piece.isascii():
+        return text.find(piece, start)
+    found = re.compile(rf"(?<!\w){re.escape(piece)}(?!\w)", re.ASCII).search(text, start)
+    return found.start() if found is not None else -1
 
 
 def is_near(word: str, other: str) -> bool:

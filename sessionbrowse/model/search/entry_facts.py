@@ -60,15 +60,13 @@ def facts_in(value: dict[str, Json], *, tools: bool) -> EntryFacts:
 
 def fits_facts(query: SearchQuery, facts: EntryFacts) -> bool:
     """Return True if an entry fits the filters of a query: role, tools, model, time, and words it must not have."""
-    if query.roles and not any(facts.role.lower().startswith(wanted) for wanted in query.roles):
-        return False
-    if query.tools and not any(name.lower() in query.tools for name in facts.tool_names):
-        return False
-    if has_excluded(query, facts.text):
-        return False
-    if query.models and not any(wanted in facts.model for wanted in query.models):
-        return False
-    return is_in_time(query, facts.time_ms)
+    return (
+        (not query.roles or facts.role.lower().startswith(query.roles))
+        and (not query.tools or any(name.lower() in query.tools for name in facts.tool_names))
+        and (not query.models or any(wanted in facts.model for wanted in query.models))
+        and is_in_time(query, facts.time_ms)
+        and not has_excluded(query, facts.text)
+    )
 
 
 def _tool_names(message: dict[str, Json]) -> list[str]:

@@ -8,7 +8,9 @@ without case and diacritics.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -119,14 +121,16 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
 
 def may_be_in(query: SearchQuery, line: bytes) -> bool:
-    """Return False if a line of a session file cannot contain all words of the query; the line is not decoded.
+    """Return False if a line of a session file cannot contain all words of the query."""
+    return may_hold([word.encode() for word, _ in query.tokens()], line, all)
+
+
+def may_hold(pieces: Sequence[bytes], line: bytes, how: Callable[[Iterable[bool]], bool] = any) -> bool:
+    """Return False if a line of a session file contains no piece, or lacks one if `how` is `all`; it is not decoded.
 
     The check searches the bytes of the line; it always returns True for a line with escapes or non-ASCII bytes.
     """
-    if not line.isascii() or b"\\u" in line:
-        return True
-    lowered = line.lower()
-    return all(word.encode() in lowered for word, _ in query.tokens())
+    return not line.isascii() or b"\\u" in line or how(map(line.lower().__contains__, pieces))
 
 
 def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
@@ -228,12 +232,7 @@ def has_words(query: SearchQuery, text: str) -> bool:
 
     The query's regular expression is ignored.
     """
-    if has_excluded(query, text):
-        return False
-    if not query.words and not query.phrases:
-        return True
-    folded = literal(text)
-    return all(find_word(wanted, folded) >= 0 for wanted in (*query.words, *query.phrases))
+    return word_spans(query, text) is not None
 
 
 def has_excluded(query: SearchQuery, text: str) -> bool:
@@ -256,12 +255,15 @@ def snippet(text: str, spans: list[MatchSpan]) -> tuple[str, tuple[MatchSpan, ..
     if begin > 0:
         blank = text.find(" ", begin, first)
         begin = blank + 1 if blank >= 0 else begin
-    cut = text[begin:end]
-    line = "".join([" " if character.isspace() else character for character in cut])
+    return excerpt(text, begin, end, spans)
+
+
+def excerpt(text: str, begin: int, end: int, spans: Iterable[MatchSpan]) -> tuple[str, tuple[MatchSpan, ...]]:
+    """Return a part of a text as one line, and the positions in this line of the spans that begin in it."""
+    line = "".join([" " if character.isspace() else character for character in text[begin:end]])
     head, tail = "…" if begin > 0 else "", "…" if end < len(text) else ""
     shift = len(head) - begin
-    marks = tuple([(a + shift, min(b, end) + shift) for a, b in spans if begin <= a < end])
-    return head + line + tail, marks
+    return head + line + tail, tuple(sorted({(a + shift, min(b, end) + shift) for a, b in spans if begin <= a < end}))
 
 
 # ---- parts of the grammar ---------------------------------------------------------------------------------------
@@ -293,18 +295,13 @@ def _add_term(term: str, words: list[str], runs: list[str]) -> bool:
 
     Return False for a term that has no word; an emoji is such a term.
     """
-    run = ""
     found = words_of(term)
-    for word in found:
-        if is_cjk(word):
-            run += word
-            continue
-        if run:
-            (runs if len(run) > 1 else words).append(run)
-            run = ""
-        words.append(word)
-    if run:
-        (runs if len(run) > 1 else words).append(run)
+    for is_wide, group in groupby(found, is_cjk):
+        run = list(group)
+        if is_wide and len(run) > 1:
+            runs.append("".join(run))
+        else:
+            words += run
     return bool(found)
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.model.search.patterns import MatchSpan
-from sessionbrowse.model.search.query import SearchQuery
+from sessionbrowse.model.search.query import SearchQuery, excerpt
 from sessionbrowse.model.search.word_forms import BEGINNING, EXACT, INSIDE, MISSPELT, STEM, fit, key_of
 from sessionbrowse.model.search.words import (
     ends_word,
@@ -94,18 +94,6 @@ def terms_of(query: SearchQuery) -> list[Term]:
 def keys_of(terms: Sequence[Term]) -> list[str]:
     """Return strings for a fast check: a text without any of the strings contains none of the terms."""
     return list(dict.fromkeys(key for term in terms for key in _keys(term)))
-
-
-def may_have_keys(keys: Sequence[bytes], line: bytes) -> bool:
-    """Return False if a line of a session file contains no term; `keys` is the result of `keys_of`, as bytes.
-
-    The line is not decoded; True is returned for every line with escapes or non-ASCII bytes.
-    """
-    if not line.isascii() or b"\\u" in line:
-        return True
-    lowered = line.lower()
-    # In a line of usual length, a generator expression instead of `map` would double the time of this check.
-    return any(map(lowered.__contains__, keys))
 
 
 def evidence_in(terms: Sequence[Term], text: str, role: str, said: int | None = None) -> Evidence | None:
@@ -204,11 +192,7 @@ def snippet_of(text: str, evidence: Evidence, rarities: Sequence[float]) -> tupl
         blank = text.find(" ", at, known[folded_spans[0][0]] + 1 if folded_spans else at)
         at = blank + 1 if blank >= 0 else at
     until = min(len(text), at + SNIPPET_CHARACTERS + 20)
-    line = "".join([" " if character.isspace() else character for character in text[at:until]])
-    head, tail = "…" if at > 0 else "", "…" if until < len(text) else ""
-    shift = len(head) - at
-    marks = [(known[a] + shift, known[b - 1] + 1 + shift) for a, b in folded_spans]
-    return head + line + tail, tuple(sorted({(a, b) for a, b in marks if a >= len(head) and b <= len(head + line)}))
+    return excerpt(text, at, until, [(known[a], known[b - 1] + 1) for a, b in folded_spans])
 
 
 def _keys(term: Term) -> list[str]:
@@ -235,6 +219,9 @@ def _words(term: Term, folded: str) -> list[tuple[int, int, float]]:
     add(key_of(term.text), partial(fit, term.text))
     for other in term.instead:
         add(key_of(other), partial(_corrected, other))
+        if "_" in other:
+            for match in _in_parts(tuple(other.split("_"))).finditer(folded):
+                found.setdefault(match.span(), MISSPELT)
     for other in term.spellings:
         add(other, partial(_spelt, other))
     if term.parts:

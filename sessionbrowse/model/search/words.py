@@ -10,7 +10,7 @@ import codecs
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 # A word consists of 0-9, a-z, _ and non-ASCII characters. The pattern excludes all other characters: a pattern that
@@ -142,8 +142,8 @@ def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
     found: list[int] = []
     # The loop moves through both texts at once: `at` is an offset in `text`, and `folded_at` the offset of the same
     # character in `literal(text)`. Their distance changes only at several blanks and at non-ASCII characters.
-    folded_at, at = _block_of(text, wanted[0]) if wanted else (0, 0)
-    for special in _SPECIAL.finditer(text, at):
+    folded_at = at = 0
+    for special in _SPECIAL.finditer(text):
         begin, run = special.start(), special[0]
         folded_at, at = folded_at + begin - at, begin
         while len(found) < len(wanted) and wanted[len(found)] < folded_at:
@@ -158,25 +158,6 @@ def original_offsets(text: str, wanted: Sequence[int]) -> list[int]:
         at = special.end()
     return [*found, *[at - folded_at + offset for offset in wanted[len(found) :]]]
 
-
-def _block_of(text: str, wanted: int) -> tuple[int, int]:
-    """Return an offset in `literal(text)` that is not after `wanted`, and the offset of the same character in `text`.
-
-    The text is skipped in large blocks up to the one that contains `wanted`, which is faster than mapping each
-    character.
-    """
-    folded_at = at = 0
-    while True:
-        end = at + _BLOCK
-        while 0 < end < len(text) and text[end].isspace():
-            end += 1
-        folded_end = folded_at + len(literal(text[at:end]))
-        if end >= len(text) or folded_end > wanted:
-            return folded_at, at
-        folded_at, at = folded_end, end
-
-
-_BLOCK = 512
 
 # The function `literal` may change the length of several blanks and of non-ASCII characters.
 _SPECIAL = re.compile(r"\s{2,}|[^\x00-\x7f\s]+")
@@ -193,25 +174,6 @@ def _literal_character(character: str) -> str:
     if is_cjk(character):
         return character
     return "".join([part for part in _parts(character) if not unicodedata.category(part).startswith("M")])
-
-
-def _literal_run(error: UnicodeError) -> tuple[bytes, int]:
-    assert isinstance(error, UnicodeEncodeError)
-    run = error.object[error.start : error.end]
-    return _literal_text(run).encode("utf-8", "surrogatepass"), error.end
-
-
-_LITERAL = "sessionbrowse.literal"
-codecs.register_error(_LITERAL, _literal_run)
-
-
-def _folded_run(error: UnicodeError) -> tuple[bytes, int]:
-    assert isinstance(error, UnicodeEncodeError)
-    return _fold_run(error.object[error.start : error.end]).encode(), error.end
-
-
-_FOLDED = "sessionbrowse.folded"
-codecs.register_error(_FOLDED, _folded_run)
 
 
 @lru_cache(maxsize=16384)
@@ -241,3 +203,18 @@ def _of_usual_width(character: str) -> str:
 def _parts(character: str) -> str:
     # `casefold` turns small Cherokee letters into capitals, so `lower` comes after it.
     return unicodedata.normalize("NFD", unicodedata.normalize("NFD", character).casefold().lower())
+
+
+def _registered(name: str, folded: Callable[[str], str]) -> str:
+    """Register an error handler that replaces non-ASCII characters by what `folded` makes of them; return its name."""
+
+    def replaced(error: UnicodeError) -> tuple[bytes, int]:
+        assert isinstance(error, UnicodeEncodeError)
+        return folded(error.object[error.start : error.end]).encode("utf-8", "surrogatepass"), error.end
+
+    codecs.register_error(name, replaced)
+    return name
+
+
+_LITERAL = _registered("sessionbrowse.literal", _literal_text)
+_FOLDED = _registered("sessionbrowse.folded", _fold_run)

@@ -20,7 +20,7 @@ from sessionbrowse.model.tree.row_words import Call, one_line
 _COMMAND_UNITS = 50
 _ARGUMENTS_UNITS = 40
 # Calls of these tools have a special row text. atomic has no tool `grep`, but `search`; omp has no `find`, but `glob`.
-_SHOWN_TOOLS: dict[AgentName, frozenset[str]] = {
+SHOWN_TOOLS: dict[AgentName, frozenset[str]] = {
     "pi": frozenset({"read", "write", "edit", "bash", "grep", "find", "ls"}),
     "omp": frozenset({"read", "write", "edit", "bash", "grep", "glob", "ls"}),
     "atomic": frozenset({"read", "write", "edit", "bash", "find", "ls"}),
@@ -32,7 +32,7 @@ def tool_call_text(agent: AgentName, call: Call, home: str) -> str:
     """Return the text of a tool call for the row of the tool's result; paths below `home` begin with `~`."""
     name = string(call.name)
     shorten = _SHORTEN[agent]
-    if name not in _SHOWN_TOOLS[agent]:
+    if name not in SHOWN_TOOLS[agent]:
         return _any_call(name, call.arguments)
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
     match name:

@@ -18,7 +18,7 @@ from sessionbrowse.services.background.search_messages import (
     SearchProgress,
     SessionHits,
 )
-from sessionbrowse.services.search.checkpoints import CheckpointCache, label_hits
+from sessionbrowse.services.search.checkpoints import label_hits
 from sessionbrowse.services.search.ranked_page import PER_SESSION, RankedSession, newest_first
 from sessionbrowse.services.search.ranking import Ranker, can_rank
 from sessionbrowse.services.search.searcher import Searcher
@@ -60,7 +60,6 @@ class Results:
         wanted: Find,
         half_life_days: float,
         server: Asking,
-        checkpoints: CheckpointCache,
     ) -> None:
         self.stamp = wanted.stamp
         self.sent = 0
@@ -74,7 +73,7 @@ class Results:
         # The sessions that were sent, by path, with all their hits (matching entries), newest first.
         self._hits: dict[str, RankedSession] = {}
         if query.is_about_labels:
-            hits = label_hits(searcher, query, checkpoints, self._is_stale)
+            hits = label_hits(searcher, query, self._is_stale)
         else:
             hits = searcher.find(
                 query,

@@ -38,7 +38,6 @@ from sessionbrowse.services.background.search_messages import (
 from sessionbrowse.services.background.search_results import Results
 from sessionbrowse.services.list.scan import scan
 from sessionbrowse.services.list.snapshot import Snapshot, indexed_snapshot, take_snapshot
-from sessionbrowse.services.search.checkpoints import CheckpointCache
 from sessionbrowse.services.search.ranking import HALF_LIFE_DAYS
 from sessionbrowse.services.search.searcher import Searcher, is_outdated
 from sessionbrowse.services.search.text_index import why_no_engine
@@ -70,7 +69,6 @@ class SearchServer:
         self._ended = False
         self._patterns = PatternWorker()
         self._searcher = Searcher(Snapshot([]))
-        self._checkpoints = CheckpointCache()
         self._limited: tuple[ListScope, Searcher, Searcher] | None = None
         self._index: Index | None = None
         self._note: str | None = None
@@ -147,7 +145,7 @@ class SearchServer:
         if wanted.stamp != self._wanted:
             return
         self._current, self._results = wanted, None
-        is_useless = not self._searcher.indexed_paths or self._searcher.is_outdated()
+        is_useless = not self._searcher.rows or self._searcher.is_outdated()
         if not self._is_scanning and is_useless and time.monotonic() > self._next_rescan:
             # Another process may have built or rebuilt the index since the last scan.
             self._start_scan()
@@ -157,7 +155,7 @@ class SearchServer:
             self.send(SearchRefused(wanted.stamp, str(error)))
             return
         searcher = self._searcher_of(wanted.scope)
-        self._results = Results(searcher, query, wanted, self._half_life_days, self, self._checkpoints)
+        self._results = Results(searcher, query, wanted, self._half_life_days, self)
         self._results.send_to(wanted.limit, at_least)
         words = searcher.words
         if self._index is not None and words is not None and words.damage is not None:
@@ -298,7 +296,7 @@ class SearchServer:
         self._open_index()
         before = {_identity(each) for each in self._searcher.summaries}
         changed = before != {_identity(each) for each in gathered.summaries}
-        if changed or gathered.rows.keys() != self._searcher.indexed_paths or self._searcher.is_outdated():
+        if changed or gathered.rows.keys() != self._searcher.rows.keys() or self._searcher.is_outdated():
             self._use(gathered)
         self._send_status()
         if changed and self._current is not None and not self.is_stale(self._current.stamp):
@@ -313,7 +311,7 @@ class SearchServer:
         self._preloading = self._preload()
 
     def _send_status(self) -> None:
-        has_index = self._index is not None and bool(self._searcher.indexed_paths)
+        has_index = self._index is not None and bool(self._searcher.rows)
         has_tools = has_index and self._index is not None and self._index.has_tools
         self.send(
             SearchStatus(
@@ -328,13 +326,10 @@ class SearchServer:
     def _preload(self) -> Iterator[None]:
         """Load all labels into memory; yield after each session."""
         searcher = self._searcher
-        labelled = [summary for summary in searcher.summaries if summary.labels]
-        for summary in labelled:
-            searcher.trees.labels(summary)
-            yield
-        for summary in labelled:
-            self._checkpoints.of(summary, searcher.trees)
-            yield
+        for summary in searcher.summaries:
+            if summary.labels:
+                searcher.trees.labels(summary)
+                yield
 
 
 def _identity(summary: Summary) -> tuple[object, ...]:

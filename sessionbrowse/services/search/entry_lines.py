@@ -9,10 +9,7 @@ from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
 from sessionbrowse.format.oversized_line import reduce_line
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.store.read.content import BLOCK_BYTES, closing, file_blocks, open_content
-
-_GAP_BYTES = 4 * 1024
-"""Maximum number of bytes between two lines that are read together in one block."""
+from sessionbrowse.store.read.content import closing, file_blocks, open_content
 
 
 def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tuple[int, bytes]]:
@@ -28,30 +25,14 @@ def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tupl
     except Unreadable:
         return
     with closing(descriptor):
-        try:
-            begin, end, block = 0, 0, b""
-            for number, (index, offset, size) in enumerate(places):
-                if not (begin <= offset and offset + size <= end):
-                    begin, end = offset, _end_of_block(places, number)
-                    block = b"".join(file_blocks(descriptor, begin, end))
-                raw = block[offset - begin : offset - begin + size]
-                if len(raw) < size:
-                    raise IndexError(path)
-                yield index, reduce_line(raw) if size > MAX_LISTED_LINE_BYTES else raw
-        except OSError:
-            return
-
-
-def _end_of_block(places: Sequence[tuple[int, int, int]], number: int) -> int:
-    """Return the end offset of the bytes to read at once: the line of `places[number]`, and next lines close to it."""
-    _, begin, size = places[number]
-    end = begin + size
-    while (number := number + 1) < len(places):
-        _, offset, size = places[number]
-        if not end <= offset <= end + _GAP_BYTES or offset + size > begin + BLOCK_BYTES:
-            break
-        end = offset + size
-    return end
+        for index, offset, size in places:
+            try:
+                raw = b"".join(file_blocks(descriptor, offset, offset + size))
+            except OSError:
+                return
+            if len(raw) < size:
+                raise IndexError(path)
+            yield index, reduce_line(raw) if size > MAX_LISTED_LINE_BYTES else raw
 
 
 def streamed_lines(summary: Summary) -> Iterator[tuple[int, bytes]]:

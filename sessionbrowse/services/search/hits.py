@@ -6,7 +6,6 @@ from msgspec import Struct
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import MatchSpan
-from sessionbrowse.model.search.query import snippet
 
 MATCHES = ("exact", "forms", "session", "some", "typo")
 """The match classes of search results, best first.
@@ -52,7 +51,8 @@ class Hit(Struct, frozen=True):
 class Checkpoint(Struct, frozen=True):
     """A label with its session and entry.
 
-    `time_ms` is the time in milliseconds at which the label was set. `preview` is the text of the entry's tree row.
+    `time_ms` is the time in milliseconds at which the label was set, `entry_ms` that of the entry. `preview` is the
+    text of the entry's tree row.
     """
 
     path: str
@@ -66,11 +66,7 @@ class Checkpoint(Struct, frozen=True):
     time_ms: float | None
     state: str
     preview: str
-
-
-def session_hit(summary: Summary, title: str, spans: list[MatchSpan], score: float, match: str = "exact") -> Hit:
-    """Return the search result for a session that was found by its title (name or first message)."""
-    return entry_hit(summary, None, None, "name", "active", title, spans, score, summary.modified, match)
+    entry_ms: float | None = None
 
 
 def entry_hit(
@@ -79,30 +75,20 @@ def entry_hit(
     entry_id: str | None,
     role: str,
     state: str,
-    text: str,
-    spans: list[MatchSpan],
+    shown: tuple[str, tuple[MatchSpan, ...]],
     score: float,
     time_ms: float | None,
     match: str = "exact",
+    copies: int = 0,
 ) -> Hit:
-    """Return the search result for an entry, with a snippet of the entry's text around the first match."""
-    line, marks = snippet(text, spans)
-    return Hit(
-        path=summary.path,
-        id=summary.id,
-        agent=summary.agent,
-        cwd=summary.cwd,
-        name=summary.name,
-        entry_index=index,
-        entry_id=entry_id,
-        role=role,
-        state=state,
-        snippet=line,
-        marks=marks,
-        score=round(score + min(max(summary.modified or 0, 0) / _SCORE_SPAN_MS, 0.999), 6),
-        time_ms=time_ms,
-        match=match,
-    )
+    """Return the search result for an entry, or for a session found by its name; `shown` is the snippet with marks."""
+    own = (summary.path, summary.id, summary.agent, summary.cwd, summary.name)
+    return Hit(*own, index, entry_id, role, state, *shown, score, time_ms, match, copies)
+
+
+def recent_score(summary: Summary, score: float) -> float:
+    """Return a score to which the recency of the session adds less than one."""
+    return round(score + min(max(summary.modified or 0, 0) / _SCORE_SPAN_MS, 0.999), 6)
 
 
 def hit_document(hit: Hit) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -10,9 +11,10 @@ from msgspec.structs import replace
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.entry_facts import EntryFacts
+from sessionbrowse.model.search.query import snippet
 from sessionbrowse.model.search.relevance import Evidence, Term, evidence_in, snippet_of
 from sessionbrowse.model.search.word_forms import EXACT as EXACT_FORM
-from sessionbrowse.services.search.hits import DONE_ROLE, LABEL_SCORE, MATCHES, Hit, session_hit
+from sessionbrowse.services.search.hits import DONE_ROLE, LABEL_SCORE, MATCHES, Hit, entry_hit
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.packed_places import Places
 from sessionbrowse.store.index.rows import FileRow
@@ -92,7 +94,6 @@ class MatchingSession(Struct):
     guess: float = 0.0
     match: int = SOME
     score: float = 0.0
-    is_placed: bool = False
 
     def weights(self) -> Weights:
         """Return how well each term of the query matches in the session, by its best match: 0 (missing) to 1."""
@@ -120,30 +121,26 @@ def grouped(
     *,
     best: bool = False,
 ) -> Ranking:
-    """Group hits by session, at most `per_session` for each; sessions are in the order of their first hit.
+    """Group hits by session, at most `per_session` for each, newest session first.
 
     With `best`, all hits are read, and hits and sessions are sorted by how well they match (`MATCHES`); otherwise,
     reading stops after the first `sessions` sessions. `summary_of` returns the summary of a path.
     """
-    by_path: dict[str, list[Hit]] = {}
-    is_cut = False
-    for hit in hits:
-        if hit.path not in by_path and len(by_path) >= sessions and not best:
-            is_cut = True
+    found: dict[str, RankedSession] = {}
+    for session in newest_first(hits, summary_of, sys.maxsize):
+        found[session.summary.path] = session
+        if len(found) > sessions and not best:
             break
-        by_path.setdefault(hit.path, []).append(hit)
-    found: list[RankedSession] = []
-    for path, own in by_path.items():
-        summary = summary_of(path)
-        if summary is not None:
-            chosen = sorted(own, key=_match_order) if best else own
-            match = min(own, key=_match_order).match
-            more = max(0, len(own) - per_session)
-            found.append(RankedSession(summary, chosen[:per_session], match, own[0].score, more))
+    for session in found.values():
+        if best:
+            session.hits.sort(key=_match_order)
+        session.match = min(session.hits, key=_match_order).match
+        session.more = max(0, len(session.hits) - per_session)
+        session.hits = session.hits[:per_session]
+    shown = [session for session in found.values() if session.hits]
     if best:
-        found.sort(key=lambda each: MATCHES.index(each.match))
-    shown = [each for each in found if each.hits]
-    return Ranking(shown[:sessions], is_cut=is_cut or len(shown) > sessions)
+        shown.sort(key=lambda each: MATCHES.index(each.match))
+    return Ranking(shown[:sessions], is_cut=len(shown) > sessions)
 
 
 def _match_order(hit: Hit) -> int:
@@ -172,21 +169,14 @@ def newest_first(
             if is_named:
                 named[hit.path] = session
             else:
-                yield from _newer(named, session)
+                newer = [each for each in named.values() if _newest(each) < _newest(session)]
+                yield from [named.pop(each.summary.path) for each in sorted(newer, key=_newest)]
                 current = session = named.pop(hit.path, session)
         if len(session.hits) < per_session:
             session.hits.append(hit)
         if session is current:
             yield session
     yield from sorted(named.values(), key=_newest)
-
-
-def _newer(named: dict[str, RankedSession], than: RankedSession) -> list[RankedSession]:
-    """Remove the sessions newer than the session `than` from `named` (by path), and return them, newest first."""
-    newer = sorted([each for each in named.values() if _newest(each) < _newest(than)], key=_newest)
-    for each in newer:
-        del named[each.summary.path]
-    return newer
 
 
 def _newest(session: RankedSession) -> tuple[float, str]:
@@ -265,10 +255,7 @@ class Page:
 
     def _place(self, candidate: MatchingSession) -> None:
         """Fill in the states and ids of the entries found in a session."""
-        if candidate.is_placed or not candidate.found:
-            return
-        candidate.is_placed = True
-        outline = self._searcher.trees.outline(candidate.summary, candidate.row)
+        outline = self._searcher.trees.outline(candidate.summary, candidate.row) if candidate.found else None
         if outline is not None:
             for each in candidate.found:
                 each.state, each.entry_id = outline.state(each.index), outline.entry_id(each.index)
@@ -288,35 +275,29 @@ class Page:
         kind = MATCHES[TYPO if candidate.match == TYPO else match]
         # A session that was found by its id has no matching text, so the hit shows its name or directory.
         _, role, title = best or (None, "id", summary.name or summary.cwd)
-        hit = session_hit(summary, title, [], 0.0)
-        if best is not None and best[0] is not None:
-            line, marks = snippet_of(title, best[0], self._rarities)
-            hit = replace(hit, snippet=line, marks=marks)
-        return [replace(hit, score=round(candidate.score, 4), match=kind, role=role)]
+        evidence = best[0] if best is not None else None
+        shown = snippet_of(title, evidence, self._rarities) if evidence is not None else snippet(title, [])
+        return [
+            entry_hit(summary, None, None, role, "active", shown, round(candidate.score, 4), summary.modified, kind)
+        ]
 
     def _worth_of(self, judged: tuple[Evidence | None, str, str]) -> float:
         return worth(self._rarities, judged[0].weights) if judged[0] is not None else 0.0
 
     def _hit(self, candidate: MatchingSession, found: Found) -> Hit:
         summary = candidate.summary
-        line, marks = snippet_of(found.facts.text, found.evidence, self._rarities)
         own = class_of(found)
-        return Hit(
-            path=summary.path,
-            id=summary.id,
-            agent=summary.agent,
-            cwd=summary.cwd,
-            name=summary.name,
-            entry_index=found.index,
-            entry_id=found.entry_id,
-            role=DONE_ROLE if found.evidence.is_done else found.facts.role,
-            state=found.state or "active",
-            snippet=line,
-            marks=marks,
-            score=round(candidate.score, 4),
-            time_ms=found.facts.time_ms,
-            copies=found.copies,
-            match=MATCHES[own if own in (EXACT, FORMS) and candidate.match != TYPO else max(candidate.match, SESSION)],
+        return entry_hit(
+            summary,
+            found.index,
+            found.entry_id,
+            DONE_ROLE if found.evidence.is_done else found.facts.role,
+            found.state or "active",
+            snippet_of(found.facts.text, found.evidence, self._rarities),
+            round(candidate.score, 4),
+            found.facts.time_ms,
+            MATCHES[own if own in (EXACT, FORMS) and candidate.match != TYPO else max(candidate.match, SESSION)],
+            found.copies,
         )
 
 

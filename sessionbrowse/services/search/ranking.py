@@ -16,19 +16,18 @@ from msgspec.structs import replace
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_facts
 from sessionbrowse.model.search.entry_text import ROLES
-from sessionbrowse.model.search.query import SearchQuery
+from sessionbrowse.model.search.query import SearchQuery, may_hold
 from sessionbrowse.model.search.relevance import (
     Term,
     evidence_in,
     keys_of,
-    may_have_keys,
     score_of,
     terms_of,
 )
-from sessionbrowse.model.search.word_forms import BEGINNING, LEAST_MISSPELT, is_misspelt
-from sessionbrowse.model.search.words import literal, words_of
+from sessionbrowse.model.search.word_forms import BEGINNING
 from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
 from sessionbrowse.services.search.ranked_page import (
+    FORMS,
     SESSION,
     SOME,
     TYPO,
@@ -46,7 +45,7 @@ from sessionbrowse.services.search.ranked_page import (
 )
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.services.search.session_names import SessionNames
-from sessionbrowse.services.search.text_index import Question, files_with_all
+from sessionbrowse.services.search.text_index import Question, misspelt
 from sessionbrowse.store.index.text_reader import idf
 
 ASKED, ASKED_FILTERED, ASKED_TOGETHER = 100, 400, 30
@@ -60,6 +59,10 @@ MOST_ENTRIES = 600
 MOST_FILES = 1000
 """Maximum number of files to which a question is limited; with more, the answers for other files are dropped."""
 HALF_LIFE_DAYS = 30.0
+LEAST_NEARLY = 5
+"""Minimum length of a word that was found, but may be mistyped."""
+FEW, MISTAKEN_SHARE = 20, 0.02
+"""Maximum number of the entries that hold such a word, and their share in a large store."""
 _USER_FACTOR, _USER = 1.3, ROLES.index("user")
 _SESSION_SHARE, _SECOND_SHARE, _NAME_SHARE = 0.4, 0.15, 0.5
 _AGE_SHARE = 0.12
@@ -105,13 +108,14 @@ class Ranker:
         self._fitting: list[Summary] = []
         self._by_file: dict[int, Summary] = {}
         self._known: dict[str, MatchingSession] = {}
-        self._is_begun = False
+        self._is_begun = self._is_near = False
         self._asked = self._documents = 0
         self._is_all = False
 
     def _set_terms(self, terms: list[Term]) -> None:
         self._terms = terms
         self._keys = keys_of(terms)
+        self._typed = [term.text for term in terms]
         self._line_keys = [key.encode("utf-8", "surrogatepass") for key in self._keys]
         self._names = SessionNames(self._query, terms)
         self._nothing: Weights = (0.0,) * len(terms)
@@ -151,12 +155,14 @@ class Ranker:
             if not (is_choosy and is_left) or len(ranked) >= wanted or read >= MOST_ENTRIES or self._cancelled():
                 break
             most, room, of_one = most * 2, room * 2, of_one * 2
+        if all(each.match > FORMS for each in ranked) and self._take_nearly_right():
+            ranked = self._ranked(4 * wanted)
         if per_session is not None and per_session > FIRST_OF_ONE:
             for each in ranked[:sessions]:
                 self._read_alone(each, per_session)
             ranked = self._ranked(4 * wanted)
         shown = self._page().sessions(ranked, sessions, per_session, copies=copies)
-        unread = self._unread()
+        unread = sum(not each.read and bool(each.hits) for each in self._known.values())
         is_cut = len(shown) >= sessions and (len(ranked) > len(shown) or unread > 0 or not self._is_all)
         return Ranking(shown, self._instead, unread, is_cut, self._nowhere)
 
@@ -175,9 +181,6 @@ class Ranker:
 
     def _page(self) -> Page:
         return Page(self._searcher, self._terms, self._rarities)
-
-    def _unread(self) -> int:
-        return sum(not each.read and bool(each.hits) for each in self._known.values())
 
     # ---- candidates ----------------------------------------------------------------------------------------
 
@@ -202,7 +205,8 @@ class Ranker:
             row = self._rows.get(summary.path)
             if row is None or self._question is None:
                 candidate = MatchingSession(summary, None, named)
-                candidate.found = list(self._in_states(candidate, self._judged(self._counted(summary))))
+                self._documents += summary.message_count
+                candidate.found = list(self._judged(summary, streamed_lines(summary)))
             else:
                 self._by_file[row.row] = summary
                 candidate = MatchingSession(summary, row, named)
@@ -212,13 +216,8 @@ class Ranker:
                 for weights in (named, *(each.evidence.weights for each in candidate.found)):
                     for number, weight in enumerate(weights):
                         counts[number] += weight > 0
+        self._counts = counts
         self._rarities = [idf(self._documents, count) if count else 0.0 for count in counts]
-
-    def _counted(self, summary: Summary) -> Iterator[tuple[int, bytes]]:
-        """Yield the lines of a session that is not indexed, and count them."""
-        for line in streamed_lines(summary):
-            self._documents += 1
-            yield line
 
     def _ask(self, most: int) -> None:
         """Add the sessions of the best `most` entries to the candidates."""
@@ -243,7 +242,9 @@ class Ranker:
     def _take_apart(self, question: Question) -> None:
         """Add the sessions that hold all terms in several entries."""
         numbers = [number for number, rarity in enumerate(self._rarities) if rarity and question.counts[number]]
-        files = set(files_with_all(question, numbers, MOST_FILES)) & self._by_file.keys() if len(numbers) > 1 else set()
+        files = set(self._by_file) if len(numbers) > 1 else set()
+        for number in sorted(numbers, key=lambda number: question.counts[number]):
+            files &= question.files_with(number, files if len(files) <= MOST_FILES else None)
         if files and len(files) <= MOST_FILES:
             self._take(question.best(ASKED, files=files), is_complete=True)
 
@@ -276,11 +277,10 @@ class Ranker:
         for number, term in enumerate(terms):
             if self._rarities[number] or not term.tokens():
                 continue
-            others = self._misspelt(term.text) if term.is_word and len(term.text) >= LEAST_MISSPELT else ()
+            others = misspelt(term, self._question, self._texts()) if term.is_word else ()
             if others:
                 self._instead[term.text] = others
-                parts = tuple(others[0].split("_")) if "_" in others[0] else term.parts
-                terms[number] = replace(term, instead=others, parts=parts)
+                terms[number] = replace(term, instead=others)
             else:
                 nowhere.append(term.run or term.text)
         self._nowhere = tuple(dict.fromkeys(nowhere))
@@ -288,17 +288,45 @@ class Ranker:
             self._set_terms(terms)
         return bool(self._instead)
 
-    def _misspelt(self, word: str) -> tuple[str, ...]:
-        found: set[str] = set()
-        if self._question is not None:
-            found.update(self._question.misspelt(word))
+    def _take_nearly_right(self) -> bool:
+        """Read the entries that hold all terms if words one letter away count too; return True if there are any.
+
+        A word with a typing mistake may be found too, so this is tried where no entry holds all terms as typed.
+        """
+        if self._is_near:
+            return False
+        self._is_near = True
+        most = max(FEW, MISTAKEN_SHARE * self._documents)
+        said = [each.facts.text for one in self._known.values() if one.row is None for each in one.found]
+        terms = [
+            replace(term, instead=misspelt(term, self._question, said))
+            if term.is_word and not term.instead and len(term.text) >= LEAST_NEARLY and count <= most
+            else term
+            for term, count in zip(self._terms, self._counts, strict=True)
+        ]
+        if terms == self._terms:
+            return False
+        self._terms, self._line_keys = terms, [key.encode("utf-8", "surrogatepass") for key in keys_of(terms)]
+        nearly = {path: each for path, each in self._known.items() if each.row is None}
+        if self._question is not None and self._searcher.words is not None:
+            files = self._by_file if len(self._by_file) <= MOST_FILES else None
+            question = self._searcher.words.ask(terms, self._tools)
+            hits = question.best(ASKED_TOGETHER, every=len(terms) > 1, files=files)
+            self._take(hits, is_complete=True)
+            paths = [self._by_file[file].path for _, _, (file, _) in hits if file in self._by_file]
+            nearly |= {path: self._known[path] for path in paths}
+        for candidate in nearly.values():
+            for each in candidate.found:
+                each.evidence = evidence_in(terms, each.facts.text, each.facts.role, each.facts.said) or each.evidence
+            self._read_entries(candidate, len(candidate.read) + FIRST_OF_ONE)
+        return True
+
+    def _texts(self) -> Iterator[str]:
+        """Yield the names of all sessions, and the texts of those that are not indexed."""
         for summary in self._searcher.summaries:
-            texts = [summary.name or "", *summary.labels, summary.cwd]
+            yield "\n".join([summary.name or "", *summary.labels, summary.cwd])
             if self._question is None or summary.path not in self._rows:
-                texts += [facts.text for _, facts in self._facts(streamed_lines(summary), ())]
-            for text in texts:
-                found.update(other for other in words_of(text) if is_misspelt(word, other))
-        return tuple(sorted(found))
+                yield from (facts.text for _, facts in self._facts(streamed_lines(summary), ()))
 
     # ---- reading -------------------------------------------------------------------------------------------
 
@@ -340,10 +368,10 @@ class Ranker:
             places = candidate.places = candidate.places or index.places(row)
             spots = [(entry, places.offsets[entry], places.sizes[entry]) for entry in chosen]
             lines = lines_at(candidate.summary.path, spots)
-            candidate.found += self._in_states(candidate, self._judged(lines))
+            candidate.found += self._judged(candidate.summary, lines)
         except (ValueError, IndexError, sqlite3.Error):
             # The index is damaged or the file has changed, so the whole file is read.
-            candidate.found = list(self._in_states(candidate, self._judged(streamed_lines(candidate.summary))))
+            candidate.found = list(self._judged(candidate.summary, streamed_lines(candidate.summary)))
             candidate.row = None
         return len(chosen)
 
@@ -361,38 +389,37 @@ class Ranker:
         for file, weights in elsewhere.items():
             by_file[file].elsewhere = tuple(map(max, weights, by_file[file].elsewhere or self._nothing))
 
-    def _judged(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Found]:
+    def _judged(self, summary: Summary, lines: Iterator[tuple[int, bytes]]) -> Iterator[Found]:
         for index, facts in self._facts(lines, self._line_keys):
             evidence = evidence_in(self._terms, facts.text, facts.role, facts.said)
-            if evidence is not None:
+            if evidence is not None and self._searcher.fits_entry(self._query, summary, index):
                 yield Found(index, facts, evidence)
 
     def _facts(self, lines: Iterator[tuple[int, bytes]], keys: Sequence[bytes]) -> Iterator[tuple[int, EntryFacts]]:
         for index, raw in lines:
             if self._cancelled():
                 return
-            facts = facts_of(raw, tools=self._tools) if not keys or may_have_keys(keys, raw) else None
+            facts = facts_of(raw, tools=self._tools) if not keys or may_hold(keys, raw) else None
             if facts is not None and facts.text and fits_facts(self._query, facts):
                 yield index, facts
 
     # ---- the order of answers ------------------------------------------------------------------------------
 
     def _promising(self, most: int) -> list[MatchingSession]:
-        """Return the `most` most promising sessions, and the others that were read."""
+        """Return the `most` most promising sessions, and the others with entries that were found."""
         candidates = sorted(self._known.values(), key=self._guess)
-        return [*candidates[:most], *[each for each in candidates[most:] if each.read]]
+        return [*candidates[:most], *[each for each in candidates[most:] if each.found]]
 
     def _ranked(self, most: int) -> list[MatchingSession]:
         """Return the sessions that are results, among the `most` most promising ones, in their order."""
         ranked = [each for each in self._promising(most) if (not each.hits or each.read) and self._judge(each)]
         ranked.sort(key=place_of)
-        return _with_corrections(ranked) if self._instead else ranked
+        # Where a word was corrected, sessions without its correction are results only if their score is higher.
+        best = max((each.score for each in ranked if each.match == TYPO), default=0.0)
+        return [each for each in ranked if each.match == TYPO or each.score > best] if self._instead else ranked
 
     def _worth(self, weights: Weights) -> float:
         return worth(self._rarities, weights)
-
-    def _share(self, weights: Sequence[float]) -> float:
-        return self._worth(tuple([float(weight > 0) for weight in weights])) / (sum(self._rarities) or 1.0)
 
     def _judge(self, candidate: MatchingSession) -> bool:
         """Set the match (a position in `MATCHES`) and score of a session that was read; False if it is no result."""
@@ -408,9 +435,9 @@ class Ranker:
         candidate.match = min([likely(group) for group in groups], default=SESSION)
         if candidate.match == SESSION and min(weights) == 0:
             candidate.match = SOME
-        if any(weight and term.instead for term, weight in zip(self._terms, weights, strict=True)):
+        if any(weight and text in self._instead for text, weight in zip(self._typed, weights, strict=True)):
             candidate.match = TYPO
-        share = self._share(weights)
+        share = self._worth(tuple([float(weight > 0) for weight in weights])) / (sum(self._rarities) or 1.0)
         if share < _LEAST_SHARE:
             return False
         scores = [*sorted((each.score for each in candidate.found), reverse=True)[:2], 0.0, 0.0]
@@ -419,30 +446,3 @@ class Ranker:
         age = max(0.0, self._now - (candidate.summary.modified or 0)) / _DAY_MS / self._half_life
         candidate.score = score * (1 + _AGE_SHARE * 2.0 ** -min(age, 1000))
         return True
-
-    def _in_states(self, candidate: MatchingSession, found: Iterable[Found]) -> Iterable[Found]:
-        """Return the found entries whose state and labels fit the filters of the query."""
-        query = self._query
-        if not (query.labels or query.states):
-            return found
-        tree = self._searcher.trees.tree(candidate.summary)
-        if tree is None:
-            return []
-        marks: dict[int, list[str]] = {}
-        for label in self._searcher.trees.labels(candidate.summary) if query.labels else ():
-            marks.setdefault(label.index, []).append(literal(label.text))
-        return [
-            each
-            for each in found
-            if not query.states or tree.state(each.index) in query.states
-            if not query.labels or any(w in mark for mark in marks.get(each.index, ()) for w in query.labels)
-        ]
-
-
-def _with_corrections(ranked: list[MatchingSession]) -> list[MatchingSession]:
-    """Return the sessions found for a query with corrected words.
-
-    These are the sessions with a corrected word, and other sessions only if their score is higher.
-    """
-    best = max((each.score for each in ranked if each.match == TYPO), default=0.0)
-    return [each for each in ranked if each.match == TYPO or each.score > best]

@@ -7,7 +7,8 @@ read. A file that is not indexed, or has changed since, is read completely. Both
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.listing.title_search import Titles
 from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_facts, is_in_time
 from sessionbrowse.model.search.patterns import FindFirst, MatchSpan, first_spans
-from sessionbrowse.model.search.query import SearchQuery, has_words, is_as_typed, may_be_in, word_spans
+from sessionbrowse.model.search.query import SearchQuery, has_words, is_as_typed, may_be_in, snippet, word_spans
 from sessionbrowse.model.search.words import literal
 from sessionbrowse.services.list.snapshot import Snapshot
 from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
@@ -28,7 +29,7 @@ from sessionbrowse.services.search.hits import (
     TEXT_SCORE,
     Hit,
     entry_hit,
-    session_hit,
+    recent_score,
 )
 from sessionbrowse.services.search.session_filters import SessionFilters
 from sessionbrowse.services.search.session_trees import SessionTreeCache
@@ -70,14 +71,8 @@ class Searcher:
         self._filters = SessionFilters(self.summaries)
         self.trees: SessionTreeCache = SessionTreeCache(index, before.trees if before else None)
         self.titles = Titles(self.summaries, snapshot.first_messages)
-        self._by_path: dict[str, Summary] | None = None
         self._snapshot = snapshot
         self._asked_rows: dict[bool, Mapping[str, FileRow]] = {}
-
-    @property
-    def indexed_paths(self) -> Collection[str]:
-        """The paths of the files that are searched through the index."""
-        return self.rows.keys()
 
     def asked_rows(self, tools: bool) -> Mapping[str, FileRow]:
         """Return the rows of the files whose texts the index can be asked for, by path; other files are read."""
@@ -106,8 +101,6 @@ class Searcher:
 
     def summary(self, path: str) -> Summary | None:
         """Return the summary of the session with a given path, None if the searcher does not cover it."""
-        if self._by_path is None:
-            self._by_path = {summary.path: summary for summary in self.summaries}
         return self._by_path.get(path)
 
     def title(self, summary: Summary) -> str:
@@ -118,13 +111,30 @@ class Searcher:
         """Return True if a session fits the query's filters for sessions: agent, project, label, name."""
         return self._filters.fits(query, summary)
 
+    def fits_entry(self, query: SearchQuery, summary: Summary, index: int) -> bool:
+        """Return True if the state and the labels of an entry fit the query's filters."""
+        if query.states:
+            tree = self.trees.tree(summary)
+            if tree is None or tree.state(index) not in query.states:
+                return False
+        marks = (
+            [literal(mark.label) for mark in self.trees.labels(summary) if mark.entry_index == index]
+            if query.labels
+            else []
+        )
+        return not query.labels or any(wanted in mark for mark in marks for wanted in query.labels)
+
     def unmatched(self, query: SearchQuery) -> list[str]:
-        """Return a sentence for each value of a filter by project, name or label that fits no session."""
+        """Return a sentence for each filter value that fits no session, or that resembles a known model or tool."""
         return self._filters.unmatched(query)
 
     def project_text(self, directory: str) -> str:
         """Return the text in which a filter by project searches for a working directory."""
         return self._filters.projects[directory]
+
+    @cached_property
+    def _by_path(self) -> dict[str, Summary]:
+        return {summary.path: summary for summary in self.summaries}
 
     def limited(self, holds: Callable[[Summary], bool]) -> Searcher:
         """Return a searcher of those sessions for which `holds` returns True."""
@@ -167,20 +177,19 @@ class Searcher:
             if not self.fits(query, summary):
                 continue
             row = rows.get(summary.path)
-            if row is None:
+            if row is not None and not is_asked and self.words is not None:
+                candidates, is_asked = self.words.every(query, tools), True
+                # Without words to look up, all files are read.
+                rows = rows if candidates is not None else {}
+            if summary.path not in rows:
                 yield from self._streamed(query, summary, tools, cancelled)
-            else:
-                if not is_asked and self.words is not None:
-                    candidates, is_asked = self.words.every(query, tools), True
-                    rows = rows if candidates is not None or self.words.damage is None else {}
-                if candidates is None or row.row in candidates:
-                    chosen = candidates[row.row] if candidates is not None else None
-                    yield from self._by_index(query, summary, row, chosen, tools, cancelled)
+            elif candidates is not None and row is not None and row.row in candidates:
+                yield from self._by_index(query, summary, row, candidates[row.row], tools, cancelled)
         if by_title:
             # Sessions whose title matches only with typing mistakes are yielded last.
             for summary in self.titles.near(query, cancelled):
                 if self.fits(query, summary) and is_in_time(query, summary.modified):
-                    yield session_hit(summary, self.titles.title(summary), [], NEAR_SCORE, "typo")
+                    yield _named_hit(summary, self.titles.title(summary), [], NEAR_SCORE, "typo")
 
     def paths_of(self, query: SearchQuery, cancelled: Cancelled = lambda: False) -> list[str]:
         """Return the paths of the sessions with a hit, then of sessions whose directory or id matches the query.
@@ -220,7 +229,7 @@ class Searcher:
             if cancelled():
                 return
             if self.fits(query, summary) and is_in_time(query, summary.modified):
-                yield session_hit(summary, summary.name or "", spans, NAME_SCORE, _match(query, summary.name or ""))
+                yield _named_hit(summary, summary.name or "", spans, NAME_SCORE, _match(query, summary.name or ""))
 
     def _labels(self, query: SearchQuery, summary: Summary, cancelled: Cancelled) -> Iterator[Hit]:
         texts = [text for text in summary.labels if has_words(query, text)]
@@ -228,44 +237,27 @@ class Searcher:
             # No label of this session matches, so its file need not be read for the labelled entries.
             return
         labels = [
-            (label, label.text, spans)
+            (label, label.label, spans)
             for label in self.trees.labels(summary)
-            if (spans := word_spans(query, label.text)) is not None
+            if (spans := word_spans(query, label.label)) is not None
             and is_in_time(query, label.entry_ms if label.entry_ms is not None else summary.modified)
         ]
         for label, spans in self._matching(query, labels, cancelled):
-            tree = self.trees.tree(summary)
-            state = tree.state(label.index) if tree is not None else "active"
-            match = _match(query, label.text)
+            shown, score = snippet(label.label, spans), recent_score(summary, LABEL_SCORE)
+            match, moment = _match(query, label.label), label.entry_ms
             yield entry_hit(
-                summary,
-                label.index,
-                label.entry_id,
-                "label",
-                state,
-                label.text,
-                spans,
-                LABEL_SCORE,
-                label.entry_ms,
-                match,
+                summary, label.entry_index, label.entry_id, "label", label.state, shown, score, moment, match
             )
 
     # ---- text ----------------------------------------------------------------------------------------------
 
     def _by_index(
-        self,
-        query: SearchQuery,
-        summary: Summary,
-        row: FileRow,
-        candidates: list[int] | None,
-        tools: bool,
-        cancelled: Cancelled,
+        self, query: SearchQuery, summary: Summary, row: FileRow, chosen: list[int], tools: bool, cancelled: Cancelled
     ) -> Iterator[Hit]:
         assert self.index is not None
         given: set[int | None] = set()
         try:
             places = self.index.places(row)
-            chosen = candidates if candidates is not None else range(len(places.offsets))
             lines = lines_at(summary.path, [(i, places.offsets[i], places.sizes[i]) for i in reversed(chosen)])
             for hit in self._in_lines(query, summary, lines, tools, cancelled):
                 given.add(hit.entry_index)
@@ -288,44 +280,15 @@ class Searcher:
         tools: bool,
         cancelled: Cancelled,
     ) -> Iterator[Hit]:
-        for (index, facts), spans in self._matching(
-            query, _lines_with_words(query, lines, tools, cancelled), cancelled
-        ):
-            tree = self.trees.tree(summary)
-            entry_id, state = (tree.entry_id(index), tree.state(index)) if tree is not None else (None, "")
-            hit = self._fitting(query, summary, index, facts, spans, entry_id, state)
-            if hit is not None:
-                yield hit
-
-    def _fitting(
-        self,
-        query: SearchQuery,
-        summary: Summary,
-        index: int,
-        facts: EntryFacts,
-        spans: list[MatchSpan],
-        entry_id: str | None,
-        state: str,
-    ) -> Hit | None:
-        """Return the hit for a matching entry, None if the entry's labels or state do not fit the query's filters."""
-        if query.labels:
-            marks = [literal(label.text) for label in self.trees.labels(summary) if label.index == index]
-            if not any(wanted in mark for mark in marks for wanted in query.labels):
-                return None
-        if query.states and state not in query.states:
-            return None
-        return entry_hit(
-            summary,
-            index,
-            entry_id,
-            DONE_ROLE if spans and spans[0][0] >= facts.said else facts.role,
-            state or "active",
-            facts.text,
-            spans,
-            TEXT_SCORE,
-            facts.time_ms,
-            _match(query, facts.text),
-        )
+        found = _lines_with_words(query, lines, tools, cancelled)
+        for (index, facts), spans in self._matching(query, found, cancelled):
+            if self.fits_entry(query, summary, index):
+                tree = self.trees.tree(summary)
+                entry_id, state = (tree.entry_id(index), tree.state(index)) if tree is not None else (None, "active")
+                role = DONE_ROLE if spans and spans[0][0] >= facts.said else facts.role
+                shown, score = snippet(facts.text, spans), recent_score(summary, TEXT_SCORE)
+                match = _match(query, facts.text)
+                yield entry_hit(summary, index, entry_id, role, state, shown, score, facts.time_ms, match)
 
 
 def _lines_with_words(
@@ -341,6 +304,11 @@ def _lines_with_words(
         spans = word_spans(query, facts.text)
         if spans is not None:
             yield (index, facts), facts.text, spans
+
+
+def _named_hit(summary: Summary, title: str, spans: list[MatchSpan], score: float, match: str) -> Hit:
+    shown, score = snippet(title, spans), recent_score(summary, score)
+    return entry_hit(summary, None, None, "name", "active", shown, score, summary.modified, match)
 
 
 def _match(query: SearchQuery, text: str) -> str:

@@ -42,11 +42,19 @@ class SessionFilters:
         return not query.names or any(wanted in literal(summary.name or "") for wanted in query.names)
 
     def unmatched(self, query: SearchQuery) -> list[str]:
-        """Return a sentence for each value of a filter by project, name or label that fits no session."""
+        """Return a sentence for each filter value that fits no session, or that resembles a known model or tool."""
+        # Imported here for a faster start, because most searches find something.
+        from sessionbrowse.model.tree.tool_call_text import SHOWN_TOOLS
+
         known = {
             "project": (query.projects, {os.path.basename(summary.cwd) for summary in self._summaries}),
             "name": (query.names, {summary.name for summary in self._summaries if summary.name}),
             "label": (query.labels, {label for summary in self._summaries for label in summary.labels}),
+        }
+        models = {summary.model.lower() for summary in self._summaries if summary.model}
+        near = {
+            "model": (query.models, models | {word for model in models for word in model.split("-")}),
+            "tool": (query.tools, frozenset().union(*SHOWN_TOOLS.values())),
         }
         return [
             f"{key}:{value} fits no session.{did_you_mean(value, sorted(values))}"
@@ -58,6 +66,11 @@ class SessionFilters:
                 self.fits(replace(SearchQuery(directories=query.directories), **{f"{key}s": (value,)}), summary)
                 for summary in self._summaries
             )
+        ] + [
+            f"No entry fits {key}:{value}.{hint}"
+            for key, (wanted, values) in near.items()
+            for value in wanted
+            if not any(value in each for each in values) and (hint := did_you_mean(value, sorted(values)))
         ]
 
     @cached_property

@@ -5,12 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.tree.entry_states import EntryStates
 from sessionbrowse.services.search.entry_outline import EntryOutline, outline_of
+from sessionbrowse.services.search.hits import Checkpoint
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.rows import FileRow
 from sessionbrowse.text import time_ms
@@ -20,19 +19,6 @@ if TYPE_CHECKING:
 
 KEPT_TREES = 4
 """Maximum number of cached trees; few are enough, because hits come session by session."""
-
-
-class LabelledEntry(Struct, frozen=True):
-    """A labelled entry: its index and id, its label, and two times in milliseconds.
-
-    `time_ms` is the time at which the label was set, `entry_ms` the time at which the entry was written.
-    """
-
-    index: int
-    entry_id: str | None
-    text: str
-    time_ms: float | None
-    entry_ms: float | None
 
 
 class SessionTree:
@@ -54,15 +40,21 @@ class SessionTree:
         ids = self.session.ids
         return ids[index] if index < len(ids) else None
 
-    def labels(self) -> list[LabelledEntry]:
-        """Return the labelled entries, in reverse file order."""
-        session = self.session
+    def labels(self, summary: Summary) -> list[Checkpoint]:
+        """Return the checkpoints of the session, in reverse file order."""
+        # Imported here for a faster start, because most searches need no label.
+        from sessionbrowse.model.tree.rows import row_text
+
+        session, own = self.session, (summary.path, summary.id, summary.agent, summary.cwd, summary.name)
         return [
-            LabelledEntry(
+            Checkpoint(
+                *own,
                 index,
                 self.entry_id(index),
                 mark.text,
                 time_ms(mark.time),
+                self.state(index),
+                row_text(session, index),
                 time_ms(session.envelopes[index].timestamp),
             )
             for index, mark in sorted(session.labels.items(), reverse=True)
@@ -78,7 +70,7 @@ class SessionTreeCache:
     def __init__(self, index: Index | None, before: SessionTreeCache | None = None) -> None:
         self._index = index
         self._trees: dict[str, SessionTree] = {}
-        self._labels: dict[str, tuple[object, list[LabelledEntry]]] = before._labels if before else {}
+        self._labels: dict[str, tuple[object, list[Checkpoint]]] = before._labels if before else {}
 
     def tree(self, summary: Summary) -> SessionTree | None:
         """Return the tree of a session, None if the session cannot be read."""
@@ -111,18 +103,21 @@ class SessionTreeCache:
     def knows_labels(self, summary: Summary) -> bool:
         """Return True if the labels of the session are cached and the session has not changed since."""
         known = self._labels.get(summary.path)
-        return known is not None and known[0] == version_of(summary)
+        return known is not None and known[0] == _version_of(summary)
 
-    def labels(self, summary: Summary) -> list[LabelledEntry]:
-        """Return the labelled entries of a session, in reverse file order."""
+    def labels(self, summary: Summary) -> list[Checkpoint]:
+        """Return the checkpoints of a session, in reverse file order."""
         if self.knows_labels(summary):
             return self._labels[summary.path][1]
         tree = self.tree(summary)
-        found = tree.labels() if tree is not None else []
-        self._labels[summary.path] = (version_of(summary), found)
+        try:
+            found = tree.labels(summary) if tree is not None else []
+        except SessionBrowseError:
+            found = []
+        self._labels[summary.path] = (_version_of(summary), found)
         return found
 
 
-def version_of(summary: Summary) -> object:
+def _version_of(summary: Summary) -> object:
     """Return a value that changes whenever the session file changes."""
     return (summary.bytes, summary.modified, summary.mtime_ns, summary.labels)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from sessionbrowse.model.search.query import SearchQuery
 from sessionbrowse.model.search.relevance import Term
@@ -24,6 +24,7 @@ from sessionbrowse.model.search.word_forms import (
     key_of,
     mistaken_heads,
 )
+from sessionbrowse.model.search.words import words_of
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.schema import is_damage
 from sessionbrowse.store.index.text_reader import Form, Place, TextReader, WantedTerm, engine_words, idf
@@ -149,11 +150,14 @@ class Question:
         return {file for reader in self._readers for file in reader.files_with(self.wanted[number], files)}
 
     def misspelt(self, word: str) -> tuple[str, ...]:
-        """Return the words in the index that differ from a word, or from the parts of an identifier, by one mistake."""
+        """Return the words in the index that differ from a word, or from an identifier's parts, by one mistake."""
         parts = engine_words(word)
-        if len(parts) > 1:
-            right = [(part,) if self._words(part)[part] else self.misspelt(part) for part in parts]
-            return ("_".join([each[0] for each in right]),) if all(right) else ()
+        if len(parts) < 2:
+            return self._near(word)
+        others = [(*parts[:at], other, *parts[at + 1 :]) for at, part in enumerate(parts) for other in self._near(part)]
+        return tuple(["_".join(each) for each in others if self._holds(each)])
+
+    def _near(self, word: str) -> tuple[str, ...]:
         if len(word) < LEAST_MISSPELT:
             return ()
         near = self._words(word[: len(word) // 2])
@@ -161,6 +165,10 @@ class Question:
         for head in mistaken_heads(word) if not found else ():
             found.update(each for each in self._words(head) if is_misspelt(word, each))
         return tuple(sorted(found))
+
+    def _holds(self, form: Form) -> bool:
+        """Return True if an entry holds all words of a form."""
+        return any(True for reader in self._readers for _ in reader.every([(form, False)]))
 
     def _count(self, term: WantedTerm) -> int:
         total = sum(reader.count(form) for reader in self._readers for form in term.forms)
@@ -212,6 +220,8 @@ class Question:
         words = engine_words(wanted)
         if len(words) != 1:
             return {words: worth, **self._begun(words)} if words else {}
+        if len(words[0]) == 1:
+            return {words: worth}
         frequencies = self._words(key_of(words[0]))
         weights = {word: weight for word in frequencies if (weight := fit(words[0], word))}
         best = sorted(weights, key=lambda word: (-weights[word], -frequencies[word], word))[:MAX_FORMS]
@@ -227,18 +237,15 @@ class Question:
         return {(word,): STEM if word == spelling else INSIDE for word, _ in longer}
 
 
+def misspelt(term: Term, question: Question | None, texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the words in an index, and in some texts, that differ from a term by one typing mistake."""
+    typed = [each for each in (term.text, "_".join(term.parts)) if len(each) >= LEAST_MISSPELT]
+    found = {other for each in typed for other in (question.misspelt(each) if question is not None else ())}
+    for text in texts if typed else ():
+        found.update(other for other in words_of(text) if any(is_misspelt(each, other) for each in typed))
+    return tuple(sorted(found - {*typed}))
+
+
 def _add(forms: dict[Form, float], more: dict[Form, float]) -> None:
     for form, weight in more.items():
         forms[form] = max(forms.get(form, 0.0), weight)
-
-
-def files_with_all(question: Question, numbers: Sequence[int], most: int) -> Iterator[int]:
-    """Yield the files that hold all terms with these numbers, if these are at most `most` files."""
-    files: set[int] | None = None
-    for number in sorted(numbers, key=lambda number: question.counts[number]):
-        few = files if files is not None and len(files) <= most else None
-        found = question.files_with(number, few)
-        files = found if files is None else files & found
-        if not files:
-            return
-    yield from sorted(files or ())

@@ -109,10 +109,10 @@ def test_hits_in_old_sessions_are_shown_without_parsing_their_files(
     update_index(scope_of(tmp_path), index)
     snapshot = take_snapshot(scope_of(tmp_path), index)
     expected = {}
-    for path in map(str, paths):
-        tree = SessionTree(open_session(path, "pi"))
+    for summary in snapshot.summaries:
+        tree = SessionTree(open_session(summary.path, "pi"))
         places = range(len(tree.session.ids) + 1)
-        expected[path] = [(tree.entry_id(at), tree.state(at)) for at in places], tree.labels()
+        expected[summary.path] = [(tree.entry_id(at), tree.state(at)) for at in places], tree.labels(summary)
     read: list[str] = []
     monkeypatch.setattr("sessionbrowse.store.read.session_file.open_session", read.append)
     hits = list(Searcher(snapshot, index).find(parse_search("lantern")))

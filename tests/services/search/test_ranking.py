@@ -322,3 +322,26 @@ def test_a_filter_that_fits_no_session_suggests_a_value(store):
     searcher = Searcher(take_snapshot(scope_of(store.root), None))
     sentences = searcher.unmatched(parse_question("lantern project:webshp name:lamps label:x"))
     assert sentences == ["project:webshp fits no session. Did you mean webshop?", "label:x fits no session."]
+
+
+def test_a_misspelt_model_or_tool_in_a_filter_suggests_one(store):
+    store.add("one", user("1", None, "a lamp"), answer("2", "1", "the lantern"))
+    searcher = Searcher(take_snapshot(scope_of(store.root), None))
+    assert searcher.unmatched(parse_question("lantern model:sonet tool:bsah")) == [
+        "No entry fits model:sonet. Did you mean sonnet?",
+        "No entry fits tool:bsah. Did you mean bash?",
+    ]
+    assert searcher.unmatched(parse_question("model:sonnet tool:bash tool:my_own")) == []
+
+
+def test_a_mistyped_word_that_others_use_is_taken_for_its_neighbour_where_all_words_stand(store, indexed):
+    store.add("wanted", user("1", None, "the samesite cookie was dropped in a redirect"))
+    store.add("other", user("1", None, "a cokie"), user("2", "1", "one redirect"))
+    assert shown(store.ask("samesite cokie redirect", indexed))[0] == ("wanted", "forms")
+
+
+@pytest.mark.parametrize("asked", ["VLLM_SEVER_DEV_MODE", "vllmSeverDevMode"])
+def test_one_wrong_letter_in_a_part_of_an_identifier_is_corrected(store, asked, indexed):
+    store.add("wanted", user("1", None, "export VLLM_SERVER_DEV_MODE=1 before the start"))
+    store.add("other", user("1", None, "sever the line of the dev server"))
+    assert shown(store.ask(asked, indexed))[0][0] == "wanted"

@@ -14,7 +14,6 @@ import pytest
 from msgspec.structs import replace
 
 from sessionbrowse.model.listing.title_search import is_near
-from sessionbrowse.model.search import words
 from sessionbrowse.model.search.entry_text import message_text, tool_text
 from sessionbrowse.model.search.query import (
     BadSearch,
@@ -28,7 +27,6 @@ from sessionbrowse.model.search.query import (
 from sessionbrowse.model.search.words import fold, fold_foreign, literal, original_offsets, words_of
 from sessionbrowse.services.list.gather import gather_summaries, update_index
 from sessionbrowse.services.list.snapshot import Snapshot, take_snapshot
-from sessionbrowse.services.search.checkpoints import CheckpointCache
 from sessionbrowse.services.search.hits import Hit
 from sessionbrowse.services.search.ranking import Ranker, can_rank
 from sessionbrowse.services.search.searcher import Searcher
@@ -386,12 +384,12 @@ def test_what_omp_packed_is_known_and_found_as_it_is_without_an_index(tmp_path: 
     for searcher in (Searcher(known, index), Searcher(Snapshot(read))):
         assert [hit.entry_id for hit in hits_of(searcher, "packed login")] == ["1"]
         assert [hit.entry_id for hit in hits_of(searcher, "re:log.n")] == ["1"]
-        assert [mark.label for mark in CheckpointCache().of(read[0], searcher.trees)] == ["mark"]
+        assert [mark.label for mark in searcher.trees.labels(read[0])] == ["mark"]
 
 
 def test_checkpoints_are_the_labels_with_their_entries(tmp_path: Path) -> None:
     searcher = story(tmp_path)
-    found = [mark for summary in searcher.summaries for mark in CheckpointCache().of(summary, searcher.trees)]
+    found = [mark for summary in searcher.summaries for mark in searcher.trees.labels(summary)]
     assert [(mark.label, mark.entry_id, mark.entry_index, mark.state) for mark in found] == [
         ("works now", "2", 1, "abandoned")
     ]
@@ -501,9 +499,7 @@ def test_whatever_matches_has_the_words_that_the_index_is_asked_for(monkeypatch:
         origins = original_offsets(text, range(len(folded)))
         assert len(origins) == len(folded)
         assert origins == sorted(origins)
-        with monkeypatch.context() as patched:
-            patched.setattr(words, "_BLOCK", 3)
-            assert [original_offsets(text, [to])[0] for to in range(len(folded))] == origins
+        assert [original_offsets(text, [to])[0] for to in range(len(folded))] == origins
         # A character that folding leaves as it is comes from itself.
         assert all(folded[to] == text[at] for to, at in enumerate(origins) if text[at] in "abc_-日本→")
         assert re.findall(r"[0-9a-z_\x80-\U0010ffff]+", fold(text)) == words_of(text)
