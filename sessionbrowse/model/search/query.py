@@ -185,7 +185,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
         projects=_folded(filters["project"]),
         directories=tuple([value for value in filters["project"] if value.startswith(("/", "~"))]),
         names=_folded(filters["name"]),
-        labels=tuple([literal(value) for value in filters["label"]]),
+        labels=tuple([folded for value in filters["label"] if (folded := literal(value)) or not value]),
         roles=tuple(role for value in filters["role"] for role in _roles(value)),
         tools=tuple(value.lower() for value in filters["tool"]),
         models=tuple(value.lower() for value in filters["model"]),
