@@ -43,7 +43,7 @@ def test_half_remembered_questions_are_others_and_name_sessions(base: tuple[list
     asked = half_remembered()
     assert len({each.ask.casefold() for each in (*asked, *questions())}) == len(asked) + len(questions())
     assert min(Counter(each.wants for each in asked).values()) >= 30
-    written = {each.key: {} for each in known if each.key}
+    written: dict[str, dict[int, str]] = {each.key: {} for each in known if each.key}
     assert all(resolve(each, known, written).sessions for each in asked)
 
 
