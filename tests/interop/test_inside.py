@@ -16,7 +16,7 @@ import pytest
 
 from tests.interop import real
 from tests.support.story_support import StoryHome, message
-from tests.support.terminal import ENTER, Screen, Terminal
+from tests.support.terminal import DOWN, ENTER, Screen, Terminal
 
 pytestmark = pytest.mark.interop
 
@@ -24,6 +24,9 @@ PROGRAMS: dict[str, tuple[str, Callable[[], list[str | Path]]]] = {
     f"{agent} {version}": (agent, partial(real.pi_command if agent == "pi" else real.omp_command, version))
     for agent, version in real.PROGRAMS
 }
+
+# The agents scroll a prompt that takes more than a part of the screen.
+ROWS = 60
 
 # Stands for our command: writes down its arguments, and the checksums of all session files before and after it.
 WRAPPER = """#!{python}
@@ -81,7 +84,7 @@ class Inside(StoryHome):
         """Start the agent in a project's directory, and wait until it takes commands."""
         programs = Path(real.node()).parent
         env = self.env(PATH=f"{self.programs}:{programs}:/usr/bin:/bin")
-        terminal = Terminal(self._program, env, project)
+        terminal = Terminal(self._program, env, project, rows=ROWS)
         terminal.wait(lambda screen: "No models available" in screen.text(), 60)
         terminal.until_quiet(1.0)
         return terminal
@@ -138,7 +141,7 @@ def test_another_session_an_entry_of_another_branch_and_leaving(inside: Inside) 
         agent.press("/sessions", ENTER)
         agent.wait("← this one")
         before = inside.files()
-        agent.press("/prices", ENTER, "b")
+        agent.press("b")
         agent.wait(at_cursor("All tests pass."))
         agent.press("/rounding", ENTER)
         agent.wait("1 match")
@@ -171,7 +174,9 @@ def ask_to_recall(agent: Terminal, query: str, text: str) -> None:
     agent.press(f"/recall {query}", ENTER)
     agent.wait(text)
     agent.wait(lambda screen: "searching" not in screen.text())
-    agent.press("\t", ENTER)
+    agent.press(DOWN)
+    agent.wait(at_cursor(text))
+    agent.press(ENTER)
     agent.wait("Put into the prompt")
 
 
@@ -186,7 +191,7 @@ def test_recall_fills_the_prompt_from_a_session_of_another_project(inside: Insid
 def test_recall_puts_a_branch_into_the_prompt_as_a_quotation(inside: Inside) -> None:
     with inside.start(inside.project("infra")) as agent:
         ask_to_recall(agent, "rounding", "Rounding errors everywhere.")
-        agent.press("\x1b[B", ENTER)
+        agent.press(DOWN, ENTER)
         agent.wait(lambda screen: "Put into" not in screen.text() and "> assistant: Rounding errors" in screen.text())
         agent.wait("in the prompt")
         shown = " ".join(agent.screen.text().split())
