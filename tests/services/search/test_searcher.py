@@ -132,7 +132,10 @@ def brute_force(root: Path, text: str, tools: bool) -> set[tuple[str, int]]:
                 and not any(starts_a_word(phrase, literal(said)) for phrase in query.excluded)
                 and matches_pattern(query.pattern, said)
                 and (not query.roles or any(role.startswith(wanted) for wanted in query.roles))
-                and (not query.labels or any(wanted in literal(labels.get(value["id"], "")) for wanted in query.labels))
+                and (
+                    not query.labels
+                    or any(wanted in literal(labels[value["id"]]) for wanted in query.labels if labels.get(value["id"]))
+                )
                 and (not query.tools or bool({message.get("toolName"), *called} & set(query.tools)))
                 and all(wanted in values[0]["cwd"] for wanted in query.projects)
                 and all(wanted in f"{message.get('provider')}/{message.get('model')}" for wanted in query.models)
