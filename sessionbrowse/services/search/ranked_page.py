@@ -14,6 +14,7 @@ from sessionbrowse.model.search.entry_facts import EntryFacts
 from sessionbrowse.model.search.query import snippet
 from sessionbrowse.model.search.relevance import Evidence, Term, evidence_in, snippet_of
 from sessionbrowse.model.search.word_forms import EXACT as EXACT_FORM
+from sessionbrowse.model.search.word_forms import MISSPELT
 from sessionbrowse.services.search.hits import DONE_ROLE, LABEL_SCORE, MATCHES, Hit, entry_hit
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.packed_places import Places
@@ -315,7 +316,9 @@ def class_of(found: Found) -> int:
 def likely(weights: Sequence[float]) -> int:
     """Return `EXACT`, `FORMS` or `SESSION` (positions in `MATCHES`) for a text, by how well each term matches in it."""
     least = min(weights)
-    return EXACT if least == EXACT_FORM else FORMS if least > 0 else SESSION
+    # Where two words are taken for mistaken ones, the text is about something else.
+    is_near = least > 0 and weights.count(MISSPELT) < 2
+    return EXACT if least == EXACT_FORM else FORMS if is_near else SESSION
 
 
 def worth(rarities: Sequence[float], weights: Sequence[float]) -> float:

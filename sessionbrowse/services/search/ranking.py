@@ -61,8 +61,8 @@ MOST_FILES = 1000
 HALF_LIFE_DAYS = 30.0
 LEAST_NEARLY = 5
 """Minimum length of a word that was found, but may be mistyped."""
-FEW, MISTAKEN_SHARE = 20, 0.02
-"""Maximum number of the entries that hold such a word, and their share in a large store."""
+FEW, MISTAKEN_SHARE, MOST_MISTAKEN = 20, 0.02, 200
+"""Maximum number of entries that hold such a word in a small store, their share in a larger one, and their number."""
 _USER_FACTOR, _USER = 1.3, ROLES.index("user")
 _SESSION_SHARE, _SECOND_SHARE, _NAME_SHARE = 0.4, 0.15, 0.5
 _AGE_SHARE = 0.12
@@ -296,7 +296,7 @@ class Ranker:
         if self._is_near:
             return False
         self._is_near = True
-        most = max(FEW, MISTAKEN_SHARE * self._documents)
+        most = max(FEW, min(MOST_MISTAKEN, MISTAKEN_SHARE * self._documents))
         said = [each.facts.text for one in self._known.values() if one.row is None for each in one.found]
         terms = [
             replace(term, instead=misspelt(term, self._question, said))
