@@ -49,7 +49,8 @@ async def test_the_question_counts_the_files_and_the_rows_of_subagents_go_and_co
         await browser.until(lambda: browser.row_list("#sessions").count == 0)
         await browser.press("u")
         await browser.until(lambda: browser.row_list("#sessions").count == 2)
-        await browser.press("a")
+        await browser.run("archive")
+        await browser.press("enter")
         archived = path.parent / "archive" / path.name
         below = archived.with_suffix("") / child.relative_to(path.with_suffix(""))
         await browser.until(lambda: paths(browser) == {str(archived), str(below)})
@@ -65,7 +66,7 @@ async def test_sessions_of_subagents_stay_listed_when_their_project_is_moved_bac
     relocate(PROJECT, "/srv/shop", scope, context=store.context)
     root = str(store.home / ".pi")
     async with browsing(roots=[root], home=str(store.home), context=store.context) as browser:
-        await browser.press("full_stop", "O")
+        await browser.run("hidden", "families")
         await browser.until(lambda: browser.row_list("#sessions").count == 2)
         await browser.press("u")
         await browser.until(lambda: "Undo change?" in browser.screen_text())
