@@ -423,3 +423,14 @@ def count(text: str) -> int:
     if number < 0:
         raise argparse.ArgumentTypeError(f"{text} is less than 0")
     return min(number, sys.maxsize)
+
+
+OLDER_SORTS = {"recent": "newest", "relevance": "best"}
+"""Older words for sort orders, which stay accepted."""
+
+
+def add_sort(parser: argparse.ArgumentParser, choices: Sequence[str], default: str | None, sort_help: str) -> None:
+    """Add the option `--sort`, which also accepts the older words for sort orders."""
+    parser.add_argument(
+        "--sort", type=lambda word: OLDER_SORTS.get(word, word), choices=choices, default=default, help=sort_help
+    )

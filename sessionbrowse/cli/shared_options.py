@@ -1,9 +1,8 @@
-"""Options that several commands share: a copy's, `--sort`, and `--since` and `--until` with their values."""
+"""Options that several commands share: a copy's, and `--since` and `--until` with their values."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 _UNITS = {"d": 1, "w": 7}
@@ -38,17 +37,6 @@ def add_copy_options(
     shared.add_argument("--yes", action="store_true", help="do not ask; with --in-place, allow latest as REF")
     if in_place:
         shared.add_argument("--force", action="store_true", help="continue even if the session may be in use")
-
-
-OLDER_SORTS = {"recent": "newest", "relevance": "best"}
-"""Older words for sort orders, which stay accepted."""
-
-
-def add_sort(parser: argparse.ArgumentParser, choices: Sequence[str], default: str | None, sort_help: str) -> None:
-    """Add the option `--sort`, which also accepts the older words for sort orders."""
-    parser.add_argument(
-        "--sort", type=lambda word: OLDER_SORTS.get(word, word), choices=choices, default=default, help=sort_help
-    )
 
 
 def moment(text: str, now: datetime, *, is_end: bool = False) -> datetime:

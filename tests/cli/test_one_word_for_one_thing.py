@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.cli import main, output
-from sessionbrowse.cli.parser import GROUPS, HOMES, make_parser
-from sessionbrowse.cli.shared_options import OLDER_SORTS
+from sessionbrowse.cli.parser import GROUPS, HOMES, OLDER_SORTS, make_parser
 from sessionbrowse.config import parse_settings
 from sessionbrowse.session_manager import SessionManager
 from tests.support.session_files import answer, entry, header, user, written

@@ -17,12 +17,13 @@ from sessionbrowse.cli.parser import (
     AddCommand,
     add_cwd,
     add_for_agent,
+    add_sort,
     count,
     in_directory,
     scope_of,
     settings_in_force,
 )
-from sessionbrowse.cli.shared_options import add_sort, add_span, span_ms
+from sessionbrowse.cli.shared_options import add_span, span_ms
 from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.errors import NotFound
 from sessionbrowse.services.list.gather import newest, open_listing, select, unpack

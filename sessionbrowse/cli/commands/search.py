@@ -20,8 +20,7 @@ from sessionbrowse.cli.found import (
     text_of,
     write_fitted,
 )
-from sessionbrowse.cli.parser import AddCommand, add_for_agent, count, scope_of, settings_in_force
-from sessionbrowse.cli.shared_options import add_sort
+from sessionbrowse.cli.parser import AddCommand, add_for_agent, add_sort, count, scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import NotFound, did_you_mean
 from sessionbrowse.model.search.patterns import FindFirst, first_spans

@@ -18,12 +18,8 @@ from sessionbrowse.store.index.index import open_index
 from tests.support.index_support import folder, scope_of
 from tests.support.session_files import answer, header, user
 
-FIRST = "FROM usage ORDER BY file LIMIT 1"
 DAMAGES = [
-    f"UPDATE usage SET identities = (SELECT identities {FIRST})",
-    f"UPDATE usage SET sums = (SELECT sums {FIRST})",
-    f"UPDATE usage SET requests = (SELECT requests {FIRST})",
-    "UPDATE usage SET identities = requests",
+    "UPDATE usage SET requests = sums",
     "UPDATE usage SET sums = 7 WHERE file = (SELECT max(file) FROM usage)",
     "UPDATE usage SET requests = x''",
     "UPDATE usage SET file = file + 1000 WHERE file = (SELECT max(file) FROM usage)",

@@ -49,7 +49,7 @@ def test_a_row_says_that_its_session_is_in_use_or_changed_just_now() -> None:
     def row(changed_ms: float, in_use: frozenset[str] = frozenset()) -> str:
         session = summary("/s/a.jsonl", name="alive", mtime_ns=int(changed_ms) * 1_000_000, modified=changed_ms)
         style = ListStyle(now_ms=NOW_MS, home="/home/dev", in_use=in_use)
-        return "".join([text for text, _ in session_row(SessionRow(session), 40, style)])
+        return "".join([text for text, _ in session_row(SessionRow(session), 60, style)])
 
     assert "π○ now" in row(NOW_MS - 1000)
     assert "π● now" in row(NOW_MS - 1000, frozenset(["/s/a.jsonl"]))
