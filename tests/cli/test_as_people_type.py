@@ -119,7 +119,7 @@ def test_an_example_that_reads_runs(typed: str, capfd, demo: Path):
     words = shlex.split(typed.split("|")[0])[1:]
     assert main([*words, *roots]) in (0, 1)
     said = capfd.readouterr()
-    assert said.out or "not exist" in said.err or "nothing found" in said.err
+    assert said.out or "not exist" in said.err or "nothing found" in said.err or "no session found" in said.err
 
 
 def test_the_ids_that_a_tree_prints_are_those_that_commands_take(capfd, demo: Path):

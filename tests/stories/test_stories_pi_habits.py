@@ -51,13 +51,13 @@ def test_enter_in_the_tree_goes_there_after_a_question(story: StoryHome) -> None
         browser.press("\x1bs")
         browser.wait("← leaf")
         browser.press(UP, UP, ENTER)
-        browser.wait("Go there in pi")
+        browser.wait("In a fork from this entry")
         browser.press(ESCAPE)
-        browser.wait(lambda screen: "Go there in pi" not in screen.text())
+        browser.wait(lambda screen: "In a fork" not in screen.text())
         assert path.read_bytes() == before
         browser.press(ENTER)
-        browser.wait("Go there in pi")
-        browser.press(ENTER)
+        browser.wait("From this entry")
+        browser.press("c")
         assert "000001.jsonl" in resumed(story, browser)
         assert entries(path)[-1]["parentId"] == "e02"
         assert path.read_bytes().startswith(before)

@@ -51,8 +51,8 @@ def test_a_row_says_that_its_session_is_in_use_or_changed_just_now() -> None:
         style = ListStyle(now_ms=NOW_MS, home="/home/dev", in_use=in_use)
         return "".join([text for text, _ in session_row(SessionRow(session), 60, style)])
 
-    assert "π○ now" in row(NOW_MS - 1000)
-    assert "π● now" in row(NOW_MS - 1000, frozenset(["/s/a.jsonl"]))
+    assert "π○  now" in row(NOW_MS - 1000)
+    assert "π●  now" in row(NOW_MS - 1000, frozenset(["/s/a.jsonl"]))
     long_ago = row(NOW_MS - RECENT_MS - 60_000)
     assert "○" not in long_ago
     assert "●" not in long_ago
