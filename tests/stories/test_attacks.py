@@ -39,15 +39,13 @@ output = "toast"
 """
 
 STEPS: list[tuple[str, tuple[str, ...], str, tuple[str, ...]]] = [
-    ("folders by repository", ("w",), "sessions", ("w",)),
     ("a family", ("o",), "sessions", ("o",)),
-    ("all families", ("O",), "sessions", ("O",)),
     ("paths", ("\x10",), "sessions", ("\x10",)),
     ("the preview", ("l",), "Preview", ("h",)),
     ("folders", ("h",), "Folders", ("l",)),
     ("threads", ("\x13",), "threaded", ("\x13",) * 4),
     ("a selection", ("A",), "selected", (ESCAPE,)),
-    ("a filter", ("/", "evil"), "match", (ESCAPE,)),
+    ("a filter", ("/", "agent:pi"), "session", (ESCAPE, ESCAPE)),
     ("help", ("?",), "Keys", (ESCAPE,)),
     ("the palette", (":",), "Commands", (ESCAPE,)),
     ("renaming", ("\x12",), "Rename", (ESCAPE,)),
@@ -66,7 +64,6 @@ STEPS: list[tuple[str, tuple[str, ...], str, tuple[str, ...]]] = [
     ("a deleted session", ("t",), "u undoes", ()),
     ("what to take back, with an entry that attacks", ("U",), "trash  π link", (ESCAPE,)),
     ("what was undone", ("u",), "Restored", ()),
-    ("the archive", ("x",), "archived", ("x",)),
     ("labels", ("'",), "label:", (ESCAPE, ESCAPE)),
     ("search", ("/", "markup"), "session", (ESCAPE, ESCAPE)),
 ]

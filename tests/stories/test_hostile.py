@@ -180,7 +180,7 @@ async def test_no_question_shows_what_a_session_says_raw(tmp_path: Path, monkeyp
         await browser.press("escape", "ctrl+d", "enter", "U")
         assert not path.exists(), browser.screen_text()
         check(browser)
-        await browser.press("enter")
+        await browser.press("end", "enter")
         check(browser)
         await browser.until(path.exists)
         await browser.press("enter", "5", "g")

@@ -33,7 +33,7 @@ TerminalApp._carry_out = carry_out_and_tell
 main()
 """
 F12 = b"\x1b[24~"  # runs no command
-QUIT = b"q\x03\x11"
+QUIT = b"q\x03"
 ANSWER_SECONDS, MOST_SECONDS = 1.0, 10.0
 """Within how many seconds a key is answered; and on a machine that is busy with other work, one in a thousand."""
 LEAVE_SECONDS = 60.0
@@ -101,7 +101,7 @@ class Watched:
             try:
                 self.terminal.press(ESCAPE)
                 self.terminal.until_quiet(0.15, 1)
-                self.terminal.press("\x11")
+                self.terminal.press("\x03")
                 self.terminal.until_quiet(0.3, 1)
             except OSError:
                 break
