@@ -126,7 +126,7 @@ def test_label_an_answer_and_find_it_again(story: StoryHome, habits: str, column
             "e02",
         )
         hands.press("'" if habits == "default" else F3)
-        browser.wait("crossroads")
+        browser.wait(lambda screen: "label:" in screen.text() and any("crossroads" in line for line in screen.lines()[:-3]))
         hands.press(ENTER)
         browser.wait(lambda screen: "Two ways" in cursor_row(browser))
         assert hands.keys <= 7

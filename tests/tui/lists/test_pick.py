@@ -121,11 +121,11 @@ def test_an_answer_has_no_text_and_the_tree_is_reached_from_the_list(story: Stor
         browser.wait("1 session ")
         browser.press(ESCAPE)
         browser.wait("tab scope")
-        browser.press("b", ".")
-        browser.wait("← leaf")
         browser.press("b")
-        browser.wait(lambda screen: "They pass." in screen.text())
-        browser.press("h", ENTER)
+        browser.wait("← leaf")
+        browser.press(".")
+        browser.wait(lambda screen: any("▌" in line and "They pass." in line for line in screen.lines()))
+        browser.press(ENTER)
         choice = chosen(browser)
     assert (choice["entry_id"], choice["text"]) == ("e04", None)
 
@@ -201,7 +201,7 @@ def test_inside_an_agent_its_session_is_marked_and_nothing_can_be_changed(story:
         browser.press("/prices")
         browser.wait("1 session ")
         browser.press(ESCAPE)
-        browser.wait("Move prices")
+        browser.wait("tab scope")
         for key, reason in (
             ("\x12", "pi has this open; use /name."),
             ("f", "pi has this open; use /fork."),

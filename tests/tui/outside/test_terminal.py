@@ -99,7 +99,7 @@ def test_a_terminal_never_gets_a_byte_that_a_session_sent(tmp_path: Path, own_ho
     hostile(folder / "2026-11-18T09-00-00-000Z_x.jsonl")
     (tmp_path / "bin").mkdir()
     with browser_in_terminal(["--root", str(tmp_path / "sessions")], own_home, tmp_path / "bin") as browser:
-        browser.wait("1 session ")
+        browser.wait("▌")
         browser.press(ENTER)
         browser.wait("entries")
         for key in ("5", "g", TAB, TAB, TAB, *["j"] * 16, "?", "?"):

@@ -237,7 +237,7 @@ async def test_reading_again_asks_the_disk_monitor(tmp_path: Path) -> None:
         below = session(root, 0).with_suffix("")
         below.mkdir()
         written(below, header(id="s-sub"), user("a", None, "sub"), name="sub.jsonl")
-        await driven.press("full_stop")
+        await driven.run("hidden")
         await until(lambda: len(driven.app.library) == 2)
 
 
