@@ -126,8 +126,8 @@ def test_label_an_answer_and_find_it_again(story: StoryHome, habits: str, column
             "e02",
         )
         hands.press("'" if habits == "default" else F3)
-        browser.wait(lambda screen: "label:" in screen.text() and any("crossroads" in line for line in screen.lines()[:-3]))
-        hands.press(ENTER)
+        browser.wait(lambda screen: any("/label:" in line and "1 session" in line for line in screen.lines()))
+        hands.press(ENTER if habits == "default" else ALT_S)
         browser.wait(lambda screen: "Two ways" in cursor_row(browser))
         assert hands.keys <= 7
         if habits == "default":

@@ -119,6 +119,8 @@ def test_an_answer_has_no_text_and_the_tree_is_reached_from_the_list(story: Stor
         browser.wait("3 sessions")
         browser.press("/cart")
         browser.wait("1 session ")
+        browser.until_quiet(0.5)
+        browser.wait("esc back")
         browser.press(ESCAPE)
         browser.wait("tab scope")
         browser.press("b")
@@ -142,6 +144,7 @@ def test_an_entry_must_be_chosen_from_the_hits_of_a_search(story: StoryHome) -> 
 def test_with_entry_a_session_only_opens(story: StoryHome) -> None:
     with picker(story, "--json", "--entry") as browser:
         browser.wait("chooses an entry")
+        browser.wait("esc back")
         browser.press(ESCAPE)
         browser.wait("tab scope")
         browser.press("b")
@@ -200,6 +203,7 @@ def test_inside_an_agent_its_session_is_marked_and_nothing_can_be_changed(story:
         assert "resume" not in browser.screen.lines()[-1]
         browser.press("/prices")
         browser.wait("1 session ")
+        browser.wait("esc back")
         browser.press(ESCAPE)
         browser.wait("tab scope")
         for key, reason in (
@@ -211,6 +215,8 @@ def test_inside_an_agent_its_session_is_marked_and_nothing_can_be_changed(story:
         ):
             browser.press(key)
             browser.wait(reason)
+        browser.press(ESCAPE)
+        browser.wait(lambda screen: "best first" not in screen.text())
         browser.press("b")
         # The file's leaf is b02; the agent stands at e02.
         browser.wait(lambda screen: any("▌" in line and "cents now" in line for line in screen.lines()))

@@ -215,7 +215,7 @@ def test_an_error_in_a_thread_is_told_and_the_browser_goes_on(tmp_path: Path, ow
     ("where", "key", "expected"),
     [
         (IN_INPUT, "j", b"sessionbrowse: The keyboard can no longer be read: no such thing"),
-        (AFTER_A_KEY, "\x0c", b"no such thing"),
+        (AFTER_A_KEY, ":paint again\r", b"no such thing"),
     ],
 )
 def test_an_error_that_the_browser_cannot_go_on_after_ends_it_and_gives_the_terminal_back(
