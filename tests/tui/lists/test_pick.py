@@ -118,7 +118,7 @@ def test_an_answer_has_no_text_and_the_tree_is_reached_from_the_list(story: Stor
     with picker(story, "--json") as browser:
         browser.wait("3 sessions")
         browser.press("/cart")
-        browser.wait("1 session ")
+        browser.wait(lambda screen: any("/cart " in line and "1 session" in line for line in screen.lines()))
         browser.until_quiet(0.5)
         browser.wait("esc back")
         browser.press(ESCAPE)
@@ -202,7 +202,7 @@ def test_inside_an_agent_its_session_is_marked_and_nothing_can_be_changed(story:
         browser.wait("← this one")
         assert "resume" not in browser.screen.lines()[-1]
         browser.press("/prices")
-        browser.wait("1 session ")
+        browser.wait(lambda screen: any("/prices " in line and "1 session" in line for line in screen.lines()))
         browser.wait("esc back")
         browser.press(ESCAPE)
         browser.wait("tab scope")
