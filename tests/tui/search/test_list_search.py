@@ -579,3 +579,11 @@ async def test_a_hit_whose_entry_is_gone_says_so_beside_the_list_and_in_the_tree
         await browser.press("enter")
         assert browser.row_list("#tree").key == 0
         assert [said for said in browser.toasts() if "The entry is gone" in said]
+
+
+def test_a_text_begins_at_its_beginning_if_its_match_fits_behind_it() -> None:
+    def shown(text: str, begin: int, room: int) -> str:
+        return "".join(part for part, _ in snippet_spans(made_hit(text, ((begin, begin + 4),)), room))
+
+    assert shown("Refactor auth module", 9, 18).startswith("Refactor auth")
+    assert shown("Refactor the module of auth", 23, 18).endswith("module of auth")
