@@ -27,7 +27,7 @@ DateStyle = Literal["age", "date", "iso"]
 TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
 Sort = Literal["recent", "threaded", "name", "size", "cost"]
 _SORT_WORDS = {"newest": "recent"}
-"""Words of the setting `sort` for users; "recent", the older word, stays accepted."""
+"""Values of the setting `sort` that errors suggest; the former name "recent" of "newest" is accepted too."""
 Habits = Literal["default", "pi"]
 Scope = Literal["all", "folder"]
 Enter = Literal["open", "resume"]

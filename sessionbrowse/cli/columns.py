@@ -1,4 +1,4 @@
-"""The widths of a table's columns on a terminal."""
+"""Choose the widths of a table's columns for the width of the terminal."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from sessionbrowse.text import truncate
 
 _MOST_COLUMNS, _LEAST_COLUMNS = 40, 8
-"""Maximum width of a table's columns: 40, and on a narrow terminal less, down to 8."""
+"""Maximum width of a column: 40 cells; on a narrow terminal it is reduced step by step, down to 8."""
 _TEXT_COLUMNS = 24
-"""One column of a table gets the width that the others leave; it is at least this wide, or as wide as its texts."""
+"""Minimum width of the stretched column, which gets all remaining width; less if its longest text is shorter."""
 GAP_COLUMNS = 2
 
 
 def last_part(path: str) -> str:
-    """Return the last part of a path of any system, such as a project's name."""
+    """Return the last component of a POSIX or Windows path, such as a project's name."""
     return path.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
 
 
 def end_of_path(path: str, cells: int) -> str:
-    """Return a path in at most `cells` cells; its last part, the project's name, is cut last."""
+    """Shorten a path to `cells` terminal cells: the directories above the last component are dropped first."""
     from rich.cells import cell_len
 
     name = last_part(path)
@@ -39,8 +39,9 @@ def fitted(
 ) -> dict[int, int]:
     """Choose the columns of a table that fit on the terminal; return their widths, by column number.
 
-    For the column `stretch` the minimum width is returned; the table may widen the column. The column `kept` gets at
-    least `least` columns.
+    `widest` are the widths of the longest texts, and `columns` is the width of the terminal. The columns `spare` are
+    dropped, in this order, until the others fit. The width of the column `stretch` is its minimum; the table may widen
+    the column. The column `kept` is not made narrower than `least` cells.
     """
     cut = shown = dict(enumerate(widest))
     shown[stretch] = min(widest[stretch], _TEXT_COLUMNS)

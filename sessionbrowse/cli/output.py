@@ -332,7 +332,7 @@ def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:
 
 
 def print_changes(changes: Iterable[tuple[str, int | None, str, str, str, str]], empty: str) -> None:
-    """Print a table of changes, each given as id, time in ms, kind, summary, file, agent; `empty` if there are none."""
+    """Print a table of changes, as tuples (id, time in ms, kind, summary, file, agent), or `empty` without any."""
     now = time.time() * 1000
     rows = [
         (change_id, age(at, now), verb, clean(summary), agent, clean(path))
@@ -362,7 +362,7 @@ def print_table(
 
     The columns `right` are aligned right, and the column `stretch` gets the remaining width. On a narrow terminal the
     columns `spare` are left out one after another, in their order in `spare`. Paths in the column `directory` keep
-    their last part. Without rows, `empty` is said.
+    their last component. Without rows, `empty` is printed on stderr.
     """
     if not rows:
         note(empty)

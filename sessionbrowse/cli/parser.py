@@ -49,7 +49,7 @@ GROUPS = {
     "clean and share": ("cleanup", "doctor", "prune", "shrink", "redact", "export"),
     "set up": ("index", "config", "integrate", "shell", "completion", "demo"),
 }
-"""The groups of commands in the help, by what they are for."""
+"""The commands by purpose: the headings of the help, each with its commands."""
 HOMES = {command: home for home, commands in _COMMANDS.items() for command in commands}
 """For each command, the module of `cli/commands` that implements the command; in the order of the help."""
 MOST_UNREAD = 64 * 1024 * 1024
@@ -426,11 +426,11 @@ def count(text: str) -> int:
 
 
 OLDER_SORTS = {"recent": "newest", "relevance": "best"}
-"""Older words for sort orders, which stay accepted."""
+"""Former names of sort orders that `--sort` still accepts, with their present names."""
 
 
 def add_sort(parser: argparse.ArgumentParser, choices: Sequence[str], default: str | None, sort_help: str) -> None:
-    """Add the option `--sort`, which also accepts the older words for sort orders."""
+    """Add the option `--sort`, which also accepts the former names of sort orders."""
     parser.add_argument(
         "--sort", type=lambda word: OLDER_SORTS.get(word, word), choices=choices, default=default, help=sort_help
     )

@@ -1,4 +1,4 @@
-"""Options that several commands share: a copy's, and `--since` and `--until` with their values."""
+"""Options that several commands share: those for writing a copy, and `--since` and `--until`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def add_copy_options(
     new_id: bool = True,
     to: str = "--to",
 ) -> None:
-    """Add the options that all commands that write a copy of a session share; `to` is a further name of `--to`."""
+    """Add the options of the commands that write a copy of a session; `to` is a second name of `--to`."""
     shared = parser.add_argument_group("the copy (the same for prune, shrink, redact and doctor)")
     where = shared.add_mutually_exclusive_group(required=required) if in_place else shared
     names = [*dict.fromkeys(("--to", to))]

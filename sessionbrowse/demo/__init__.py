@@ -1,9 +1,10 @@
 """Fictional sessions of all four agents, with which users can try sessionbrowse without risk.
 
-The folder `store` contains them as their agents would have written them at `_WRITTEN_MS`, but for three things: a
-session's file lies in `AGENT/PROJECT` under a short name; `{demo}` stands for the folder that the demo is written to;
-and `{PROJECT}` in a path stands for the folder in which that agent keeps the project's sessions. The file of a
-session is named after the time and id in its header, and what lies beside a session has a name that begins like it.
+The folder `store` contains the session files as their agents would have written them at `_WRITTEN_MS`, with three
+differences. A stored file has a short name and is in `AGENT/PROJECT`; the written file is named after the time and id
+in its header. `{demo}` is a placeholder for the folder to which the demo is written. `{PROJECT}` in a path is a
+placeholder for the folder in which the agent keeps the project's sessions. Files that belong to a session (those of
+subagents, backups) begin with the session's short name, and get the session's new name instead.
 """
 
 from __future__ import annotations
@@ -66,14 +67,14 @@ def _folder(target: Path, agent: str, project: str) -> str:
 
 
 def _path(target: Path, found: re.Match[bytes]) -> bytes:
-    """Return a path of the demo as it stands in a JSON string."""
+    """Return the JSON-escaped path that replaces a placeholder."""
     agent, project, rest = (part.decode() if part else "" for part in found.groups())
     path = target.joinpath(agent, "agent", "sessions", _folder(target, agent, project)) if project else target
     return json_line(str(path) + rest.replace("/", os.sep)).strip()[1:-1]
 
 
 def _shifted(content: bytes, now_ms: int) -> tuple[bytes, int]:
-    """Return a content with all times moved to the demo's present, and the latest of them, or 0."""
+    """Shift all times in a file's content, so that `_WRITTEN_MS` becomes `now_ms`; also return the latest one, or 0."""
     last_ms = 0
 
     def shifted(found: re.Match[bytes]) -> bytes:
@@ -84,7 +85,7 @@ def _shifted(content: bytes, now_ms: int) -> tuple[bytes, int]:
         stored_ms = parse_time(f"{day.decode()}T{(hour + b':' + minute + b':' + second + b'.' + thousandth).decode()}Z")
         assert stored_ms is not None
         moved_ms = int(stored_ms) + now_ms - _WRITTEN_MS
-        if colon == b":":  # Else it stands in the name of a file.
+        if colon == b":":  # Times in file names have hyphens.
             last_ms = max(last_ms, moved_ms)
         date, _, clock = iso_ms(moved_ms).encode().partition(b"T")
         return date + b"T" + clock.replace(b":", colon).replace(b".", point)

@@ -55,12 +55,12 @@ def parse_slot(first_bytes: bytes) -> TitleSlot | None:
 
 
 def has_slot_size(line: bytes) -> bool:
-    """Return True if a title slot's line, with or without its end, has the size of the bytes that omp overwrites."""
+    """Return True if a title slot's line, with or without its newline, has the fixed size that omp overwrites."""
     return len(line.rstrip(b"\r\n")) == SLOT_BYTES - 1
 
 
 def resized(line: bytes) -> bytes:
-    """Return a title slot's line, which has no newline, in omp's size."""
+    """Return a title slot's line, without its newline, padded or cut to omp's size."""
     value = json_object(line) or {}
     source: Source | None = "user" if value.get("source") == "user" else "auto" if "source" in value else None
     return slot_line(str(value.get("title")), source, str(value.get("updatedAt")))[:-1]

@@ -48,7 +48,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     internal: bool = False
 
     def __repr__(self) -> str:
-        # Without a limit, a list of sessions that is printed would have megabytes.
+        # A printed list of sessions would have megabytes without a limit.
         fields = [f"{name}={truncate(repr(getattr(self, name)), 120)}" for name in self.__struct_fields__]
         return f"SessionInfo({', '.join(fields)})"
 

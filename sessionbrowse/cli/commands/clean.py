@@ -198,7 +198,7 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
 
 
 def _nothing_to_clean_up(kinds: Sequence[str]) -> str:
-    return f"no session to clean up: none is {', '.join([_KIND_WORDS[kind] for kind in kinds])}"
+    return f"no session to clean up: no session is {', '.join([_KIND_WORDS[kind] for kind in kinds])}"
 
 
 def _note_others(rows: list[CleanupRow], chosen: list[CleanupRow]) -> None:
@@ -257,7 +257,7 @@ def _repaired(done: Cleaned) -> str:
 
 
 def _confirm_damage(preview: Cleaned, yes: bool) -> None:
-    """Tell the damage of a session and how to repair it; unless `yes`, ask whether to go on without a repair."""
+    """Print the damage of a session and the command that repairs it; unless `yes`, ask before going on unrepaired."""
     if preview.damage is None:
         return
     said = f"{preview.damage} {_REPAIR}"

@@ -186,7 +186,7 @@ def odd_entries(session: Session) -> Iterator[tuple[int | None, dict[str, Json],
 
 
 _ASKED_OF_HEADER = ("id", "additionalDirectories")
-"""The other fields for which an agent refuses a header are damage of the kind `bad-header`."""
+"""Header fields checked here; a mistake in any other header field is damage of the kind `bad-header`."""
 _MOST_NAMED = 5
 _THINGS = ("session", "message", "entry")
 _WORST_FIRST: tuple[Effect, ...] = ("stops", "hangs", "unlisted", "ignored")
@@ -301,7 +301,7 @@ def _unanswered(session: Session, index: int) -> Iterator[Damage]:
 
 
 def _of_title(session: Session) -> Iterator[Damage]:
-    """Yield damage of omp's title slot (the file's start): its size, or a name older than the last `title_change`."""
+    """Yield damage of omp's title slot, the file's first line: a wrong size, or a name older than `title_change`."""
     if session.title_slot is None or session.title_slot_line is None:
         return
     if session.refusal is None and not has_slot_size(session.title_slot_line):

@@ -46,9 +46,9 @@ class CopyShape(Struct, frozen=True, kw_only=True):
 
 
 def abandoned(session: Session, *, keep_labelled: bool) -> frozenset[int]:
-    """Return the topmost entry of each abandoned branch, as costs count them, that has a message or a summary.
+    """Return the topmost entry of each abandoned branch, as in the costs, that has a message or a summary.
 
-    With `keep_labelled`, the path to each labelled entry, and all entries below this entry, count as active.
+    With `keep_labelled`, the path to each labelled entry, and all entries below a labelled entry, count as active.
     """
     parents = session.parents
     stays = set(session.active_branch()) | active_entries(session)

@@ -1,8 +1,8 @@
 """The fields that an agent program needs in an entry: which values stop the program, and which value mends each.
 
-Asked of pi 1.6.0 and 0.87.1 and omp 18.3.4 and 18.2.3 with every field of every entry type absent, null, empty or of
-another type (`tests/golden/odd_fields.tsv`). atomic and indusagi come from pi's code; they are taken to need what pi
-needs.
+Determined by tests with pi 1.6.0 and 0.87.1 and omp 18.3.4 and 18.2.3: every field of every entry type was absent,
+null, empty or of another type (`tests/golden/odd_fields.tsv`). atomic and indusagi are derived from pi's code and are
+assumed to need the same fields.
 """
 
 from __future__ import annotations

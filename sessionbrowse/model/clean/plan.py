@@ -42,7 +42,7 @@ class Reparented(Struct, frozen=True):
 class Removed(Struct, frozen=True, kw_only=True):
     """Amounts that a clean copy leaves out: entries, bytes, estimated tokens, images, model calls and their cost.
 
-    `branches` is the number of branches that have these calls.
+    `branches` is the number of branches that contain these model calls.
     """
 
     entries: int = 0

@@ -1,4 +1,4 @@
-"""The sort orders of pi's session picker (`/resume`, pi 1.5.2), and its matching of letters in order."""
+"""The sort orders of pi's session picker (`/resume`, pi 1.5.2), and its fuzzy matching (letters in order)."""
 
 from __future__ import annotations
 

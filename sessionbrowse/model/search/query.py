@@ -37,7 +37,7 @@ MAX_QUERY_CHARACTERS = 4000
 class BadSearch(SessionBrowseError):
     """Error: a search query is invalid; the error's text explains the mistake to the user.
 
-    `open_end` is the end of a text that more letters could make valid; None if they could not.
+    If the user could make the query valid by typing on, `open_end` is the invalid part at the query's end, else None.
     """
 
     def __init__(self, sentence: str, open_end: str | None = None) -> None:
@@ -45,7 +45,7 @@ class BadSearch(SessionBrowseError):
         self.open_end = open_end
 
     def is_unfinished(self, text: str) -> bool:
-        """Return True if the user may still be typing what makes `text`, the query, valid."""
+        """Return True if the query `text` ends with the part that the user could make valid by typing on."""
         return self.open_end is not None and text.endswith(self.open_end)
 
 
@@ -102,7 +102,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
     @property
     def is_about_labels(self) -> bool:
-        """True if the query asks for labels: it has a filter by label, and no text or other filter of entries."""
+        """True if the results are labels: the query has a filter by label, but no text and no filter of entries."""
         return bool(self.labels) and not (self.has_text or self.excluded or self.roles or self.tools or self.models)
 
     def tokens(self) -> list[tuple[str, bool]]:
@@ -126,7 +126,7 @@ def may_be_in(query: SearchQuery, line: bytes) -> bool:
 
 
 def may_hold(pieces: Sequence[bytes], line: bytes, how: Callable[[Iterable[bool]], bool] = any) -> bool:
-    """Return False if a line of a session file contains no piece, or lacks one if `how` is `all`; it is not decoded.
+    """Return False if a line of a session file, not decoded, lacks all of the pieces, or one if `how` is `all`.
 
     The check searches the bytes of the line; it always returns True for a line with escapes or non-ASCII bytes.
     """
@@ -259,7 +259,7 @@ def snippet(text: str, spans: list[MatchSpan]) -> tuple[str, tuple[MatchSpan, ..
 
 
 def excerpt(text: str, begin: int, end: int, spans: Iterable[MatchSpan]) -> tuple[str, tuple[MatchSpan, ...]]:
-    """Return a part of a text as one line, and the positions in this line of the spans that begin in it."""
+    """Return the text from `begin` to `end` as one line, and the spans that begin there, as positions in the line."""
     line = "".join([" " if character.isspace() else character for character in text[begin:end]])
     head, tail = "…" if begin > 0 else "", "…" if end < len(text) else ""
     shift = len(head) - begin
@@ -280,7 +280,7 @@ _RELATIVE = re.compile(r"(\d{1,6})([hdwmy])")
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _OPEN_DATE = re.compile(r"\d{1,6}|\d{4}-(\d{1,2}-)?|\d{4}-\d\d-\d\dT\S*")
 _UNFINISHED_PATTERN = ("unterminated", "end of pattern", "missing")
-"""Words in the messages of Python about patterns that more letters could make valid."""
+"""Words in the error messages of the module `re` for a pattern whose end is missing."""
 _DAYS = {"today": 0, "yesterday": 1}
 _HOURS = {"h": 1, "d": 24, "w": 168, "m": 30 * 24, "y": 365 * 24}
 

@@ -1,7 +1,7 @@
 """Search the entries of one session, tool calls and results included.
 
-The grammar of the query and the forms in which a word is found are those of the search over all sessions. Bytes are
-searched first, so that only likely lines are decoded.
+The query's grammar and the word forms are those of the search over all sessions. The bytes of each line are searched
+first, so that only lines that may match are decoded.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def search_session(
     some: bool = False,
     find_first: FindFirst = first_spans,
 ) -> Iterator[tuple[int, list[int]]]:
-    """Search some of a session's entries, in file order; `among` has their positions in the list of all entries.
+    """Search the entries of a session whose indexes are in `among`, in file order.
 
-    An entry matches if it has all terms of the query, with `some` if it has one of them. After each block of entries,
-    yield the number of entries searched so far, and the positions of matching entries. The query's filters by agent,
-    project and name are ignored, because they select sessions.
+    An entry matches if it has all terms of the query; with `some`, one term is enough. After each block of entries,
+    yield the number of entries searched so far, and the indexes of the block's matching entries. The query's filters
+    by agent, project and name are ignored, because they select sessions.
 
     Raises:
         Unreadable: the session file is gone or cannot be read.
@@ -62,12 +62,12 @@ def search_session(
 def _matching_text(
     session: Session, index: int, fields: dict[str, Json], query: SearchQuery, terms: Sequence[Term], *, some: bool
 ) -> str | None:
-    """Return the searched text of an entry that fits the query, its pattern excepted; else None."""
+    """Return the searched text of an entry if it fits the query; None if not. The query's pattern is not checked."""
     mark = session.labels.get(index)
     if query.labels and not any(mark is not None and wanted in literal(mark.text) for wanted in query.labels):
         return None
     facts = facts_in(fields, tools=True)
-    # The rows of entries that are no messages show computed texts, in which the agent's own search looks.
+    # Entries that are not messages have no text of their own; agents search the text of their rows.
     text = facts.text or search_text_of(session, index, fields)
     text = f"{mark.text}\n{text}" if mark is not None else text
     if not fits_facts(query, replace(facts, text=text)):
@@ -85,18 +85,18 @@ def _likely(
 ) -> list[int]:
     """Return the entries of a block whose lines must be decoded, because they may match.
 
-    `needles` has for each term the strings of which a line with the term has one; `has` is `all` or `any`.
+    A line with a term contains one of the term's `needles`. `has` is `all` if every term is needed, else `any`.
     """
     if not needles:
         return list(run)
     first, labels, likely = session.offsets[run[0]], session.labels, []
-    # Entries that are no messages are searched by the texts of their rows, which are not in their lines.
+    # Entries that are not messages are searched by the texts of their rows, which are not in the file.
     codes, kinds = session.columns.codes, session.columns.kinds.all
     others = {code for code, kind in enumerate(kinds) if kind.type != "message" or session.is_transcript}
     for index in run:
         begin = session.offsets[index] - first
         line = block[begin : begin + session.sizes[index]].lower()
-        # JSON escapes and characters with several forms hide words from a search of bytes.
+        # A search of bytes cannot find words with JSON escapes or with characters that have several forms.
         if (
             codes[index] in others
             or index in labels

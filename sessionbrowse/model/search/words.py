@@ -206,7 +206,7 @@ def _parts(character: str) -> str:
 
 
 def _registered(name: str, folded: Callable[[str], str]) -> str:
-    """Register an error handler that replaces non-ASCII characters by what `folded` makes of them; return its name."""
+    """Register an error handler that replaces non-ASCII characters by the result of `folded`; return its name."""
 
     def replaced(error: UnicodeError) -> tuple[bytes, int]:
         assert isinstance(error, UnicodeEncodeError)

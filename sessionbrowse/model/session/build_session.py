@@ -44,8 +44,9 @@ def session_of(
 ) -> Session:
     """Build the session of a file. All lines of the file must have been read with `reader`.
 
-    `columns` has the facts about each entry that stay in memory. `ordinals` has each entry's `Record.ordinal`, its
-    position in the file; only format version 1 needs it. `is_migrated` says that `columns` are those of a `Migration`.
+    `columns` has the facts about each entry that stay in memory. `ordinals` are the entries'
+    positions in the file (`Record.ordinal`), which only format version 1 needs. If `is_migrated`, `columns` was made
+    from migrated entries (`Migration`).
     """
     session = Session(reader, columns, path, read_bytes)
     if reader.generation < 3:
@@ -68,7 +69,7 @@ def session_of(
 
 
 class Migration:
-    """Converts the entries of a file of format version 1 or 2 to version 3 in memory, one after another.
+    """Converts a file's entries from format version 1 or 2 to version 3, in memory, one after another.
 
     Entries of version 1 get ids and parents; the role `hookMessage` becomes `custom`.
     """
@@ -79,7 +80,7 @@ class Migration:
         self._previous: str | None = None
 
     def migrated(self, envelope: Envelope, ordinal: int) -> Envelope:
-        """Return the next entry of the file as one of version 3; `ordinal` is its `Record.ordinal`."""
+        """Return the file's next entry, converted to version 3; `ordinal` is its `Record.ordinal`."""
         changes: dict[str, Json] = {}
         if self._reader.generation == 1:
             header = self._reader.header

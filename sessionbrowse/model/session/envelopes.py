@@ -24,7 +24,7 @@ ReadBytes = Callable[[int, int], bytes]
 class Envelopes(Sequence[Envelope]):
     """All envelopes of a session in file order: facts about each entry, without its contents.
 
-    `is_migrated` says that `columns` has other ids, parents and roles than a file of format version 1 or 2.
+    If `is_migrated`, ids, parents and roles are those in `columns`, because the file has format version 1 or 2.
 
     Access to an envelope may read the file, unlike `Session.ids` and `Session.kind`. If the file was deleted or
     changed since the session was opened, an envelope has only the facts that `Columns` keeps in memory.

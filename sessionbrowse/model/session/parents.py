@@ -28,7 +28,7 @@ def count_branches(is_message: Sequence[int], parent_of: Callable[[int], int]) -
         if not is_message[start]:
             continue
         index = parent_of(start)
-        # `above` is 1 for each entry with a message below it. The loop stops at an entry that has 1, because all
+        # `above` is 1 for each entry with a message below it. The loop stops at an entry whose value is 1, because all
         # ancestors of this entry have 1 too.
         while index >= 0 and not above[index]:
             above[index] = 1

@@ -24,7 +24,7 @@ class RowText(Struct, frozen=True):
 
 
 def read_row(session: Session, index: int, home: str = "") -> RowText:
-    """Return the text of an entry's row, as `row_text` does, and if the entry failed."""
+    """Return the text of an entry's row and its failed flag; see `RowText`."""
     return RowText(row_text(session, index, home), is_failed(session.fields(index)))
 
 

@@ -65,7 +65,7 @@ def rows(
 
 
 def hit_rows(session: Session, filter: str, hits: Collection[int]) -> set[int]:
-    """Return the entries whose rows show the hits of a search, if the tree shows the rows of a filter."""
+    """Return the entries whose rows show the hits of a search in a tree with the filter `filter`."""
     return _shown_hits(session, tree_layout(session, filter, None).kept, hits)
 
 

@@ -1,7 +1,8 @@
-"""The cost of each branch of a session and of each entry: the numbers of `stats --by branch`, for one file.
+"""The cost of each branch and each entry of one session file.
 
-Each request belongs to one branch: the active one if it is on it, else that of the newest leaf below it. So a branch
-begins after the entry that belongs to another branch, and ends at its leaf.
+Every request that the file records is counted, also one that was copied from another file; `stats` counts each request
+once over all files. A request on the active branch belongs to that branch; any other belongs to the branch of the
+newest leaf below it. So a branch begins where it leaves another branch, and ends at its leaf.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from sessionbrowse.model.usage.totals import Totals
 
 
 class BranchCosts(Struct, frozen=True, eq=False):
-    """The paid requests of a session (`usage`), and what its branches and entries cost.
+    """The paid requests of a session (`usage`), and the costs of its branches and entries.
 
-    `leaf_of` has for each entry the index of the leaf of its branch, `totals` the sums of a branch by its leaf. `own`
-    is the cost in US dollars of each entry alone, 0 if it has no price.
+    `leaf_of` has the index of each entry's leaf: the end of the branch to which the entry belongs. `totals` has the
+    sums of each branch, by the index of its leaf. `own` is the cost of each entry alone, in US dollars; 0 without a
+    price.
     """
 
     usage: FileRequests
@@ -78,9 +80,9 @@ def branch_costs(session: Session, before: BranchCosts | None = None) -> BranchC
 
 
 def active_entries(session: Session) -> set[int]:
-    """Return the entries on the active path as costs count it.
+    """Return the entries whose costs are active: those on the path to the leaf.
 
-    That is the path to the leaf, and the path to the newest message if only notes were written after it.
+    If only notes, such as labels, were written after the newest message, the path to that message is active too.
     """
     tree, moved = _EntriesOf(session), ROOT
     for index in range(len(session.ids)):
@@ -93,13 +95,13 @@ def active_entries(session: Session) -> set[int]:
 
 
 def first_rows(costs: BranchCosts, rows: Collection[int]) -> dict[int, float]:
-    """Return for the first row of each branch, in the order of the tree view, what the branch cost in US dollars.
+    """Return the cost of each branch in US dollars, by the entry of the branch's first row in the tree view.
 
     `rows` are the entries with a row, parents before children. Branches without a price are left out.
     """
     first: dict[int, int] = {}
     for index in rows:
-        # A row of an entry that was just added to the file has no branch yet.
+        # An entry that was added after the costs were computed has no branch yet.
         if index < len(costs.leaf_of):
             first.setdefault(costs.leaf_of[index], index)
     return {index: dollars for index in first.values() if (dollars := dollars_of(costs.of(index)))}

@@ -22,7 +22,7 @@ class SearchSessions(BrowserScope, frozen=True, kw_only=True, tag=True):
 
 
 class ListScope(Struct, frozen=True):
-    """The sessions that a list shows: those of some working directories (None: all), only named, only archived ones."""
+    """The limits of a list: sessions of some working directories (None: all), only named, only archived sessions."""
 
     directories: frozenset[str] | None = None
     named: bool = False
@@ -73,7 +73,7 @@ class StopSearch(Struct, frozen=True, tag=True):
 
 
 class FindPaths(Struct, frozen=True, tag=True):
-    """Request for the paths of all sessions that match a text; it ends the previous such request, but no search."""
+    """Request for the paths of all sessions that match a text; it replaces the previous request of this kind."""
 
     stamp: int
     text: str
@@ -105,10 +105,10 @@ class SearchStatus(Struct, frozen=True, kw_only=True, tag=True):
 class HitPage(Struct, frozen=True, tag=True):
     """Found sessions with their matching entries; in the browser's list they replace those from position `at` on.
 
-    `ranked`: the best session is first, else the newest one. `ranking_follows`: ranked sessions soon replace these.
-    `instead` maps misspelt words to the words that were searched in their place. `unread` is the number of sessions
-    that contain words of the query but were not read, because there are too many. `nowhere` are the words that were
-    found nowhere. `notes` are sentences about filters that fit no session.
+    `ranked`: the best session is first; otherwise the newest one is. `ranking_follows`: ranked sessions soon replace
+    these. `instead` maps misspelt words to the words that were searched in their place. `unread` is the number of
+    sessions that contain words of the query but were not read, because there are too many. `nowhere` are the words
+    that no session contains. `notes` are sentences about filters that fit no session.
     """
 
     stamp: int

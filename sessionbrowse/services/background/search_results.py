@@ -202,7 +202,7 @@ class Results:
             shown = [_shown(each) for each in page]
             found = HitPage(self.stamp, self.sent, shown, ranking_follows=self._ranker is not None)
             if not page and can_rank(self._query):
-                # The list has found nothing: the ranking tells which word is in no session.
+                # Nothing was found: the ranking finds the words that are in no session.
                 ranker = Ranker(self._searcher, self._query, tools=self._tools, cancelled=self._is_stale)
                 found = replace(found, nowhere=ranker.rank(1, 0).nowhere)
             self._server.send(found if page else replace(found, notes=self._notes(shown)))

@@ -47,7 +47,7 @@ from sessionbrowse.store.index.index import Index, open_index
 
 RESCAN_SECONDS = 10.0
 IDLE_SECONDS = 60.0
-"""Number of seconds without a request after which the texts of the index are closed."""
+"""Seconds without a request after which the text directories of the index are closed."""
 
 _DONE = object()
 
@@ -114,7 +114,7 @@ class SearchServer:
             try:
                 request = self._requests.get(timeout=IDLE_SECONDS)
             except Empty:
-                # The engine's threads and mapped files are not needed until the next question.
+                # Frees the engine's threads and mapped files until the next request.
                 self._results = None
                 self._searcher.rest()
                 request = self._requests.get()
@@ -165,7 +165,7 @@ class SearchServer:
             self._send_status()
 
     def _restore(self, stamp: int, limit: int = 0) -> bool:
-        """Repeat the last search and return True if its results were dropped, because nobody asked for a while."""
+        """Repeat the last search if its results were dropped after a pause without requests; return True if so."""
         if self._results is not None or self._current is None or self._current.stamp != stamp:
             return False
         self._find(replace(self._current, limit=max(limit, self._current.limit)))

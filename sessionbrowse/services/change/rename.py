@@ -162,7 +162,7 @@ def refuse_slot(file: OpenedFile, around: Surroundings) -> None:
     """
     if file.session.title_slot is not None:
         raise NeedsRepair(
-            f"The title slot of {file.name} has another size than omp's; it was not changed. Repair the session first."
+            f"The title slot of {file.name} has the wrong size; it was not changed. Repair the session first."
         )
     first = pread(file.descriptor, HEAD_BYTES, 0)
     if first.startswith(BYTE_ORDER_MARK):

@@ -250,7 +250,7 @@ def _damage(session: Session) -> str | None:
         return None
     places = f"{len(found):,} places, first at" if len(found) > 1 else "one place,"
     return (
-        f"The file is damaged in {places} line {found[0].line} ({clean(found[0].reason)}): what follows may look "
+        f"The file is damaged in {places} line {found[0].line} ({clean(found[0].reason)}): entries before it may look "
         "abandoned. Repair the session first."
     )
 

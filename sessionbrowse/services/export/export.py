@@ -28,7 +28,7 @@ Json = Any
 Format = Literal["html", "markdown", "jsonl", "json"]
 _LONGEST_ROW = 300
 _LONGEST_NAME = 60
-"""Maximum number of characters of a proposed file name: few enough for every disk, also in other alphabets."""
+"""Maximum length of a proposed file name in characters; as UTF-8 it stays below the 255 bytes of file systems."""
 FORMATS: tuple[Format, ...] = ("html", "markdown", "jsonl", "json")
 
 
@@ -95,7 +95,7 @@ def _html(session: Session, only: set[int] | None, home: str) -> Iterator[bytes]
 
 
 def _conversation_first(entries: Iterable[PageEntry]) -> Iterator[PageEntry]:
-    """Yield the entries, those before the first message that only change settings directly after that message."""
+    """Yield the entries; those that only change settings before the first message are moved behind that message."""
     held: list[PageEntry] | None = []
     for entry in entries:
         if held is not None and entry.role in CHANGE_TYPES:

@@ -27,9 +27,9 @@ ROLES = {
     "custom": "Note",
 }
 CHANGE_TYPES = frozenset({"model_change", "thinking_level_change", "service_tier_change", "mode_change"})
-"""Types of entries that change settings: a page folds them, and begins with the conversation."""
+"""Types of entries that change settings; a page shows them folded, and never before the first message."""
 _LONGEST_SHORT = 120
-"""Maximum number of characters of a tool call's argument that is shown beside the tool's name."""
+"""Maximum length in characters of a tool call's argument that is shown beside the tool's name."""
 HIDDEN_TYPES = frozenset({"label", "session_info", "custom", "session_exit", "credential_pin", "title_change"})
 
 
@@ -119,7 +119,7 @@ def _of_content(content: Json, kind: PartKind) -> Iterator[PrintedPart]:
 
 
 def _call(name: str, arguments: Json) -> PrintedPart:
-    """Return a tool call as the browser shows it: short arguments beside the name, edits as lines, the rest below."""
+    """Return a tool call in the browser's form: short arguments beside the name, edits as lines, other text below."""
     if not isinstance(arguments, dict):
         return PrintedPart("call", name, "" if arguments is None else _shown(_json(arguments)))
     edits = edits_of(arguments)

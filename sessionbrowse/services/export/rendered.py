@@ -1,4 +1,4 @@
-"""Markdown of a session as HTML: paragraphs, lists, tables, code, but no link, image or tag that the session wrote."""
+"""Convert a session's Markdown to HTML: paragraphs, lists, tables, code; links, images and HTML tags stay text."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt  # Imported here because only this export needs it.
 
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 100}).enable("table")
-    # Without valid links, the parser shows links and images as the text that was written.
+    # With every link invalid, the parser leaves the source text of links and images as it is.
     parser.validateLink = lambda url: False  # type: ignore[method-assign]
     parser.add_render_rule("fence", _code)
     parser.add_render_rule("code_block", _code)
@@ -34,7 +34,7 @@ def _parser() -> MarkdownIt:
 
 
 def _code(self: Any, tokens: Any, position: int, options: Any, env: Any) -> str:
-    """Return a block of code without the name of its language, which would be an attribute."""
+    """Return a code block as HTML, without a `class` attribute for the language: no session text in attributes."""
     return f"<pre><code>{escape(tokens[position].content)}</code></pre>\n"
 
 

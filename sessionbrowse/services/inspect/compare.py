@@ -29,8 +29,8 @@ class ComparedBranch(Struct, frozen=True, kw_only=True):
     `entries` are the indexes of its entries, oldest first, and `index` is the last entry of the branch. `messages`
     counts user and assistant messages, `tools` the calls of each tool, `failed` the tool results that are errors.
     `tokens` and `cost` are those of the entries. `branch_cost` is the cost of the whole branch to which the last entry
-    belongs, as in all views, and `abandoned` its share on abandoned branches. Costs are in US dollars, None if nothing
-    was priced.
+    belongs (see `branch_costs`), and `abandoned` the share of it on abandoned branches. Costs are in US dollars, None
+    if no request has a price.
     `files` maps the paths in edit and write calls to the changed lines. `prompt` and `answer` are the indexes of the
     first prompt and the last answer. `span_ms` is the time from the first entry to the last, in milliseconds.
     """
@@ -65,7 +65,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 def compare_branch(session: Session, index: int, active: int) -> Comparison:
     """Compare the active branch, which ends at `active`, with the whole branch of the entry `index`, up to its leaf.
 
-    An entry of the active branch is compared as an end of its own.
+    If the entry is on the active branch, the path that ends at this entry is compared.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -99,9 +99,9 @@ def compare(session: Session, left: int, right: int, costs: BranchCosts | None =
 
 
 def cost_words(cost: float | None, branch_cost: float, abandoned: float) -> str:
-    """Return the cost of a compared branch in words: of the whole branch, its abandoned share, and that of one part.
+    """Return the costs of a compared branch as text: the whole branch, its abandoned share, the part after the split.
 
-    `cost` is the cost of the compared entries, given in US dollars as the others.
+    `cost` is the cost of the part after the split. All arguments are in US dollars.
     """
     whole, part, lost = text.cost(branch_cost), text.cost(cost) if cost else "$0", text.cost(abandoned)
     share = "" if not abandoned else ", abandoned" if lost == whole else f", {lost} of it abandoned"

@@ -47,8 +47,8 @@ def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = la
 
     The reference is tried as a path, an id and so on, in this order, until a session matches. `latest` is the newest
     session of the list. A path may be outside the searched directories (places). For a session in a place,
-    `Located.place` is that place, because its settings are needed to resume the session. `skipped` is called with
-    directories that cannot be searched.
+    `Located.place` is that place, because its settings are needed to resume the session. `skipped` is called with each
+    directory that cannot be searched.
 
     Raises:
         NoSuchSession: no session matches, or only sessions of agents that the scope leaves out.
@@ -113,7 +113,7 @@ def _locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None]) ->
 def _named(reference: str, scope: Scope, *, begins: bool = False) -> list[str]:
     """Return the paths of the sessions with the name `reference`; for `latest`, the path of the newest session.
 
-    With `begins`, the name only begins so, in any case of letters.
+    With `begins`, the names that begin with `reference` count, upper or lower case.
     """
     # Imported here because only names need a list of all sessions; ids are found at the beginning of each file.
     from sessionbrowse.services.list.gather import newest, open_listing
@@ -194,10 +194,11 @@ def find_path(
     named: Callable[[], list[str]],
     named_so: Callable[[], list[str]] = list,
 ) -> str:
-    """Return the path of the session that `reference` means: a path, or an id, name or beginning of one of both.
+    """Return the path of the session that `reference` means: a path, an id, a name, or the beginning of an id or name.
 
     Ids are searched in `files`. `named` returns the paths of sessions named `reference`; it is called if no id equals
-    the reference. `named_so` returns those whose name begins so; it is called if nothing else matches.
+    the reference. `named_so` returns the paths of sessions whose name begins with `reference`; it is called if nothing
+    else matches.
 
     Raises:
         NoSuchSession: no file matches.

@@ -39,7 +39,7 @@ def fits(
 
 
 def label_hits(searcher: Searcher, query: SearchQuery, cancelled: Callable[[], bool]) -> Iterator[Hit]:
-    """Yield the labels that fit a query without text, as hits at their entries, newest session first."""
+    """Yield a hit for each label that fits a query without text, newest session first."""
     for summary in searcher.summaries:
         if cancelled():
             return

@@ -87,7 +87,7 @@ def entry_hit(
 
 
 def recent_score(summary: Summary, score: float) -> float:
-    """Return a score to which the recency of the session adds less than one."""
+    """Return a score increased by less than 1 for a recent session."""
     return round(score + min(max(summary.modified or 0, 0) / _SCORE_SPAN_MS, 0.999), 6)
 
 

@@ -309,14 +309,14 @@ def place_of(candidate: MatchingSession) -> tuple[int, float, float, str]:
 
 
 def class_of(found: Found) -> int:
-    """Return how well a single entry matches: `EXACT`, `FORMS` or `SESSION`, which are positions in `MATCHES`."""
+    """Return the match of a single entry: `EXACT`, `FORMS` or `SESSION`, which are positions in `MATCHES`."""
     return likely(found.evidence.weights)
 
 
 def likely(weights: Sequence[float]) -> int:
-    """Return `EXACT`, `FORMS` or `SESSION` (positions in `MATCHES`) for a text, by how well each term matches in it."""
+    """Return `EXACT`, `FORMS` or `SESSION` (positions in `MATCHES`) for a text, from the weight of each term in it."""
     least = min(weights)
-    # Where two words are taken for mistaken ones, the text is about something else.
+    # A text in which two words match only as misspelt is usually about something else.
     is_near = least > 0 and weights.count(MISSPELT) < 2
     return EXACT if least == EXACT_FORM else FORMS if is_near else SESSION
 

@@ -60,9 +60,9 @@ MOST_FILES = 1000
 """Maximum number of files to which a question is limited; with more, the answers for other files are dropped."""
 HALF_LIFE_DAYS = 30.0
 LEAST_NEARLY = 5
-"""Minimum length of a word that was found, but may be mistyped."""
+"""Minimum length of a word that is also searched with one letter changed, although texts contain it as typed."""
 FEW, MISTAKEN_SHARE, MOST_MISTAKEN = 20, 0.02, 200
-"""Maximum number of entries that hold such a word in a small store, their share in a larger one, and their number."""
+"""Limits for such a word, in number of entries that contain it: in small stores, as a share of all, in any store."""
 _USER_FACTOR, _USER = 1.3, ROLES.index("user")
 _SESSION_SHARE, _SECOND_SHARE, _NAME_SHARE = 0.4, 0.15, 0.5
 _AGE_SHARE = 0.12
@@ -289,9 +289,9 @@ class Ranker:
         return bool(self._instead)
 
     def _take_nearly_right(self) -> bool:
-        """Read the entries that hold all terms if words one letter away count too; return True if there are any.
+        """Read the entries that contain all terms if words with one letter changed count too; True if terms changed.
 
-        A word with a typing mistake may be found too, so this is tried where no entry holds all terms as typed.
+        A mistyped word can occur in other texts. So this is tried if no entry contains all terms as typed.
         """
         if self._is_near:
             return False
@@ -406,7 +406,7 @@ class Ranker:
     # ---- the order of answers ------------------------------------------------------------------------------
 
     def _promising(self, most: int) -> list[MatchingSession]:
-        """Return the `most` most promising sessions, and the others with entries that were found."""
+        """Return the `most` most promising sessions, then the others in which an entry was found."""
         candidates = sorted(self._known.values(), key=self._guess)
         return [*candidates[:most], *[each for each in candidates[most:] if each.found]]
 
@@ -414,7 +414,8 @@ class Ranker:
         """Return the sessions that are results, among the `most` most promising ones, in their order."""
         ranked = [each for each in self._promising(most) if (not each.hits or each.read) and self._judge(each)]
         ranked.sort(key=place_of)
-        # Where a word was corrected, sessions without its correction are results only if their score is higher.
+        # If a word was corrected, a session without the correction is a result only if its score is higher than that
+        # of every session with the correction.
         best = max((each.score for each in ranked if each.match == TYPO), default=0.0)
         return [each for each in ranked if each.match == TYPO or each.score > best] if self._instead else ranked
 

@@ -90,7 +90,7 @@ class Searcher:
         return self._asked_rows[tools]
 
     def rest(self) -> None:
-        """Close the texts of the index; the next question opens them as they are then."""
+        """Close the text directories of the index; the next search opens their newest version."""
         if self.words is not None:
             self.words.close()
         self._asked_rows.clear()
@@ -108,7 +108,7 @@ class Searcher:
         return self.titles.title(summary)
 
     def fits(self, query: SearchQuery, summary: Summary) -> bool:
-        """Return True if a session fits the query's filters for sessions: agent, project, label, name."""
+        """Return True if a session fits the query's agent, project, label and name filters."""
         return self._filters.fits(query, summary)
 
     def fits_entry(self, query: SearchQuery, summary: Summary, index: int) -> bool:
@@ -125,11 +125,11 @@ class Searcher:
         return not query.labels or any(wanted in mark for mark in marks for wanted in query.labels)
 
     def unmatched(self, query: SearchQuery) -> list[str]:
-        """Return a sentence for each filter value that fits no session, or that resembles a known model or tool."""
+        """Return a sentence for each filter value without a match, with the known value that may be meant."""
         return self._filters.unmatched(query)
 
     def project_text(self, directory: str) -> str:
-        """Return the text in which a filter by project searches for a working directory."""
+        """Return the text of a working directory in which the `project:` filter searches."""
         return self._filters.projects[directory]
 
     @cached_property
@@ -137,7 +137,7 @@ class Searcher:
         return {summary.path: summary for summary in self.summaries}
 
     def limited(self, holds: Callable[[Summary], bool]) -> Searcher:
-        """Return a searcher of those sessions for which `holds` returns True."""
+        """Return a searcher of only the sessions for which `holds` returns True."""
         snapshot = replace(self._snapshot, summaries=[each for each in self.summaries if holds(each)])
         limited = Searcher(snapshot, self.index, self, find_first=self._find_first)
         limited.words = self.words
@@ -179,7 +179,7 @@ class Searcher:
             row = rows.get(summary.path)
             if row is not None and not is_asked and self.words is not None:
                 candidates, is_asked = self.words.every(query, tools), True
-                # Without words to look up, all files are read.
+                # A query without words that the index can look up reads all files.
                 rows = rows if candidates is not None else {}
             if summary.path not in rows:
                 yield from self._streamed(query, summary, tools, cancelled)

@@ -1,4 +1,4 @@
-"""Filters of a query that apply to sessions: by agent, project, name and label."""
+"""The filters of a query that select sessions: agent, project, name and label."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sessionbrowse.store.find.directories import project_texts, spellings_of, wi
 class SessionFilters:
     """Applies the filters of queries to a fixed set of sessions.
 
-    `projects` returns the texts that a filter by project searches, by working directory.
+    `projects` maps each working directory to the text in which the `project:` filter searches.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class SessionFilters:
         self._asked: tuple[tuple[str, ...], frozenset[str]] | None = None
 
     def fits(self, query: SearchQuery, summary: Summary) -> bool:
-        """Return True if a session fits the query's filters for sessions: agent, project, label, name."""
+        """Return True if a session fits the query's agent, project, label and name filters."""
         if query.agents and summary.agent not in query.agents:
             return False
         if query.projects and not (
@@ -42,7 +42,10 @@ class SessionFilters:
         return not query.names or any(wanted in literal(summary.name or "") for wanted in query.names)
 
     def unmatched(self, query: SearchQuery) -> list[str]:
-        """Return a sentence for each filter value that fits no session, or that resembles a known model or tool."""
+        """Return a sentence for each filter value without a match, with the known value that may be meant.
+
+        A model or tool is reported only if it resembles a known one.
+        """
         # Imported here for a faster start, because most searches find something.
         from sessionbrowse.model.tree.tool_call_text import SHOWN_TOOLS
 
@@ -75,12 +78,12 @@ class SessionFilters:
 
     @cached_property
     def projects(self) -> dict[str, str]:
-        """The texts that a filter by project searches, by working directory."""
+        """Maps each working directory to the text in which the `project:` filter searches."""
         texts = self._project_texts({summary.cwd for summary in self._summaries})
         return {directory: literal(text) for directory, text in texts.items()}
 
     def _below(self, directories: tuple[str, ...]) -> frozenset[str]:
-        """Return the working directories that are one of the given directories or below, by any spelling."""
+        """Return the working directories that are equal to or below a given directory, in any spelling of its path."""
         if self._asked is None or self._asked[0] != directories:
             found = [within(self.projects, spellings_of(each, os.curdir), below=True) for each in directories]
             self._asked = directories, frozenset().union(*found)

@@ -104,19 +104,19 @@ class TextIndex:
         return Question(self.readers(tools), terms)
 
     def note_damage(self, error: sqlite3.DatabaseError) -> None:
-        """Keep an error that a question raised, if it means damage."""
+        """Keep an error of a lookup if it means that the index is damaged."""
         self.damage = error if is_damage(error) else None
 
 
 def why_no_engine(index: Index) -> str | None:
-    """Return a sentence that says why words cannot be looked up in an index; None if they can."""
+    """Return the reason, for the user, why an index cannot be searched for words; None if it can."""
     if engine(index.directory) is not None:
         return None
     return ON_NETWORK.format(index.directory) if is_remote(str(index.directory)) else NO_ENGINE
 
 
 class Question:
-    """A question for the entries that are best for some terms."""
+    """A lookup of terms in the text directories of the index: counts and best entries."""
 
     def __init__(self, readers: Sequence[TextReader], terms: Sequence[Term]) -> None:
         self._readers = readers
@@ -124,7 +124,7 @@ class Question:
         self._frequencies: dict[str, Counter[str]] = {}
         self.wanted = [self._wanted(term) for term in terms]
         self.counts = [self._count(term) for term in self.wanted]
-        """For each term, the number of entries that hold it in any form."""
+        """For each term, the number of entries that contain it in any form."""
 
     def best(
         self,
@@ -134,7 +134,7 @@ class Question:
         files: Collection[int] | None = None,
         roles: Collection[int] | None = None,
     ) -> Scored:
-        """Return the best entries, about `most`; with `every`, those with all terms."""
+        """Return about `most` entries with the highest scores; with `every`, only entries with all terms."""
         terms = [term for term in self.wanted if term.forms or term.inside]
         if not terms or (every and len(terms) < 2):
             return []
@@ -150,7 +150,7 @@ class Question:
         return {file for reader in self._readers for file in reader.files_with(self.wanted[number], files)}
 
     def misspelt(self, word: str) -> tuple[str, ...]:
-        """Return the words in the index that differ from a word, or from an identifier's parts, by one mistake."""
+        """Return the indexed words that differ from a word by one typing mistake, or in one part of an identifier."""
         parts = engine_words(word)
         if len(parts) < 2:
             return self._near(word)
@@ -167,7 +167,7 @@ class Question:
         return tuple(sorted(found))
 
     def _holds(self, form: Form) -> bool:
-        """Return True if an entry holds all words of a form."""
+        """Return True if an entry contains all words of a form."""
         return any(True for reader in self._readers for _ in reader.every([(form, False)]))
 
     def _count(self, term: WantedTerm) -> int:

@@ -56,7 +56,7 @@ TakeText = Callable[[EntryText], object]
 class State(msgspec.Struct, frozen=True, array_like=True):
     """State after reading the complete lines of a file, up to offset `end`; `last` is the offset of the last entry.
 
-    `ordinals` has each entry's `Record.ordinal` if the file has format version 1, else it is empty.
+    `ordinals` are the entries' positions in the file (`Record.ordinal`) in format version 1, else an empty list.
     """
 
     end: int
@@ -69,7 +69,7 @@ class State(msgspec.Struct, frozen=True, array_like=True):
 
 
 class StoredEntries(msgspec.Struct, frozen=True):
-    """The entries that the index has of a file, the number of their runs, and the state after their reading."""
+    """A file's entries in the index, the number of runs they are stored in, and the state after reading them."""
 
     state: State
     columns: Columns
@@ -91,7 +91,7 @@ class Collector(SummaryBuilder):
         self.resumable: tuple[ReaderProgress, SummaryProgress] | None = None
         """State of line reader and summary at the offset `end`; None if the index cannot stand in for the file."""
         self.ordinals: list[int] = []
-        """Each entry's `Record.ordinal`, if the file has format version 1."""
+        """The entries' positions in the file (`Record.ordinal`); filled only for format version 1."""
         self.decode = decode_with_tools if tools else decode_with_calls
         self.requests = RequestReader()
         self._take_text = take_text
@@ -152,7 +152,7 @@ class Collector(SummaryBuilder):
         if self._closed:
             return
         envelope = record.envelope
-        # An entry before the header is not migrated here, but in a session that is opened.
+        # An entry before the header is migrated when the session is opened, not here.
         self._is_headless |= self._reader.header is None
         if self._reader.generation < 3:
             envelope = self._migration.migrated(envelope, record.ordinal)

@@ -1,7 +1,7 @@
-"""Values of the index that belong to no file, and results computed from all files, such as the cost of each project.
+"""Values of the whole index, and stored results that were computed from all files, such as the cost of each project.
 
-The only row of the table `facts` has a flag for indexed tool calls, the generation, and the next free file id. Results
-are stored ("settled") until a file changes.
+The table `facts` has one row: a flag for indexed tool calls, the generation, and the next free file id. The table
+`settled` has the results; they are deleted when a file changes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def begin_generation(connection: sqlite3.Connection) -> None:
 
 
 def take_ids(connection: sqlite3.Connection, count: int) -> int:
-    """Reserve ids for a number of files, and return the first of them; no id is used twice."""
+    """Reserve `count` consecutive file ids and return the first; no id is ever used twice."""
     first = _number(connection, "next_id")
     connection.execute("UPDATE facts SET next_id = ?", (first + count,))
     return first

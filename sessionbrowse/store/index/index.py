@@ -302,7 +302,7 @@ class Index:
         run("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _take_ids(self, count: int) -> int:
-        """Return the first of some new ids of files; until they are stored, the next writing deletes their texts."""
+        """Reserve file ids and return the first; the next update deletes texts of ids whose files were not stored."""
         self.connection.execute("BEGIN IMMEDIATE")
         first = facts.take_ids(self.connection, count)
         ids = [(first + number,) for number in range(count)]
@@ -336,7 +336,7 @@ class Index:
         with self._writing():
             run = self.connection.execute
             run("BEGIN IMMEDIATE")
-            # Another process may still read the old texts, so the ids of old files are not given to new ones.
+            # Another process may still read the old texts, so file ids are not used again (`facts` is kept).
             for table in ("files", "contents", "entries", "usage", "settled", "texts", "forgotten"):
                 run(f"DELETE FROM {table}")
             facts.begin_generation(self.connection)

@@ -27,7 +27,7 @@ Part = tuple[bytes, bytes]
 
 
 class _PackedFacts(Struct, array_like=True):
-    """The other facts of a run of consecutive entries: ids, parents, kinds and so on.
+    """The facts of a run of consecutive entries except the positions of their lines: ids, parents, kinds and so on.
 
     `parents` has the parent ids of the entries whose parent is not the entry before. `times` are the timestamps of the
     entries that have siblings.

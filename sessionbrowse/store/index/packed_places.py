@@ -34,9 +34,9 @@ class EntryLinks(Struct, frozen=True):
 
 
 class PackedPlaces(Struct, array_like=True):
-    """The lines of a run of entries: their sizes, and the bytes and lines that each is ahead of the expected place.
+    """The lines of a run of entries: sizes, and the gap between each line and the previous entry's line.
 
-    An entry is expected on the line after the entry before it. Nearly all of these numbers are zero.
+    `gaps` are in bytes, `skipped` in lines. Nearly all are zero, because entries usually follow each other directly.
     """
 
     sizes: list[int]
@@ -87,7 +87,7 @@ def unpack_links(parts: Iterable[bytes]) -> EntryLinks:
 
 
 def parent_ids_of(ids: list[str | None], parents: dict[int, str | None]) -> list[str | None]:
-    """Return the parent id of each entry in a run; `parents` has those that are not the id of the entry before."""
+    """Return the parent id of each entry in a run: that in `parents`, else the id of the previous entry."""
     found: list[str | None] = [None, *ids][: len(ids)]
     for place, parent in parents.items():
         found[place] = parent

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
-    """A file in the index: its size, times and inode when it was read, its agent, and the facts that lists sort by.
+    """A file in the index: its size, times and inode when it was read, its agent, and the values that lists sort by.
 
     `row` is the file's id. `has_tools` is 1 if the texts include tool calls and results.
     """
@@ -99,7 +99,7 @@ def unpack(packed: bytes, decode: Callable[[bytes], T]) -> T:
 
 
 def write_row(connection: sqlite3.Connection, row: FileRow) -> None:
-    """Store the row of a file, in place of the row stored before.
+    """Store the row of a file; it replaces an earlier one.
 
     Raises:
         UnicodeEncodeError: a text of the row has a lone surrogate.
@@ -110,7 +110,7 @@ def write_row(connection: sqlite3.Connection, row: FileRow) -> None:
 
 
 def read_rows(connection: sqlite3.Connection, path: str | None = None) -> list[FileRow]:
-    """Return the rows of all files, or only of the one at a path.
+    """Return the rows of all files, or only of the file at `path`.
 
     Raises:
         sqlite3.DatabaseError: the index is damaged.
@@ -120,7 +120,7 @@ def read_rows(connection: sqlite3.Connection, path: str | None = None) -> list[F
     try:
         if [zlib.crc32(packed) for _, packed in found] != [total for total, _ in found]:
             raise damaged("a row of the index has a wrong checksum")
-        # The head of an array in MessagePack, with the number of its items: one call decodes all rows.
+        # With the header of a MessagePack array in front, one call decodes all rows.
         return _decode_rows(b"\xdd" + len(found).to_bytes(4, "big") + b"".join([packed for _, packed in found]))
     except (ValueError, TypeError) as error:
         raise damaged(f"a row of the index is damaged: {error}") from error

@@ -1,4 +1,4 @@
-"""The files of one text directory: their stamps and checksums, the numbers of documents, and their move to another."""
+"""The files of one text directory: stamps and checksums, numbers of documents, moving them to another directory."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import msgspec
 from sessionbrowse.store.index.schema import remove_tree
 
 META, _MANAGED = "meta.json", ".managed.json"
-"""The file of a directory that names its segments, and the one that names all files the engine may delete."""
+"""Files of the engine in a text directory: the list of segments, and the list of files that the engine may delete."""
 _FOOTER_END = 8
 
 Stamps = list[tuple[str, int, int, int, int, int]]
-"""The files of a directory: name, size, times of change, inode, and checksum (CRC-32) of the content."""
+"""For each file: name, size in bytes, mtime and ctime in ns, inode, and checksum (CRC-32) of the content."""
 
 
 def stamps(path: Path, known: dict[tuple[Any, ...], int] | None = None) -> Stamps:
     """Return the stamps of the files that a directory's `meta.json` names; checksums are computed if not in `known`.
 
     Raises:
-        ValueError, OSError: a file is missing, is no file, or its checksum is wrong.
+        ValueError, OSError: a file is missing or not a regular file, or its checksum is wrong.
     """
-    # The engine reads files that `meta.json` does not name too, and would wait for a pipe for ever.
+    # The engine opens every file here, not only those in `meta.json`, and would wait for ever at a named pipe.
     for each in os.scandir(path):
         if not each.is_file():
             raise ValueError(f"{each.name} is no file")
@@ -87,7 +87,7 @@ def _checksum(path: Path, *, check: bool) -> int:
 
 
 def documents(path: Path) -> tuple[int, int]:
-    """Return the number of documents in a directory, and that of deleted ones among them."""
+    """Return the number of documents in a directory, and the number of deleted ones among them."""
     segments = msgspec.json.decode((path / META).read_bytes())["segments"]
     deleted = [each["deletes"]["num_deleted_docs"] for each in segments if each["deletes"]]
     return sum(each["max_doc"] for each in segments), sum(deleted)

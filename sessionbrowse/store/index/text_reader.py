@@ -13,26 +13,26 @@ from msgspec import Struct
 from sessionbrowse.store.index.texts import analyser, guarded
 
 MAX_WORDS = 5_000
-"""Maximum number of words with one beginning that are listed, the most frequent first."""
+"""Maximum number of words listed for one prefix, the most frequent first."""
 KEPT_OF_WORD = 1_000
 MAX_FILES = 50_000
 """Maximum number of files that are listed for one term."""
 DONE_SHARE = 0.4
-"""Weight of a word in the names of tool calls, compared with a word that was said."""
+"""Weight of a word in the names of tool calls, relative to a word in a message."""
 _SPARE, _EQUAL = 28, 1e-4
-"""Number of entries that are asked for beyond the wanted ones, and the difference of scores that counts as none."""
+"""Number of entries requested beyond the wanted ones, and the largest difference between scores taken as equal."""
 _SHARES = (("said", 1.0), ("done", DONE_SHARE))
 
 Form = tuple[str, ...]
-"""Words of the engine that stand for one term; an entry must hold all of them."""
+"""Indexed words that together match one term; an entry must contain all of them."""
 Place = tuple[int, int]
 """The id of a file, and the number of an entry in it."""
 
 
 class WantedTerm(Struct):
-    """A term of a question: the forms in which it may stand in a text with their weights, and its rarity (idf).
+    """A term to look up: its forms with their weights, and its rarity (idf).
 
-    `inside` is a piece of a word that any word may contain, "" if there is none.
+    If `inside` is not empty, words that contain this text match too.
     """
 
     forms: dict[Form, float]
@@ -42,7 +42,7 @@ class WantedTerm(Struct):
 
 
 class TextReader:
-    """One text directory as it was when it was opened."""
+    """Searches one text directory, in the version that was opened."""
 
     def __init__(self, index: Any) -> None:
         from tantivy import Occur, Query
@@ -55,11 +55,11 @@ class TextReader:
         self._counts: dict[tuple[str, str], int] = {}
 
     def close(self) -> None:
-        """Let go of the engine's files; the reader cannot be asked any more."""
+        """Release the engine's files; the reader cannot be used afterwards."""
         self._searcher = None
 
     def words(self, beginning: str, most: int = MAX_WORDS) -> dict[str, int]:
-        """Return the words that begin so, each with the number of entries that hold it."""
+        """Return the indexed words that begin with `beginning`, and for each the number of entries that contain it."""
         found: dict[str, int] = {}
         with guarded():
             for field, _ in _SHARES:
@@ -69,7 +69,7 @@ class TextReader:
         return found
 
     def count(self, form: Form) -> int:
-        """Return the number of entries that hold a form, at most."""
+        """Return an upper bound of the number of entries that contain a form."""
         return min(sum(self._count(field, word) for field, _ in _SHARES) for word in form)
 
     def count_inside(self, piece: str) -> int:
@@ -87,10 +87,10 @@ class TextReader:
         files: Collection[int] | None = None,
         roles: Collection[int] | None = None,
     ) -> list[tuple[float, int, Place]]:
-        """Return the best entries for some terms: (score, role, place), about `most`; with `every`, of all terms.
+        """Return about `most` entries with the best scores, as (score, role, place); with `every`, only with all terms.
 
-        Entries that are as good as the last one are returned too, because which of them the engine returns depends on
-        the order in which they were added. `files` and `roles` limit the answer to entries of these files and roles.
+        All entries whose score equals the last one are returned too; otherwise the order in which entries were indexed
+        would decide which are returned. `files` and `roles` limit the result to entries of these files and roles.
         """
         with guarded():
             clauses = [self._clauses(term) for term in terms]
@@ -112,7 +112,7 @@ class TextReader:
             query = asked[0][1] if len(asked) == 1 else self._query.boolean_query(asked)
             hits = self._best_and_equal(query, most)
             addresses = [address for _, address in hits]
-            # The last digits depend on the order in which the engine adds the scores of several terms.
+            # The last digits of a score depend on the order in which the engine adds the scores of terms.
             scores = [round(score, 4) for score, _ in hits]
             values = [self._searcher.fast_field_values(field, addresses) for field in ("role", "file", "entry")]
         return [(score, role, (file, entry)) for score, role, file, entry in zip(scores, *values, strict=True)]

@@ -1,10 +1,10 @@
-"""Text directories: full-text indexes, made by the engine tantivy, of what is said and done in session files.
+"""Text directories: full-text indexes of messages and tool calls, written by the search engine tantivy.
 
 One document is an entry: the id of its file in the index, its number in the file, its role, and two texts. The table
 `texts` of the main database has a row for each directory with the stamps and checksums of its files; a directory is
-opened only if they are right. While `writing` is 1 in this row, a process adds to the directory, or was killed while it
-did, and only the checksums in the files are checked. There is one directory of each kind, so that answers do not depend
-on how it was filled. Without the engine nothing is stored, and the session files are read instead.
+opened only if its files agree with them. If `writing` is 1 in this row, a process is adding to the directory or was
+killed while adding; then only the checksums in the files are checked. There is only one directory of each kind, so that
+results do not depend on how it was filled. Without the engine nothing is stored, and the session files are read.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ def engine(directory: Path) -> Any | None:
 
 
 def identity(directory: Path) -> str:
-    """Return a part of a text directory's name that differs between versions whose texts or words differ."""
+    """Return the part of a text directory's name that changes with the version of the engine, Unicode or the schema."""
     module = engine(directory)
     version = f"{module.__version__} {unicodedata.unidata_version} {SCHEMA}" if module is not None else "none"
     return f"{zlib.crc32(version.encode()):08x}"
 
 
 def new_name(directory: Path, kind: str) -> str:
-    """Return the name of a new text directory of a kind; no name is used twice."""
+    """Return a unique name for a new text directory of a kind."""
     return f"{kind}-{identity(directory)}-{os.urandom(6).hex()}"
 
 
@@ -144,7 +144,7 @@ class TextWriter:
         self._writer = None
 
     def open(self) -> Any:
-        """Return the engine's writer of the directory; it is made if there is none."""
+        """Return the engine's writer for the directory; create it at the first call."""
         if self._writer is None:
             assert self._module is not None
             # A directory that exists and cannot be opened is damaged.
@@ -157,10 +157,10 @@ class TextWriter:
 
 
 class GrowingTexts:
-    """The text directories while one process adds to them, in a `with` block.
+    """The text directories, opened for adding documents in a `with` block; one process at a time.
 
-    At the beginning they are checked, and documents of files are deleted that are no longer in the index, or that a
-    killed process has not stored.
+    Opening checks the directories, and deletes the documents of files that are no longer in the index, or that a
+    process added before it was killed.
 
     Raises:
         sqlite3.DatabaseError: a directory is damaged.
@@ -177,9 +177,9 @@ class GrowingTexts:
             for kind in (SAID, TOOLS)
             if kind in known or kind == SAID or tools
         }
-        """The directories by kind."""
+        """The writers of the directories, by kind."""
         self._forgotten = [file for (file,) in run("SELECT file FROM forgotten")]
-        # The stamps of directories that a killed process has changed may be old.
+        # The stored stamps are out of date if a process was killed while it changed the directory.
         for (name,) in run("SELECT name FROM texts WHERE writing").fetchall():
             keep(connection, name, stamps_of(directory, name))
         run("UPDATE texts SET writing = 1")
@@ -187,9 +187,9 @@ class GrowingTexts:
             each.delete(self._forgotten)
 
     def commit(self, *, is_last: bool, merge: bool = False) -> None:
-        """Commit what was added; the caller then commits the transaction of the database.
+        """Commit the added documents; the caller then commits the transaction of the database.
 
-        With `merge`, the engine also merges what was adopted, which it does at its own commits.
+        With `merge`, the engine also commits directories without additions, and so merges adopted segments.
         """
         for each in self.writers.values():
             if merge and engine(self._directory) is not None:
@@ -201,9 +201,9 @@ class GrowingTexts:
         self._forgotten.clear()
 
     def adopt(self, kind: str, made: str) -> None:
-        """Move the documents of the directory `made` into the one of a kind; the caller commits the transaction.
+        """Move the documents of the directory `made` into the directory of a kind; the caller commits the transaction.
 
-        They are seen there at once, because the engine's segments may be in any directory of the same schema.
+        The segments are moved as files: the engine reads them in any directory with the same schema.
         """
         name = self.writers[kind].name
         if engine(self._directory) is not None:

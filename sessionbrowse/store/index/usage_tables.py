@@ -1,4 +1,4 @@
-"""The table of model requests in the index: those of each file with their sums, and an identity (hash) of each.
+"""The table `usage` of the index: the model requests of each file, their sums, and an identity (hash) for each.
 
 The identities alone show which files contain the same requests, so the requests of most files are never unpacked. Every
 file has a row, even without requests.

@@ -25,13 +25,13 @@ from sessionbrowse.store.index.usage_tables import PackedUsage, pack_usage
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 
 COMMIT_DOCUMENTS, COMMIT_SECONDS = 60_000, 1.0
-"""Number of entries with text, and number of seconds, after which what was read is committed."""
+"""The entries read so far are committed after this number of entries with text, or this number of seconds."""
 MAX_RUNS = 16
 """Each update stores a session's new entries as one run of entries; when this many runs exist, they are merged."""
 
 
 class Stored(Struct, frozen=True):
-    """The values that the database keeps of a file, packed: summary, state, a run of its entries, its model requests.
+    """The packed values of a file for the database: summary, state, a run of entries, model requests.
 
     The run begins with entry number `first` and has `count` entries.
     """
@@ -58,7 +58,7 @@ def put(connection: sqlite3.Connection, stored: Stored) -> None:
 
 
 class FileReader:
-    """Reads files for the index, and passes their texts to the writers of text directories (by kind in `texts`)."""
+    """Reads files for the index, and passes their texts to the writers of the text directories, by kind."""
 
     def __init__(self, texts: Mapping[str, TextWriter], *, tools: bool) -> None:
         self._tools = tools
@@ -69,11 +69,11 @@ class FileReader:
         self._due = self._begin + COMMIT_SECONDS
 
     def is_due(self) -> bool:
-        """Return True, and begin to count anew, if what was read should be committed so that it can be searched."""
+        """Return True and reset the counters if the entries read so far should be committed and become searchable."""
         now = time.monotonic()
         is_due = self._documents >= COMMIT_DOCUMENTS or now >= self._due
         if is_due:
-            # Each commit makes a segment, and the engine merges them: in a long update the time doubles.
+            # Each commit makes a segment that the engine must merge, so in a long update the pauses double.
             self._documents, self._due = 0, now + max(COMMIT_SECONDS, now - self._begin)
         return is_due
 
@@ -84,9 +84,9 @@ class FileReader:
         return self._packed(file, found, identity)
 
     def growth(self, file: FoundFile, known: FileRow, entries: StoredEntries, usage: FileRequests) -> Stored | None:
-        """Read the appended lines of a file; return the values to store, None if it must be read from its beginning.
+        """Read the appended lines of a file; return the values to store, None if the whole file must be read.
 
-        `known`, `entries` and `usage` are the values that the index has of the file.
+        `known`, `entries` and `usage` are the file's values in the index.
         """
         self._identity = known.row
         found = read_growth(
@@ -138,9 +138,9 @@ class FileReader:
 def read_in_processes(
     directory: Path, files: Sequence[tuple[FoundFile, int]], *, tools: bool
 ) -> Iterator[tuple[dict[str, str], list[Stored | None]]]:
-    """Read files with several processes; yield values to store of files, and names of text directories by kind.
+    """Read files with several processes; yield names of new text directories by kind, and the values to store.
 
-    `files` are pairs of a file and its id. The directories hold the documents of the yielded files and of no others.
+    `files` are pairs of a file and its id. The directories contain the documents of the yielded files and no others.
     """
     sizes = [file.size for file, _ in files]
     kinds = (SAID, TOOLS) if tools else (SAID,)
@@ -149,7 +149,7 @@ def read_in_processes(
     reader = FileReader(writers, tools=tools)
 
     def work(chunk: list[int]) -> tuple[dict[str, str], list[Stored | None]] | None:
-        # Each process makes its own directories, because the engine does not survive a fork.
+        # Each process writes into directories of its own, because the engine does not work after a fork.
         if not writers:
             writers.update({kind: TextWriter(directory, new_name(directory, kind)) for kind in kinds})
         stored.extend([reader.whole(*files[index]) for index in chunk])

@@ -26,14 +26,14 @@ MOST_WORKERS = 8
 _THREADS_END_S = 0.02
 _TICKET = 4
 _HEAD = 8
-"""Bytes of the number in front of each answer of a forked process: the answer's size."""
+"""Size in bytes of the length prefix of each answer that a forked process sends."""
 _PIECE = 256 * 1024
 
 Answer = Any
 
 
 class _Child(Struct):
-    """A forked process, the pipe of its answers, and the bytes of an answer that has not arrived completely."""
+    """A forked process, the pipe for its answers, and the received part of an incomplete answer."""
 
     process: int
     answers: int
@@ -86,9 +86,9 @@ def fork_map(
 ) -> Iterator[Answer]:
     """Yield `work(chunk)` for every chunk in any order, computed by `workers` processes (this one included).
 
-    If `work` returns None, the next answer in the same process is for this chunk too. `finish` is called in every
-    process after its last chunk, and returns the last answer. If a forked process dies or raises, this process computes
-    the chunks without an answer again, and calls `finish` again.
+    If `work` returns None, the next answer of the same process covers this chunk too. `finish` is called in every
+    process after its last chunk, and returns the last answer of the process. If a forked process dies or raises, this
+    process computes the chunks without an answer again, and calls `finish` again.
     """
     done: set[int] = set()
     if workers <= 1 or len(chunks) < 2:
@@ -129,7 +129,7 @@ def _worked(
     finish: Callable[[], Answer | None],
     done: set[int],
 ) -> Iterator[Answer | None]:
-    """Yield an answer or None after each chunk, and at the end; `done` gets the numbers that have an answer."""
+    """Yield the answer (or None) for each chunk, then that of `finish`; add the answered chunks' numbers to `done`."""
     answered: set[int] = set()
     for number in numbers:
         answered.add(number)
@@ -162,7 +162,7 @@ def _start(
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.close(answers)
-        # The parent reads answers between its own chunks; a full pipe must not stop this process until then.
+        # The parent reads answers only between its own chunks; a full pipe must not block this process meanwhile.
         os.set_blocking(answering, False)
         unsent, done, sent = bytearray(), set[int](), set[int]()
         for answer in _worked(chunks, _drawn(tickets), work, finish, done):
@@ -193,7 +193,7 @@ def _send(pipe: int, unsent: bytearray) -> None:
 
 
 def _received(child: _Child, done: set[int], *, wait: bool) -> Iterator[Answer]:
-    """Yield the answers that a forked process has sent; with `wait`, until it ends. `done` gets its chunks' numbers."""
+    """Yield the answers that a process has sent (with `wait`, until it ends); add the chunks' numbers to `done`."""
     os.set_blocking(child.answers, wait)
     with suppress(BlockingIOError):
         while piece := os.read(child.answers, _PIECE):

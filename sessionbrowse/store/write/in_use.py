@@ -150,7 +150,7 @@ def running(proc: str = PROC) -> Iterator[Process]:
 
 
 def environment(pid: int, proc: str = PROC) -> dict[str, str]:
-    """Return the environment variables with which a process was started; empty if they cannot be read."""
+    """Return the environment variables with which a process was started; an empty dict if they cannot be read."""
     variables = _read(os.path.join(proc, str(pid), "environ")).split("\0")
     return {name: value for name, sign, value in [each.partition("=") for each in variables] if sign}
 

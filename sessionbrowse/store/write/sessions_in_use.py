@@ -1,8 +1,8 @@
 """Find the sessions in a list that running agents use, fast enough for a check every few seconds.
 
 The result is only used to mark sessions in a list: before a file is changed, `in_use.file_usage` checks more. An agent
-that runs in a directory is assumed to use the session of this directory that changed last, among those that lie where
-the agent keeps its sessions: it does not know of a backup.
+that runs in a directory is assumed to use the session of this directory that changed last. Only sessions where the
+agent keeps them count, so that no session of a backup is marked.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def sessions_in_use(summaries: Iterable[Summary], around: Surroundings, proc: st
 
 
 def _roots(agent: str, process: Process, around: Surroundings, proc: str) -> tuple[str, ...]:
-    """Return the directories in which a running agent keeps its sessions, by the environment of its process."""
+    """Return the directories in which a running agent keeps its sessions, given its process's environment."""
     environ = environment(process.pid, proc) or around.environ
     places = AGENTS[agent].places(replace(around, environ=environ, home=environ.get("HOME") or around.home))
     return tuple([os.path.join(os.path.realpath(place.root), "") for place in places])

@@ -406,7 +406,7 @@ def test_a_first_line_that_is_a_title_of_another_size_is_left_alone(store: Store
     slot = {"type": "title", "v": 1, "title": "short", "updatedAt": "2026-08-13T08:00:00.000Z", "pad": ""}
     path = store.session("omp", head=[slot, header()], slot=None)
     before = path.read_bytes()
-    with pytest.raises(NeedsRepair, match=r"has another size .* Repair the session first"):
+    with pytest.raises(NeedsRepair, match=r"has the wrong size.* Repair the session first"):
         rename(target(path), "new", context=store.context)
     assert path.read_bytes() == before
     repair(target(path), Where(), context=store.context)
