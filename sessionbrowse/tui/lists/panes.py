@@ -12,9 +12,12 @@ from sessionbrowse.tui.shell.paned_screen import ROOM_FOR
 def do_open(screen: BrowseScreen) -> None:
     """Open the row under the cursor: on a folder, focus the session list; on a session, show, resume or pick it.
 
-    While the rows still show what an earlier query found, wait for what the typed one finds.
+    While the rows still show what an earlier query found, wait for what the typed one finds; if it is no valid query,
+    say why in the search line.
     """
-    if screen.typing and screen.search.is_unanswered and not screen.sessions_list.was_moved:
+    if screen.typing and screen.pane != "projects" and screen.search.refuses():
+        screen.say_found()
+    elif screen.typing and screen.search.is_unanswered and not screen.sessions_list.was_moved:
         screen.search.when_answered(lambda: screen.give(BY_ID["open"]))
     elif screen.pane == "projects":
         screen.set_focus(screen.sessions_list)

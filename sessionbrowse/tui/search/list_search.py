@@ -58,6 +58,9 @@ class ListSearch:
         self.searched = ""
         """The query as searched, after the replacement of misspelt words, for highlighting its matches."""
         self._query: SearchQuery | None = None
+        self._valid_text = ""
+        """The text of the query: the last valid one in the search line."""
+        self._unfinished: str | None = None
         self._scope: ListScope | None = None
         self._stamp = self._answered = 0
         self._limit = 0
@@ -80,19 +83,26 @@ class ListSearch:
         """Search for the text in the search line; if it is no valid query, keep what the last one found."""
         from sessionbrowse.model.search.query import BadSearch, parse_question
 
-        self.text, self.problem, self._next = text, None, None
+        self.text, self.problem, self._unfinished, self._next = text, None, None, None
         try:
             query = parse_question(text)
         except BadSearch as error:
-            self.problem = None if error.is_unfinished(text) else error.sentence
+            is_unfinished = error.is_unfinished(text)
+            self.problem, self._unfinished = (None, error.sentence) if is_unfinished else (error.sentence, None)
             return
         if query.excluded and not (query.has_text or query.is_about_entries):
             return  # Words that must not occur say what to leave out of something that is still to be typed.
         wanted = None if query.is_empty else query
+        self._valid_text = text
         if wanted != self._query:
             self._query = wanted
             self._hits, self._unfolded = {}, set()
             self.ask(top=True)
+
+    def refuses(self) -> bool:
+        """Return True, and tell the reason in the search line, if its text is no valid query."""
+        self.problem, self._unfinished = self.problem or self._unfinished, None
+        return self.problem is not None
 
     def prepare(self) -> bool:
         """Start the search program before the first letter is typed; return False if it cannot be started."""
@@ -119,11 +129,11 @@ class ListSearch:
             # End a search that still runs.
             client.send(Find(self._stamp, ""))
             self._found, self._page, self._answered, self._is_first = [], None, self._stamp, False
-            state.searched = self.searched = self.text if query is not None else ""
+            state.searched = self.searched = self._valid_text if query is not None else ""
             self._changed(top and self._is_local)
             return
         is_newest = state.found_sort == "recent"
-        client.send(Find(self._stamp, self.text, self.tools, self._limit, is_newest, self._scope))
+        client.send(Find(self._stamp, self._valid_text, self.tools, self._limit, is_newest, self._scope))
 
     def again(self) -> None:
         """Make the search program scan the disk again, and start it if it has ended."""
@@ -221,7 +231,8 @@ class ListSearch:
 
         is_new, screen = self._answered != page.stamp, self._screen
         self._answered, self._page, self._is_first = page.stamp, page, page.ranking_follows
-        self._state.searched, self.searched = self.text, corrected(self.text, page.instead)
+        text = self._valid_text
+        self._state.searched, self.searched = text, corrected(text, page.instead)
         found = [*self._found[: page.at], *page.sessions]
         if page.nowhere or not found:
             found += self._scattered({each.summary.path for each in found})

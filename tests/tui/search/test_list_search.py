@@ -211,6 +211,29 @@ async def test_what_is_not_yet_complete_waits_quietly_with_what_was_found(demo: 
         assert list(browser.row_list("#sessions").keys) == keys
 
 
+async def test_enter_on_what_is_not_yet_complete_says_why_at_the_line_and_opens_nothing(demo: dict[str, Any]) -> None:
+    async with searching(demo, "cookie", size=(160, 40)) as browser:
+        await paste(browser, " after:2026-")
+        await browser.press("enter")
+        assert browser.screen_name == "browse"
+        assert "after: needs a date" in status(browser)
+        await browser.press(*["backspace"] * len(" after:2026-"), "enter")
+        assert browser.screen_name == "session"
+
+
+async def test_an_answer_that_comes_late_is_named_by_its_own_query(demo: dict[str, Any]) -> None:
+    async with searching(demo, size=(220, 40)) as browser:
+        await browser.press_at_once(*"cookie", "space", *"re", "colon", "left_parenthesis")
+        await browser.settle()
+        assert '· "cookie re"' in browser.screen_text()
+        browse = browser.app.screen
+        assert isinstance(browse, BrowseScreen)
+        browse.search.ask()
+        await browser.settle()
+        assert browse.search.problem is None
+        assert browse.search.searched == "cookie re"
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
