@@ -275,7 +275,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
     @property
     def place(self) -> Hashable:
-        """The place of the topmost screen that has one: see `CommandScreen.place`."""
+        """The project or session that the topmost screen is about, dialogs left out: its `CommandScreen.place`."""
         screens = (screen for screen in reversed(self.screen_stack) if isinstance(screen, CommandScreen))
         return next((place for screen in screens if (place := screen.place) is not None), None)
 
@@ -354,7 +354,9 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self.end_search()
         for screen in self.screen_stack:
             if isinstance(screen, BrowseScreen):
-                screen.begin_scan()
+                # Else an empty list would say that there are no sessions.
+                screen.updates.begin()
+                screen.refresh_rows()
         self.pop_screen()
         self._restart_monitor()
         self.say("Demo: these are sample sessions, removed when you leave.")

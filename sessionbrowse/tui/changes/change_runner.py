@@ -270,7 +270,7 @@ class ChangeRunner:
         sentences = [*self._done_sentences(plan, bulk), *_failure_sentences(plan, rest)]
         if bulk.left:
             sentences.append(f"Stopped: {len(bulk.left):,} of {len(plan.items):,} sessions were not changed.")
-        # One message for all, because the next message would replace it.
+        # A second message would replace the first, so all sentences are shown as one message.
         if said := " ".join([sentence for sentence in sentences if sentence]):
             self._browser.say(said, "error" if rest else "warning" if bulk.left else "information")
         if bulk.done and plan.on_success is not None:

@@ -6,7 +6,7 @@ thousand sessions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -402,6 +402,11 @@ class Library:
             for summary in self._summaries.values()
             if summary.archived == archived and (hidden or not summary.hidden)
         ]
+
+
+def path_of_key(key: Hashable) -> Hashable:
+    """Return the path of the session to which the row with this key belongs: its own row, or the row of a hit."""
+    return key[0] if isinstance(key, tuple) else key
 
 
 def thread_prefix(lasts: Sequence[bool]) -> str:

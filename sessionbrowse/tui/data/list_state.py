@@ -64,9 +64,14 @@ class ListState:
         )
 
     @property
+    def is_waiting(self) -> bool:
+        """True while the list waits until the first scan finds the folder to open."""
+        return self.folder is None and self.awaits_folder and self.wanted_folder is not None
+
+    @property
     def shown_folder(self) -> str | None:
         """The folder whose sessions the list shows, None for all; during the first scan, the folder to open."""
-        return self.wanted_folder if self.folder is None and self.awaits_folder else self.folder
+        return self.wanted_folder if self.is_waiting else self.folder
 
     @property
     def effective_sort(self) -> str:

@@ -18,6 +18,8 @@ from sessionbrowse.services.background.monitor_messages import (
     SessionsInUse,
 )
 from sessionbrowse.store.own.pins import Pins
+from sessionbrowse.tui.commands.command import MOVE, Command
+from sessionbrowse.tui.commands.contexts import EVERYWHERE, SESSIONS
 from sessionbrowse.tui.data.jobs import Lane, Outcome
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.data.source import DirectoryFacts, directory_facts
@@ -41,8 +43,19 @@ class ShownLists(Protocol):
         """The app, typed as a protocol with only the methods that screens may use."""
 
     @property
+    def pane(self) -> str:
+        """The name of the focused pane."""
+
+    @property
+    def typing(self) -> bool:
+        """True if the text line is focused."""
+
+    @property
     def sessions_list(self) -> RowList:
         """The widget that lists the sessions."""
+
+    def give(self, command: Command) -> None:
+        """Run a command, or say why it is unavailable."""
 
     def set_timer(self, delay: float, callback: Callable[[], None]) -> object:
         """Call `callback` after `delay` seconds, unless the screen closes first."""
@@ -74,6 +87,7 @@ class ScanUpdates:
         self.scanning = True
         self.failure: str | None = None
         self.refresh_due = False
+        self._held: Command | None = None
 
     @cached_property
     def throttle(self) -> UpdateThrottle:
@@ -89,6 +103,27 @@ class ScanUpdates:
         if self._screen.state.awaits_folder:
             self._screen.state.awaits_folder = False
             self._screen.refresh_rows()
+
+    def hold(self, command: Command) -> bool:
+        """Hold a command that needs a row, and later keys, if the list is empty because it waits for its folder.
+
+        Return False if the command can run now.
+        """
+        screen = self._screen
+        if not screen.state.is_waiting or screen.sessions_list.count or screen.typing or screen.pane != "sessions":
+            return False
+        if not _needs_row(command):
+            return False
+        self._held = command
+        screen.browser.hold_keys()
+        return True
+
+    def give_held(self) -> None:
+        """Run the held command, and then the keys pressed after it, once the list has rows or waits no longer."""
+        if self._held is not None and (self._screen.sessions_list.count or not self._screen.state.is_waiting):
+            command, self._held = self._held, None
+            self._screen.browser.release_keys()
+            self._screen.give(command)
 
     def take_scan(self, outcome: Outcome) -> None:
         """Handle a batch of sessions from a scan, or the end of the scan."""
@@ -213,3 +248,10 @@ class ScanUpdates:
         elif isinstance(outcome.value, Pins):
             self._screen.state.library.pins = outcome.value
             self._screen.refresh_sessions()
+
+
+def _needs_row(command: Command) -> bool:
+    """Return True if a command acts on a row of the session list, or moves its cursor."""
+    if command.group == MOVE:
+        return EVERYWHERE in command.where
+    return command.id == "actions" or (SESSIONS in command.where and command.reason is not None)

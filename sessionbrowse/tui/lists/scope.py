@@ -13,6 +13,10 @@ def do_scope(screen: BrowseScreen) -> None:
     is_folder = state.folder is not None or state.wanted_folder is not None
     state.wanted_folder = None
     screen.projects_list.go_to_key(("folder", None if is_folder else state.other_folder(screen.subject)))
+    if is_folder and state.folder is None:
+        # The cursor is on "All folders" already, so no message about a move refreshes the rows.
+        screen.refresh_sessions(top=True)
+        screen.refresh_header()
 
 
 def do_named(screen: BrowseScreen) -> None:

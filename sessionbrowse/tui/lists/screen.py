@@ -14,11 +14,11 @@ from textual.content import Content
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.remembered_views import ListView
 from sessionbrowse.text import plural, width
-from sessionbrowse.tui.commands.command import CommandContext
+from sessionbrowse.tui.commands.command import Command, CommandContext
 from sessionbrowse.tui.commands.contexts import LIST, PREVIEW, PROJECTS, SESSIONS
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.data.lazy_rows import LazyRows
-from sessionbrowse.tui.data.library import Folding, Library, SessionRow
+from sessionbrowse.tui.data.library import Folding, Library, SessionRow, path_of_key
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.data.spellings import same_names
@@ -47,7 +47,7 @@ PANES = ("projects", "sessions", "preview")
 LEAST_HEADED = 12
 """Rows of the session list from which on its columns are named."""
 PATIENCE_SECONDS = 3.0
-"""Seconds after which the list shows all sessions if a scan has not found the folder to open."""
+"""Maximum seconds that the list waits for the first scan to find the folder to open; then it shows all sessions."""
 
 
 class BrowseScreen(PanedScreen):
@@ -86,7 +86,7 @@ class BrowseScreen(PanedScreen):
         yield Bar(id="header")
         with Horizontal(id="panes"):
             yield RowList(self._render_project, id="projects", classes="pane")
-            yield RowList(self._render_session, marked_as=_path_of_key, id="sessions", classes="pane")
+            yield RowList(self._render_session, marked_as=path_of_key, id="sessions", classes="pane")
             yield TextView(id="preview", classes="pane", empty="")
         yield FilterLine(id="filter")
         yield KeyBar(id="footer")
@@ -152,7 +152,7 @@ class BrowseScreen(PanedScreen):
             folds_families=not self.state.is_flat or is_searched,
             shows_hidden=self.state.hidden,
             has_filter=is_searched,
-            has_folder=self.state.folder is not None or self.state.other_folder(self.subject) is not None,
+            has_folder=self.state.shown_folder is not None or self.state.other_folder(self.subject) is not None,
             has_project=bool(self.project),
         )
 
@@ -215,10 +215,10 @@ class BrowseScreen(PanedScreen):
             return super().moving()
         return self.projects_list if self.state.filtered == "projects" else self.sessions_list
 
-    def begin_scan(self) -> None:
-        """Show that a scan is running; otherwise an empty list would say that there are no sessions."""
-        self.updates.begin()
-        self.refresh_rows()
+    def give(self, command: Command) -> None:
+        """Run a command; one that needs a row is held until the folder to open is found."""
+        if not self.updates.hold(command):
+            super().give(command)
 
     # -- rows ---------------------------------------------------------------------------------------------------
 
@@ -235,7 +235,9 @@ class BrowseScreen(PanedScreen):
             self.state.folder = self.state.library.project_of(self.state.folder)
         self.state.projects = rows
         keys = [("folder", row.cwd) for row in self.state.projects]
-        self.state.go_to_wanted_folder(keys, was_moved=self.projects_list.was_moved)
+        # Once the list shows all sessions, a folder that is found late must not replace the rows under a moved cursor.
+        is_used = self.sessions_list.was_moved and not self.state.is_waiting
+        self.state.go_to_wanted_folder(keys, was_moved=self.projects_list.was_moved or is_used)
         names = [folder_name(row.cwd, self.browser.home)[0] for row in self.state.projects if row.cwd]
         self.folder_cells = min(WIDEST_FOLDER, max([width(name) for name in names], default=WIDEST_FOLDER))
         self._ambiguous = same_names([row.cwd for row in self.state.projects if row.cwd])
@@ -257,7 +259,7 @@ class BrowseScreen(PanedScreen):
             sessions.marks = {path for path in sessions.marks if library.get(path) is not None}
         key = cursor or sessions.key
         if key not in keys:
-            key = _path_of_key(key)
+            key = path_of_key(key)
         wanted = keys[0] if top and keys else self.state.family_row(key, keys) or key
         if self.state.searched:
             empty = self.search.nothing_found()
@@ -271,6 +273,7 @@ class BrowseScreen(PanedScreen):
         self.preview.rows_changed()
         self.say_found()
         self.update_footer()
+        self.updates.give_held()
 
     def say_found(self) -> None:
         """Show in the text line what the search found, or the number of matching folders."""
@@ -435,8 +438,3 @@ def _sessions_in(rows: Iterable[FoundRow]) -> Iterable[SessionRow]:
 
 def _key_of(row: FoundRow) -> Hashable:
     return row.summary.path if isinstance(row, SessionRow) else row.key
-
-
-def _path_of_key(key: Hashable) -> Hashable:
-    """Return the path of the session to which the row with this key belongs."""
-    return key[0] if isinstance(key, tuple) else key

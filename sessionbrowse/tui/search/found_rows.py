@@ -28,11 +28,6 @@ class HitRow(Struct, frozen=True):
 FoundRow = SessionRow | HitRow
 
 
-def path_of_key(key: Hashable) -> Hashable:
-    """Return the path of the session to which the row with this key belongs."""
-    return key[0] if isinstance(key, tuple) else key
-
-
 def hit_key(hit: Hit) -> tuple[str, int | None, str]:
     """Return the key of a hit's row: path of the session, index of the entry, role."""
     return (hit.path, hit.entry_index, hit.role)

@@ -9,7 +9,7 @@ from sessionbrowse.model.listing.picker import ordered
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.data.lazy_rows import LazyRows
-from sessionbrowse.tui.data.library import SessionRow
+from sessionbrowse.tui.data.library import SessionRow, path_of_key
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.browser import FoundEntry
@@ -227,7 +227,7 @@ class ListSearch:
 
     def _take_page(self, page: HitPage) -> None:
         from sessionbrowse.services.search.ranked_page import corrected
-        from sessionbrowse.tui.search.found_rows import merged, path_of_key
+        from sessionbrowse.tui.search.found_rows import merged
 
         is_new, screen = self._answered != page.stamp, self._screen
         self._answered, self._page, self._is_first = page.stamp, page, page.ranking_follows
@@ -333,8 +333,6 @@ class ListSearch:
 
     def step_found(self, step: int) -> FoundEntry | None:
         """Go to the next (`step` 1) or previous (-1) found session and return its best hit; None if there is none."""
-        from sessionbrowse.tui.search.found_rows import path_of_key
-
         rows, found = self._row_list(), self._in_order()
         paths = [each.summary.path for each in found]
         path = path_of_key(rows.key)

@@ -50,7 +50,7 @@ class TreePane:
         self.wanted: tuple[int | None, str | None] = (None, None)
         """Index and id of the entry to which the cursor moves when the next rows are shown."""
         self.origin: int | None = None
-        """Index of the entry under the cursor when the user began to type a search; None if no search is typed."""
+        """Index of the entry to which the cursor returns if the user leaves the search line with Escape; else None."""
         self.cells_needed = 0
         """Number of cells that the rows that were visible until now need to be shown in full."""
         self._stood: int | None = None

@@ -189,7 +189,7 @@ class Browser(Protocol):
 
     @property
     def place(self) -> Hashable:
-        """The place of the topmost screen that has one: see `CommandScreen.place`."""
+        """The project or session that the topmost screen is about, dialogs left out: its `CommandScreen.place`."""
 
     def call_later(self, callback: Callable[..., Any], *args: Any) -> bool:
         """Schedule `callback` in the app's own thread; any thread may call this method."""

@@ -34,7 +34,7 @@ class TerminalApp(CompatApp, inherit_bindings=False):
     message: Said = SILENCE
     """The message above the footer."""
     MESSAGE_SECONDS = 4.0
-    """Seconds for which a message is shown."""
+    """Number of seconds after which a message disappears."""
 
     @cached_property
     def _message_timer(self) -> Timer:

@@ -6,11 +6,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual import events
 from textual.widgets import Input
 
+from sessionbrowse.config import Settings
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list.scan import Batch
 from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
@@ -293,6 +295,50 @@ async def test_rows_stream_in_and_the_cursor_stays_on_its_session() -> None:
         await until(browser, lambda: browser.row_list("#sessions").count == 300)
         assert browser.row_list("#sessions").key == "/0102.jsonl"
         await until(browser, lambda: "reading" not in browser.screen_text().split("\n")[0])
+
+
+@pytest.mark.parametrize("has_sessions", [True, False])
+async def test_keys_pressed_before_the_folder_is_found_act_on_its_rows(has_sessions: bool) -> None:
+    others = [summary(f"/other/{number}.jsonl", cwd="/other", modified=float(NOW_MS - number)) for number in range(3)]
+    here = [summary(f"/here/{number}.jsonl", cwd="/here", modified=NOW_MS - 9.0 - number) for number in range(3)]
+    scan = SlowScan([others, here if has_sessions else []])
+    options: dict[str, Any] = {"here": "/here", "settings": Settings(scope="folder"), "settle": False}
+    async with browsing(fixed_source(scan=scan), **options) as browser:
+        scan.let_one_through()
+        await until(browser, lambda: "3 sessions" in browser.screen_text())
+        await browser.press_now("down", "space", "down")
+        assert browser.row_list("#sessions").count == 0
+        assert browser.toasts() == []
+        scan.let_one_through()
+        await until(browser, lambda: browser.row_list("#sessions").cursor == 2)
+        assert browser.row_list("#sessions").marks == {"/here/1.jsonl" if has_sessions else "/other/1.jsonl"}
+
+
+async def test_tab_before_the_folder_is_found_lists_all_sessions_at_once() -> None:
+    scan = SlowScan([[summary("/other/a.jsonl", cwd="/other")], [summary("/here/a.jsonl", cwd="/here")]])
+    options: dict[str, Any] = {"here": "/here", "settings": Settings(scope="folder"), "settle": False}
+    async with browsing(fixed_source(scan=scan), **options) as browser:
+        scan.let_one_through()
+        await until(browser, lambda: "1 session" in browser.screen_text())
+        assert browser.row_list("#sessions").count == 0
+        await browser.press_now("tab")
+        assert list(browser.row_list("#sessions").keys) == ["/other/a.jsonl"]
+        scan.let_one_through()
+        await until(browser, lambda: browser.row_list("#sessions").count == 2)
+
+
+async def test_a_folder_that_is_found_late_leaves_the_rows_under_a_moved_cursor() -> None:
+    scan = SlowScan([some(0, 3), [summary("/here/a.jsonl", cwd="/here")]])
+    options: dict[str, Any] = {"here": "/here", "settings": Settings(scope="folder"), "settle": False}
+    async with browsing(fixed_source(scan=scan), **options) as browser:
+        scan.let_one_through()
+        await until(browser, lambda: "3 sessions" in browser.screen_text())
+        browser.app.screen.updates.stop_waiting()  # type: ignore[attr-defined]
+        await browser.press_now("down")
+        assert browser.row_list("#sessions").key == "/0001.jsonl"
+        scan.let_one_through()
+        await until(browser, lambda: browser.row_list("#sessions").count == 4)
+        assert browser.row_list("#sessions").key == "/0001.jsonl"
 
 
 async def test_typing_works_while_sessions_are_being_read() -> None:
