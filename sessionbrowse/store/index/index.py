@@ -278,6 +278,10 @@ class Index:
         done = read = 0
         total = sum(file.size for file in changed)
         with GrowingTexts(self.directory, self.connection, tools=tools) as growing:
+            # If texts were deleted, the engine is open: it does not survive a fork, and would forget what is adopted.
+            run("BEGIN IMMEDIATE")
+            growing.commit(is_last=False)
+            run("COMMIT")
             first_id = self._take_ids(len(changed))
             numbered = [(file, first_id + number) for number, file in enumerate(changed)]
             for made, stored in read_in_processes(self.directory, numbered, tools=tools):

@@ -59,13 +59,19 @@ def adopt(path: Path, made: Path) -> None:
         held, managed = [msgspec.json.decode((path / name).read_bytes()) for name in (META, _MANAGED)]
     ids = _segment_ids(adopted)
     moved = [name for name in os.listdir(made) if name.partition(".")[0] in ids]
+    segments, opstamp = held["segments"] + adopted["segments"], max(held["opstamp"], adopted["opstamp"])
+    # The files are listed before they are moved, so that the engine later deletes those that a killed process moved.
+    _write(path / _MANAGED, managed + moved)
     for name in moved:
         os.replace(made / name, path / name)
-    segments, opstamp = held["segments"] + adopted["segments"], max(held["opstamp"], adopted["opstamp"])
-    for name, value in ((_MANAGED, managed + moved), (META, held | {"segments": segments, "opstamp": opstamp})):
-        (path / "adopted.tmp").write_bytes(msgspec.json.encode(value))
-        os.replace(path / "adopted.tmp", path / name)
+    _write(path / META, held | {"segments": segments, "opstamp": opstamp})
     remove_tree(made)
+
+
+def _write(path: Path, value: Any) -> None:
+    temporary = path.with_name("adopted.tmp")
+    temporary.write_bytes(msgspec.json.encode(value))
+    os.replace(temporary, path)
 
 
 def _segment_ids(meta: Any) -> set[str]:

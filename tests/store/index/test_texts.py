@@ -254,6 +254,22 @@ def test_documents_of_deleted_and_rewritten_files_go_with_the_next_writing(
     index.close()
 
 
+def test_texts_of_many_new_files_stay_where_texts_of_other_files_are_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_store(tmp_path / "store", 2)
+    built(tmp_path).close()
+    (folder(tmp_path / "store") / "0.jsonl").unlink()
+    for number in range(3):
+        write(folder(tmp_path / "store") / f"new{number}.jsonl", header(f"n{number}"), user("1", None, "wombat"))
+    monkeypatch.setattr(index_module, "BULK_BYTES", 1)
+    index = open_index(tmp_path / "cache", pytest.fail)
+    assert index is not None
+    update_index(scope_of(tmp_path / "store"), index, processes=True)
+    assert holding(index, "wombat") == 3
+    index.close()
+
+
 class Full:
     """A writer that takes documents; the disk is full when they are committed."""
 
