@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -55,11 +56,18 @@ def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = la
         AmbiguousReference: several sessions match.
         NotASession: the file cannot be read.
     """
+    begun: list[str] = []
+    found = _locate_shown(reference, scope, skipped, begun)
+    return replace(found, by_beginning=True) if found.path in begun else found
+
+
+def _locate_shown(reference: str, scope: Scope, skipped: Callable[[Skipped], None], begun: list[str]) -> Located:
+    """Find a session as `locate` does; `begun` gets the sessions whose name begins so, if nothing else matches."""
     if scope.excluded is None:
-        return _locate_any(reference, scope, skipped)
+        return _locate_any(reference, scope, skipped, begun)
     found = None
     try:
-        found = _locate_any(reference, scope, skipped)
+        found = _locate_any(reference, scope, skipped, begun)
         left = [found.path]
     except AmbiguousReference as error:
         left = list(error.candidates)
@@ -71,14 +79,14 @@ def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = la
     return found or _located(left[0], {}, scope)
 
 
-def _locate_any(reference: str, scope: Scope, skipped: Callable[[Skipped], None]) -> Located:
-    """Find a session as `locate` does, but do not hide excluded sessions."""
+def _locate_any(reference: str, scope: Scope, skipped: Callable[[Skipped], None], begun: list[str]) -> Located:
+    """Find a session as `_locate_shown` does, but do not hide excluded sessions."""
     try:
-        found = _locate(reference, scope, skipped)
+        found = _locate(reference, scope, skipped, begun)
     except NoSuchSession:
         if not scope.agents:
             raise
-        found = _locate(reference, replace(scope, agents=()), skipped)
+        found = _locate(reference, replace(scope, agents=()), skipped, begun)
     except AmbiguousReference as error:
         every = [_located(path, {}, scope) for path in error.candidates] if scope.agents else []
         wanted = [one for one in every if one.agent in scope.agents]
@@ -91,7 +99,7 @@ def _locate_any(reference: str, scope: Scope, skipped: Callable[[Skipped], None]
     return found
 
 
-def _locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None]) -> Located:
+def _locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None], begun: list[str]) -> Located:
     by_path: dict[str, FoundFile] = {}
 
     def remembered() -> Iterator[FoundFile]:
@@ -99,21 +107,21 @@ def _locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None]) ->
             by_path[file.path] = file
             yield file
 
-    begun: list[str] = []
+    @cache
+    def named() -> tuple[list[str], list[str]]:
+        return _named(reference, scope)
 
     def named_so() -> list[str]:
-        begun.extend(_named(reference, scope, begins=True))
+        begun.extend(named()[1])
         return begun
 
-    path = find_path(reference, remembered(), lambda: _named(reference, scope), named_so)
-    found = _located(path, by_path, scope)
-    return replace(found, by_beginning=True) if begun else found
+    return _located(find_path(reference, remembered(), lambda: named()[0], named_so), by_path, scope)
 
 
-def _named(reference: str, scope: Scope, *, begins: bool = False) -> list[str]:
-    """Return the paths of the sessions with the name `reference`; for `latest`, the path of the newest session.
+def _named(reference: str, scope: Scope) -> tuple[list[str], list[str]]:
+    """Return the paths of the sessions with the name `reference`, and of those whose name begins with it, in any case.
 
-    With `begins`, the names that begin with `reference` count, upper or lower case.
+    For `latest`, the only path is that of the newest session.
     """
     # Imported here because only names need a list of all sessions; ids are found at the beginning of each file.
     from sessionbrowse.services.list.gather import newest, open_listing
@@ -123,11 +131,10 @@ def _named(reference: str, scope: Scope, *, begins: bool = False) -> list[str]:
     where = scope if is_latest else replace(scope, hidden=True, archived=True, most_unread=None)
     with open_listing(where, cache_dir(), skipped=lambda _: None, note=lambda _: None) as listing:
         if is_latest:
-            return [session.path for session in newest(listing.sessions, limit=1)]
-        if not begins:
-            return [session.path for session in listing.sessions if session.name == reference]
-        wanted = reference.casefold()
-        return [each.path for each in listing.sessions if (each.name or "").casefold().startswith(wanted)]
+            return [session.path for session in newest(listing.sessions, limit=1)], []
+        names = [(session.path, session.name or "") for session in listing.sessions]
+    same = [path for path, name in names if name == reference]
+    return same, [path for path, name in names if name.casefold().startswith(reference.casefold())]
 
 
 def _located(path: str, by_path: dict[str, FoundFile], scope: Scope) -> Located:
@@ -192,7 +199,7 @@ def find_path(
     reference: str,
     files: Iterable[FoundFile],
     named: Callable[[], list[str]],
-    named_so: Callable[[], list[str]] = list,
+    named_so: Callable[[], list[str]],
 ) -> str:
     """Return the path of the session that `reference` means: a path, an id, a name, or the beginning of an id or name.
 

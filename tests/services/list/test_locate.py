@@ -213,10 +213,14 @@ def test_a_session_in_the_place_of_an_agent_that_is_left_out_is_refused_by_id_an
 
 def test_of_sessions_that_begin_alike_the_one_of_the_named_agent_is_meant(tmp_path: Path):
     around = Surroundings(home=str(tmp_path), environ={}, cwd=str(tmp_path))
-    put(tmp_path / "backup", header(id="abc-1"), line({"type": "session_summary"}), name="1.jsonl")
-    put(tmp_path / "backup", slot() + header(id="abc-2"), name="2.jsonl")
+    info = line(INFO | {"name": "Port to uv"})
+    put(tmp_path / "backup", header(id="abc-1"), line({"type": "session_summary"}), info, name="1.jsonl")
+    put(tmp_path / "backup", slot("Port to rust") + header(id="abc-2"), name="2.jsonl")
     scope = Scope(around=around, roots=(str(tmp_path / "backup"),), agents=("omp",))
-    assert locate("abc", scope).path.endswith("2.jsonl")
+    for reference, is_name in (("abc", False), ("port", True)):
+        found = locate(reference, scope)
+        assert found.path.endswith("2.jsonl")
+        assert found.by_beginning == is_name
 
 
 HEADERS: list[tuple[str, bytes]] = [
