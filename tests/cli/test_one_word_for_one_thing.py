@@ -81,7 +81,7 @@ def test_nothing_found_is_said_in_words_of_its_own(root: Path, tmp_path: Path, c
     assert "there is no change to undo" in run(capfd, "undo", "--list")[2]
     assert "the trash has no session" in run(capfd, "restore", "--list")[2]
     assert "no label found" in run(capfd, "labels", "--root", str(root))[2]
-    assert "none is untouched for a year" in run(capfd, "cleanup", "--kind", "old", "--root", str(root))[2]
+    assert "no session is untouched for a year" in run(capfd, "cleanup", "--kind", "old", "--root", str(root))[2]
     (tmp_path / "none").mkdir()
     assert "no session found" in run(capfd, "list", "--root", str(tmp_path / "none"))[2]
     assert "no project found" in run(capfd, "projects", "--root", str(tmp_path / "none"))[2]

@@ -12,22 +12,22 @@ from tests.support.tui_support import browsing, demo_options
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    for name in ("work/webshop", "work/website", "work/other", ".hidden"):
+    for name in ("dev/webshop", "dev/website", "dev/other", ".hidden"):
         (tmp_path / name).mkdir(parents=True)
-    (tmp_path / "work" / "notes.md").touch()
+    (tmp_path / "dev" / "notes.md").touch()
     return tmp_path
 
 
 @pytest.mark.parametrize(
     ("typed", "completed", "names"),
     [
-        ("~/wo", "~/work/", ["work/"]),
-        ("~/work/web", "~/work/webs", ["webshop/", "website/"]),
-        ("~/work/webshop", "~/work/webshop/", ["webshop/"]),
-        ("work/n", "work/notes.md", ["notes.md"]),
+        ("~/de", "~/dev/", ["dev/"]),
+        ("~/dev/web", "~/dev/webs", ["webshop/", "website/"]),
+        ("~/dev/webshop", "~/dev/webshop/", ["webshop/"]),
+        ("dev/n", "dev/notes.md", ["notes.md"]),
         ("~/nowhere/x", "~/nowhere/x", []),
         ("~/zzz", "~/zzz", []),
-        ("~/", "~/work/", ["work/"]),
+        ("~/", "~/dev/", ["dev/"]),
         ("~/.h", "~/.hidden/", [".hidden/"]),
     ],
 )
@@ -36,7 +36,7 @@ def test_a_path_is_completed_as_far_as_it_is_clear(home: Path, typed: str, compl
 
 
 def test_a_directory_is_no_file(home: Path) -> None:
-    assert complete("work/n", str(home), only_directories=True) == ("work/n", [])
+    assert complete("dev/n", str(home), only_directories=True) == ("dev/n", [])
 
 
 def test_a_new_file_is_named_after_the_session_and_never_one_that_is_there(tmp_path: Path) -> None:
@@ -63,10 +63,10 @@ async def test_an_export_proposes_a_name_says_where_it_wrote_and_offers_to_open_
 async def test_tab_completes_in_the_field_and_shows_what_may_follow(home: Path) -> None:
     options = demo_options(home / "demo") | {"home": str(home)}
     async with browsing(**options) as browser:
-        await browser.press("down", "f", "ctrl+u", *"work/we", "tab")
+        await browser.press("down", "f", "ctrl+u", *"dev/we", "tab")
         line = browser.app.screen.line  # type: ignore[attr-defined]
-        assert line.value == "work/webs"
+        assert line.value == "dev/webs"
         await browser.press("tab")
         assert "webshop/ website/" in browser.words("#dialog-hint")
         await browser.press("h", "tab")
-        assert line.value == "work/webshop/"
+        assert line.value == "dev/webshop/"
