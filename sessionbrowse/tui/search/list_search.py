@@ -64,7 +64,9 @@ class ListSearch:
         self._scope: ListScope | None = None
         self._stamp = self._answered = 0
         self._limit = 0
-        self._is_local = self._is_first = self._listens = self._has_failed = self._refresh_due = False
+        self._is_local = self._is_first = self._listens = self._refresh_due = False
+        self._ends = 0
+        """How often the search program ended since its last answer; it is started again once."""
         self._found: list[RankedSession] = []
         self._page: HitPage | None = None
         self._progress: SearchProgress | None = None
@@ -107,7 +109,7 @@ class ListSearch:
     def prepare(self) -> bool:
         """Start the search program before the first letter is typed; return False if it cannot be started."""
         client = self._screen.browser.search_client
-        if self._has_failed or not client.start():
+        if self._ends > 1 or not client.start():
             return False
         if not self._listens:
             self._listens = True
@@ -139,10 +141,10 @@ class ListSearch:
         """Make the search program scan the disk again, and start it if it has ended."""
         from sessionbrowse.services.background.search_messages import Refresh
 
-        has_failed, self._has_failed = self._has_failed, False
+        ends, self._ends = self._ends, 0
         if self._listens:
             self._screen.browser.search_client.send(Refresh())
-        if has_failed and self.is_active:
+        if ends and self.is_active:
             self.ask()
 
     def sessions_changed(self, gone: Collection[str]) -> None:
@@ -206,7 +208,7 @@ class ListSearch:
 
         match answer:
             case None:
-                self._has_failed = True
+                self._ends += 1
                 self.ask()
             case HitPage(stamp=stamp) if stamp == self._stamp:
                 self._take_page(answer)
@@ -230,6 +232,7 @@ class ListSearch:
         from sessionbrowse.tui.search.found_rows import merged
 
         is_new, screen = self._answered != page.stamp, self._screen
+        self._ends = 0
         self._answered, self._page, self._is_first = page.stamp, page, page.ranking_follows
         text = self._valid_text
         self._state.searched, self.searched = text, corrected(text, page.instead)

@@ -16,6 +16,7 @@ from sessionbrowse.model.search.query import parse_search
 from sessionbrowse.services.background.search_messages import HitPage, SearchProgress, SearchStatus
 from sessionbrowse.services.search.ranked_page import RankedSession
 from sessionbrowse.tui.changes.reread import read_again
+from sessionbrowse.tui.data.search_client import SearchClient
 from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.paint.spans import line_width
 from sessionbrowse.tui.search.examples import EXAMPLES
@@ -368,14 +369,32 @@ async def test_where_nothing_can_be_searched_names_are_and_the_line_says_so() ->
         assert "names only: the search does not run" in status(browser)
 
 
-async def test_a_search_that_ended_says_so_and_starts_again(demo: dict[str, Any]) -> None:
-    async with searching(demo) as browser:
-        search = browser.app.search_client._channel
-        assert isinstance(search, ThreadSearch)
-        search.far_end.kill()
+def end_search(browser: Driven) -> None:
+    search = browser.app.search_client._channel
+    assert isinstance(search, ThreadSearch)
+    search.far_end.kill()
+
+
+async def test_a_search_program_that_ended_is_started_again_at_once(demo: dict[str, Any]) -> None:
+    async with searching(demo, "cookie") as browser:
+        before = list(browser.row_list("#sessions").keys)
+        end_search(browser)
         await until(lambda: not browser.app.search_client.is_running)
+        await until(lambda: browser.app.search_client.is_running)
+        await browser.press("backspace")
+        assert "names only" not in status(browser)
+        await browser.press("e")
+        assert list(browser.row_list("#sessions").keys) == before
+
+
+async def test_a_search_program_that_ends_twice_without_an_answer_waits_for_f5(
+    demo: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with searching(demo) as browser:
+        monkeypatch.setattr(SearchClient, "send", lambda client, _: client._channel and client._ended(client._channel))
         await browser.type("cookie")
         assert "names only" in status(browser)
+        monkeypatch.undo()
         await browser.press("escape", "f5")
         assert "names only" not in status(browser)
         assert browser.row_list("#sessions").count > 1
