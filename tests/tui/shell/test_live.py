@@ -35,6 +35,8 @@ async def live_browser(root: Path | None, home: Path | None = None) -> AsyncIter
         async with app.run_test(size=(120, 30), notifications=True) as pilot:
             driven = Driven(app, pilot)
             await until(lambda: (app.library.counts()[0] > 0) == (root is not None) and not app.library.is_opening)
+            # The list is empty until the scan has looked for the folder of the current directory.
+            await until(lambda: root is None or driven.row_list("#sessions").count > 0)
             await driven.settle()
             yield driven
     finally:
