@@ -90,6 +90,7 @@ def test_excluded_sessions_never_appear(
                         assert name not in printed or name in asked, command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spelled", ["real-secret", "secret", "hid//z", "hid/../hid/", "./hid", "~"])
 def test_every_spelling_of_an_excluded_directory_is_withheld(
     story: StoryHome, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes], spelled: str

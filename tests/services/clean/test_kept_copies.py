@@ -54,6 +54,7 @@ def cleaned(capfd: pytest.CaptureFixture[str], *words: str) -> list[tuple[str, s
     return [(row["kind"], row["path"], row["kept"]) for row in rows if row["undo_id"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entries", [8, 6], ids=["the same bytes", "fewer entries"])
 @pytest.mark.parametrize("days", [(3, 3), (3, 9), (9, 3)])
 @pytest.mark.parametrize("other", ["--backup--", "--zbackup--"])

@@ -70,6 +70,7 @@ def test_the_doctor_says_what_the_program_does_for_each_odd_field(tmp_path: Path
     assert min(counts.values()) * step > 5, counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS, ids=" ".join)
 def test_every_field_on_which_the_program_stops_is_repaired_as_the_program_has_seen_it(
     tmp_path: Path, program: tuple[str, str]

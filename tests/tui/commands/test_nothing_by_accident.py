@@ -65,6 +65,7 @@ async def test_no_key_changes_a_file_without_a_dialog(tmp_path: Path, place: str
             assert files(tmp_path / "demo") == before, f"{key} changed a file"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["sessions", "tree"])
 @pytest.mark.parametrize("letter", sorted(CHANGING))
 async def test_each_letter_of_the_actions_menu_asks_before_it_changes(tmp_path: Path, place: str, letter: str) -> None:

@@ -378,9 +378,10 @@ def end_search(browser: Driven) -> None:
 async def test_a_search_program_that_ended_is_started_again_at_once(demo: dict[str, Any]) -> None:
     async with searching(demo, "cookie") as browser:
         before = list(browser.row_list("#sessions").keys)
+        client = browser.app.search_client
+        ended = client._channel
         end_search(browser)
-        await until(lambda: not browser.app.search_client.is_running)
-        await until(lambda: browser.app.search_client.is_running)
+        await until(lambda: client._channel not in (None, ended))
         await browser.press("backspace")
         assert "names only" not in status(browser)
         await browser.press("e")
