@@ -25,19 +25,19 @@ INDEX_FILE = "index.sqlite"
 
 DateStyle = Literal["age", "date", "iso"]
 TreeFilter = Literal["default", "no-tools", "user-only", "labeled-only", "all"]
-Sort = Literal["recent", "threaded", "name", "size", "cost"]
-_SORT_WORDS = {"newest": "recent"}
-"""Values of the setting `sort` that errors suggest; the former name "recent" of "newest" is accepted too."""
+Sort = Literal["newest", "threaded", "name", "size", "cost"]
 Habits = Literal["default", "pi"]
-Scope = Literal["all", "folder"]
+Scope = Literal["all", "project"]
 Enter = Literal["open", "resume"]
 ProjectsBy = Literal["directory", "repository"]
-RowField = Literal["model", "folder", "agent", "modified", "messages", "tokens", "cost", "size", "branches"]
+RowField = Literal["model", "project", "agent", "modified", "messages", "tokens", "cost", "size", "branches"]
+_FORMER_WORDS = {"sort": {"recent": "newest"}, "scope": {"folder": "project"}, "row_fields": {"folder": "project"}}
+"""Former names of values that settings still accept, with their present names."""
 ResumeIn = Literal["here", "tmux-window", "tmux-split", "command"]
 CommandPlace = Literal["everywhere", "lists", "session"]
 CommandOutput = Literal["terminal", "pause", "toast"]
 
-ROW_FIELDS: tuple[RowField, ...] = ("model", "folder", "agent", "modified", "messages", "cost")
+ROW_FIELDS: tuple[RowField, ...] = ("model", "project", "agent", "modified", "messages", "cost")
 """Fields that a session's row shows next to its title, from left to right."""
 
 
@@ -45,7 +45,7 @@ HABITS: Mapping[str, Mapping[str, Any]] = {
     "pi": {
         "sort": "threaded",
         "enter": "resume",
-        "row_fields": ["folder", "messages", "modified"],
+        "row_fields": ["project", "messages", "modified"],
         "restore": False,
     }
 }
@@ -106,10 +106,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Format of the times in lists: `age` (2h), `date` (Nov 21 14:03) or `iso` (ISO 8601)."""
     tree_filter: TreeFilter = "default"
     """The entry filter that is active when a session's tree opens."""
-    sort: Sort = "recent"
+    sort: Sort = "newest"
     """The sort order of the list of sessions when the browser opens."""
-    scope: Scope = "folder"
-    """`folder`: first list only the current directory's sessions, if there are any; `all`: list all sessions."""
+    scope: Scope = "project"
+    """`project`: first list only the current directory's sessions, if there are any; `all`: list all sessions."""
     enter: Enter = "open"
     """Action of Enter on the session or entry under the cursor: `open` shows it, `resume` resumes it in its agent."""
     projects_by: ProjectsBy = "directory"
@@ -223,7 +223,10 @@ def _value_of(kind: Any, value: object, name: str, problems: list[str]) -> objec
         return _commands_of(value, name, problems)
     if get_origin(kind) is dict and isinstance(value, dict):
         return _entries_of(get_args(kind)[1], value, name, problems)
-    return msgspec.convert(_SORT_WORDS.get(str(value), value) if kind is Sort else value, kind)
+    words = _FORMER_WORDS.get(name, {})
+    if isinstance(value, list):
+        return msgspec.convert([words.get(str(one), one) for one in value], kind)
+    return msgspec.convert(words.get(str(value), value), kind)
 
 
 def _entries_of(kind: Any, table: Mapping[str, object], name: str, problems: list[str]) -> dict[str, Any]:
@@ -266,7 +269,6 @@ def _wanted(name: str, kind: object) -> str:
 
 _WANTED = {
     "theme": "a text in quotes",
-    "sort": "one of newest, threaded, name, size, cost",
     "fold_families": "true or false",
     "preview": "true or false",
     "restore": "true or false",

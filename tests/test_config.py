@@ -158,3 +158,11 @@ def test_a_pipe_or_a_directory_in_the_place_of_the_file_is_a_sentence(tmp_path: 
         loaded = config.load_settings({"SESSIONBROWSE_CONFIG": str(path)})
         assert loaded.settings == Settings()
         assert "cannot be read" in loaded.problems[0]
+
+
+def test_former_words_of_values_are_still_understood() -> None:
+    text = 'sort = "recent"\nscope = "folder"\nrow_fields = ["folder", "cost"]'
+    settings, problems = config.parse_settings(text)
+    assert (settings.sort, settings.scope, settings.row_fields) == ("newest", "project", ("project", "cost"))
+    assert problems == []
+    assert "newest, threaded, name, size, cost" in config.parse_settings('sort = "latest"')[1][0]

@@ -319,7 +319,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         if isinstance(self.screen, BrowseScreen):
             self.screen.left_session = came_from
             if came_from is not None:
-                self.screen.projects_list.go_to_key(("folder", None))
+                self.screen.projects_list.go_to_key(("project", None))
             search_for(self.screen, text)
 
     def find_handler(self, screen: str, command_id: str) -> Callable[[Any], None] | None:

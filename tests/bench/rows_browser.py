@@ -32,7 +32,7 @@ from tests.bench.rows_command_line import appended, search_words, size_of, title
 from tests.support.terminal import BACKSPACE, DOWN, ENTER, ESCAPE, PAGE_DOWN, PAGE_UP, UP, Screen, Terminal, TimedOut
 
 SEARCH_ALL = "/"
-LISTS = "─ Folders ─"
+LISTS = "─ Projects ─"
 INDEXING = re.compile(r"\bindexing\b")
 QUIT_SECONDS = 0.15
 START = 1.35

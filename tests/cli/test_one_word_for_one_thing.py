@@ -59,7 +59,7 @@ def test_orders_have_the_same_words_and_the_older_ones_stay(word: str, root: Pat
     if word not in ("best", "relevance"):
         settings, problems = parse_settings(f'sort = "{word}"')
         assert problems == []
-        assert settings.sort == {"newest": "recent"}.get(word, word)
+        assert settings.sort == OLDER_SORTS.get(word, word)
 
 
 def test_the_beginning_of_a_name_is_enough_to_read_and_asks_before_it_removes(root: Path, capfd) -> None:

@@ -25,7 +25,7 @@ SCREENS: tuple[Screen, ...] = (
     ),
     (
         "Search line",
-        "`/` searches the list while you type: names first, then sessions in which it was said. Esc clears the search.",
+        "`/` in the projects lists those whose name or directory has the words. Esc shows all again.",
         "",
         (contexts.TYPING,),
     ),
@@ -78,14 +78,14 @@ SCREENS: tuple[Screen, ...] = (
         (contexts.STATS,),
     ),
     (
-        "Problems",
+        "Problems: damage",
         "Damage found in sessions, what each agent makes of it, and what repairs it. [damage.md](damage.md) lists all "
         "kinds.",
         "",
         (contexts.DOCTOR,),
     ),
     (
-        "Clean-up",
+        "Problems: what could go",
         "Sessions that could go, with the reason; those that hold nothing of their own are selected at first.",
         "",
         (contexts.CLEANUP,),

@@ -190,7 +190,7 @@ def message_line(
     return f"{' '.join(filter(None, words))}: {text}{rest}"
 
 
-def list_folder(root: Path, agent: str, sort: str = "recent") -> list[Document]:
+def list_folder(root: Path, agent: str, sort: str = "newest") -> list[Document]:
     """Return our list of a sessions folder."""
     around = Surroundings(home=str(root), environ={}, cwd=str(root))
     scope = Scope(around=around, roots=(str(root),), agents=(agent,), hidden=True)

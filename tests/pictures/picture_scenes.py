@@ -38,7 +38,7 @@ LISTS = (
         SECOND_SESSION,
         (
             Scene("browse"),
-            Scene("browse-folders", "left", "right"),
+            Scene("browse-projects", "left", "right"),
             Scene("browse-preview", "right", "left"),
         ),
     ),
@@ -46,7 +46,7 @@ LISTS = (
         "browse",
         SECOND_SESSION,
         (
-            Scene("all-folders", "tab", "tab"),
+            Scene("all-projects", "tab", "tab"),
             Scene("threaded", "ctrl+s", "ctrl+s ctrl+s ctrl+s ctrl+s"),
             Scene("families", "run:families", "run:families"),
             Scene("hidden", "run:hidden", "run:hidden"),

@@ -42,7 +42,7 @@ STEPS: list[tuple[str, tuple[str, ...], str, tuple[str, ...]]] = [
     ("a family", ("o",), "sessions", ("o",)),
     ("paths", ("\x10",), "sessions", ("\x10",)),
     ("the preview", ("l",), "Preview", ("h",)),
-    ("folders", ("h",), "Folders", ("l",)),
+    ("projects", ("h",), "Projects", ("l",)),
     ("threads", ("\x13",), "threaded", ("\x13",) * 4),
     ("a selection", ("A",), "selected", (ESCAPE,)),
     ("a filter", ("/", "agent:pi"), "session", (ESCAPE, ESCAPE)),

@@ -58,7 +58,7 @@ def test_by_three_half_remembered_words_to_the_entry_and_on_from_there(
         keys = ["/", *WORDS, ENTER, "r", "c"]
         assert len(keys) - len(WORDS) <= 4
         browser.press(*keys[:-3])
-        browser.wait(lambda screen: "2 sessions" in screen.text() and "best first" in screen.text())
+        browser.wait(lambda screen: "2 sessions" in screen.text() and "· best" in screen.text())
         browser.press(keys[-3])
         row_with_cursor("okapi lives", browser)
         browser.press(keys[-2])
@@ -79,7 +79,7 @@ def test_the_same_with_the_habits_of_pi(story: StoryHome, columns: int, rows: in
         keys = [*WORDS, "\x1bs", ENTER, "c"]
         assert len(keys) - len(WORDS) <= 3
         browser.press(*keys[:-3])
-        browser.wait(lambda screen: "2 sessions" in screen.text() and "best first" in screen.text())
+        browser.wait(lambda screen: "2 sessions" in screen.text() and "· best" in screen.text())
         browser.press(keys[-3])
         row_with_cursor("okapi lives", browser)
         browser.press(keys[-2])
@@ -95,14 +95,14 @@ def test_from_a_word_to_its_entries_in_two_sessions_and_back(story: StoryHome, c
     with story.browser(columns=columns, rows=rows) as browser:
         browser.wait("Count the sheep")
         browser.press("/", *"okapi")
-        browser.wait(lambda screen: "2 sessions" in screen.text() and "best first" in screen.text())
+        browser.wait(lambda screen: "2 sessions" in screen.text() and "· best" in screen.text())
         browser.wait("An okapi came")
         browser.press(ENTER)
         browser.wait('"okapi"')
         browser.press("n", "n")
         browser.wait("The barn needs")
         browser.press(ESCAPE)
-        browser.wait("best first")
+        browser.wait("· best")
         row_with_cursor("The barn needs", browser)
         browser.press(DOWN)
         row_with_cursor("okapi came", browser)

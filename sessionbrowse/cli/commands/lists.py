@@ -240,7 +240,7 @@ def _found(
     limit = filters["limit"]
     question, listing, listed, searcher = _searched(scope, text, filters, note)
     by_path = {each.path: each for each in listed}
-    order = {"best": None, "newest": "recent"}.get(sort, sort) if sort is not None else None
+    order = None if sort == "best" else sort
     if order is not None or not can_rank(question):
         rows = [by_path[path] for path in searcher.paths_of(question)]
         note_index(searcher, note)

@@ -122,7 +122,7 @@ class DiskMonitor:
         self._places = places_of(self._scope)
         is_listed = _listed(self._places)
         order = first_order(self._request)
-        are_sent = order == "recent" and self._send_newest(is_listed)
+        are_sent = order == "newest" and self._send_newest(is_listed)
         if are_sent:
             self._wait_for_paint()
         summaries = [summary for summary in self._summaries.load(is_listed) if self._is_wanted(summary)]

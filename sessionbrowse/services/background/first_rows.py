@@ -99,9 +99,9 @@ def first_order(request: MonitorDisk) -> str:
     if request.state is not None:
         view, _ = recall(request.state, scope_key(request.roots, request.agents))
         order = view.sort if view is not None and view.holds("sort", order) else order
-    # Two other sort orders begin like "recent": "threaded" (a session followed by its forks) begins with the newest
+    # Two other sort orders begin like "newest": "threaded" (a session followed by its forks) begins with the newest
     # session's family, and "relevance" has no effect until the user filters.
-    return "recent" if order in ("threaded", "relevance") else order
+    return "newest" if order in ("threaded", "relevance") else order
 
 
 def count_directories(

@@ -33,7 +33,7 @@ class MonitorDisk(BrowserScope, frozen=True, kw_only=True, tag=True):
     browser; None means that `sort` is used. With `tools`, the index also contains tool calls and results.
     """
 
-    sort: str = "recent"
+    sort: str = "newest"
     state: str | None = None
     tools: bool = False
 

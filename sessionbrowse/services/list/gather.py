@@ -272,7 +272,7 @@ def select(
     *,
     within: Within | None = None,
     named: bool = False,
-    sort: str = "recent",
+    sort: str = "newest",
     limit: int | None = None,
 ) -> list[Summary]:
     """Return at most `limit` of the given summaries, sorted by `sort`.

@@ -25,14 +25,14 @@ MOST_FOLDS = 500
 class ListView(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The saved state of the list screen: project, session, sort orders, folded rows, pane widths, theme.
 
-    `folder` is the selected project, None for all projects. `queries` are the latest searches, oldest first. `given`
+    `project` is the selected project, None for all projects. `queries` are the latest searches, oldest first. `given`
     are the values of the user's settings when the state was saved: a setting that was changed afterwards takes
     precedence over the saved state.
     """
 
-    folder: str | None = None
+    project: str | None = None
     session: str | None = None
-    sort: str = "recent"
+    sort: str = "newest"
     found_sort: str = "best"
     queries: tuple[str, ...] = ()
     show_path: bool = False
@@ -98,7 +98,7 @@ def remember(state: str, scope: str, view: ListView, sessions: Mapping[str, Sess
         content = msgspec.json.encode(after)
     except UnicodeEncodeError:
         # JSON cannot contain paths that are not valid Unicode, so the state is saved without paths.
-        bare = replace(view, folder=None, session=None, queries=(), flipped=())
+        bare = replace(view, project=None, session=None, queries=(), flipped=())
         content = msgspec.json.encode(_Remembered(VERSION, {**before.scopes, scope: bare}, before.sessions))
     write_own_file(os.path.join(state, FILE), content)
 

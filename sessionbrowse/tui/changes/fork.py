@@ -17,7 +17,7 @@ from sessionbrowse.tui.data.source import place_of
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import folder_name
+from sessionbrowse.tui.paint.words import project_name
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -123,7 +123,7 @@ def _fork_all(
         if len(done) > 1:
             return f"Forked {plural(len(done), 'session')}."
         handed = " Copied the entry's text." if done[0].text else ""
-        where = folder_name(done[0].cwd, browser.home)[0] if done[0].cwd else "no directory"
+        where = project_name(done[0].cwd, browser.home)[0] if done[0].cwd else "no directory"
         return f"Forked into {where}.{handed}"
 
     def then(done: Sequence[Forked]) -> None:

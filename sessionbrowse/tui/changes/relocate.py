@@ -115,7 +115,7 @@ def _move(screen: CommandScreen[None], old: str, new: str, *, force: bool) -> No
 
     def then(done: Sequence[Relocated]) -> None:
         if screen.name == "browse":
-            screen.reveal(("folder", done[0].path))
+            screen.reveal(("project", done[0].path))
 
     items = [ChangeItem(clean(old), make)]
     browser.changes.carry_out(ChangePlan(title="Moving", items=items, describe=describe, on_success=then, force=force))

@@ -15,7 +15,7 @@ from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.changes.reread import Known
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit
-from sessionbrowse.tui.paint.words import GLYPHS, agent_span, folder_name, one_line
+from sessionbrowse.tui.paint.words import GLYPHS, agent_span, one_line, project_name
 
 MOST_OPENED = 200
 """Maximum number of session files to open for the titles in the undo history or in the list of the trash."""
@@ -49,7 +49,7 @@ def session_parts(chosen: Sequence[Summary], home: str, *, most: int = 8) -> lis
 def _row(summary: Summary, home: str, width: int) -> Line:
     where: Line = [agent_span(summary.agent), (" ", ""), (named(summary), "title")]
     if summary.cwd:
-        where.append((f"  {folder_name(summary.cwd, home)[0]}", "dim"))
+        where.append((f"  {project_name(summary.cwd, home)[0]}", "dim"))
     return fit(where, width)
 
 

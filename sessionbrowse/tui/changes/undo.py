@@ -154,7 +154,7 @@ def _take_back(screen: CommandScreen[None], row: UndoRow | None) -> None:
     def then(done: Sequence[Undone]) -> None:
         if screen.name == "browse" and done[0].paths:
             path = done[0].paths[0]
-            screen.reveal(("folder", path) if done[0].verb == "relocate" else path)
+            screen.reveal(("project", path) if done[0].verb == "relocate" else path)
 
     items = [ChangeItem("", make)]
     browser.changes.carry_out(ChangePlan(title="Undoing", items=items, describe=say, on_success=then))

@@ -40,7 +40,7 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
     """The screen that lists sessions to clean up, sorted by the kind of reason."""
 
     CONTEXTS = (CLEANUP,)
-    HEADING = "Clean up"
+    HEADING = "Problems · what could go"
     NOTHING = "No session to clean up: none is empty, a copy, large, archived or untouched for a year."
 
     def __init__(self, rows: Sequence[CleanupRow], look: Look) -> None:

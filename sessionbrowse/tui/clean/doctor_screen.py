@@ -96,7 +96,7 @@ class DoctorScreen(FindingsScreen[Finding]):
     """The screen that lists the damage of one session or of several sessions."""
 
     CONTEXTS = (DOCTOR,)
-    HEADING = "Problems"
+    HEADING = "Problems · damage"
     NOTHING = "The listed sessions have no damage left."
 
     def __init__(self, findings: Sequence[Finding], *, is_one: bool) -> None:

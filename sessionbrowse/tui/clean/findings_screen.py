@@ -67,12 +67,12 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
         """Return the total for the header: the number of sessions and their size."""
         return f"{plural(len(sessions), 'session')}, {size(sum(one.bytes for one in sessions))}"
 
-    def marked_words(self) -> Line:
-        """Return the number and the size of the marked sessions, for the right end of the header."""
+    def selected_words(self) -> Line:
+        """Return the number and the size of the selected sessions, for the right end of the header."""
         if not self.sessions_list.marks:
             return []
         chosen = size(sum(one.bytes for one in self.chosen))
-        return [(f"{plural(len(self.chosen), 'session')} marked, {chosen}", "accent")]
+        return [(f"{plural(len(self.chosen), 'session')} selected, {chosen}", "accent")]
 
     def path_part(self, path: str, before: str = "") -> Part:
         """Return a line that shows a path; a long path loses its beginning, so that the file name is visible."""
@@ -141,7 +141,7 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
         self.query_one("#finding", TextView).show(self.parts_of(finding) if finding is not None else [])
         sessions = {one.path: one for one in map(self.session_of, self.findings)}
         left: Line = [(self.HEADING, "title"), (f"  {self.amount(list(sessions.values()))}", "dim")]
-        self.query_one("#header", Bar).show(left, self.marked_words())
+        self.query_one("#header", Bar).show(left, self.selected_words())
         self.update_footer()
 
     def _render_row(self, index: int, width: int, state: RowState) -> Line:

@@ -45,7 +45,7 @@ class ReviewScreen(FindingsScreen[Suspect]):
         """Return the text of the header: the number of secrets found, and the session's title."""
         return f"{plural(len(self.findings), 'finding')} in {one_line(self._summary.title, 40)}"
 
-    def marked_words(self) -> Line:
+    def selected_words(self) -> Line:
         """Return the numbers of secrets to mask and to keep, for the right end of the header."""
         masked = sum(self._is_masked(one) for one in self.findings)
         kept = len(self.findings) - masked

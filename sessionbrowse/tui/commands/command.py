@@ -24,7 +24,7 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     has_session: bool = False
     has_filter: bool = False
     foldable: bool = False
-    has_folder: bool = True
+    has_scopes: bool = True
     has_family: bool = False
     folds_families: bool = True
     shows_hidden: bool = True

@@ -42,7 +42,7 @@ CONTEXT_NAMES = {
     SEARCHING: "search line of sessions",
     STATS: "cost",
     DOCTOR: "problems",
-    CLEANUP: "clean-up",
+    CLEANUP: "what could go",
     REVIEW: "secrets",
     DIALOG: "dialogs",
     PROMPT: "dialogs with a text line",

@@ -57,12 +57,12 @@ from sessionbrowse.tui.commands.reasons import (
     needs_family,
     needs_filter,
     needs_fold,
-    needs_folder,
     needs_image,
     needs_labels,
     needs_mend,
     needs_project,
     needs_rows,
+    needs_scopes,
     needs_session,
 )
 
@@ -153,7 +153,7 @@ _ROWS: tuple[Command, ...] = (
         row(
             "previous_hit", "N", "Previous hit", "Go to the next or previous hit", (SESSION,), needs_filter, verb="Hits"
         ),
-        row("scope", "tab", "Scope", "List this project or all", (LIST, STATS), needs_folder),
+        row("scope", "tab", "Scope", "List this project or all", (LIST, STATS), needs_scopes),
         row("sort", "ctrl+s", "Sort", "Sort: newest, threaded, name, size, cost; best", (LIST,)),
         row("stats_sort", "ctrl+s", "Sort", "Sort by cost, abandoned branches, tokens, time, name", (STATS,)),
         row("search_tools", "ctrl+t", "With tools", "Search tool calls and results too", (LIST,)),

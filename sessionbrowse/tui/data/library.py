@@ -1,4 +1,4 @@
-"""The summaries of all sessions in memory, and the rows of the folder list and session list made from them.
+"""The summaries of all sessions in memory, and the rows of the project list and session list made from them.
 
 This module does not use Textual. After each change all rows are computed again, which takes some milliseconds for ten
 thousand sessions.
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from sessionbrowse.services.search.ranked_page import RankedSession
     from sessionbrowse.services.search.session_filters import SessionFilters
 
-SORTS = ("recent", "threaded", "name", "size", "cost")
+SORTS = ("newest", "threaded", "name", "size", "cost")
 """The sort orders of the session list without a search."""
-FOUND_SORTS = ("best", "recent", "name", "size", "cost")
+FOUND_SORTS = ("best", "newest", "name", "size", "cost")
 """The sort orders of the sessions that a search found."""
 
 
 class ProjectRow(Struct, frozen=True):
-    """A row of the folder list, for one project; `cwd` is the project's directory.
+    """A row of the project list, for one project; `cwd` is the project's directory.
 
-    `cwd` is None in the row "All folders", and "" in the row of sessions without a directory. If sessions are grouped
+    `cwd` is None in the row "All projects", and "" in the row of sessions without a directory. If sessions are grouped
     by repository, `cwd` is the repository's main directory. `directories` are the working directories of the sessions,
     each in one spelling.
     """
@@ -80,7 +80,7 @@ class Folding(Struct, frozen=True):
 
 
 class Library:
-    """The summaries of all sessions; it computes the rows of the folder list and the session list."""
+    """The summaries of all sessions; it computes the rows of the project list and the session list."""
 
     def __init__(self, here: str | None = None) -> None:
         self.here = here
@@ -103,7 +103,7 @@ class Library:
         self._filters: SessionFilters | None = None
         # A cache: the rows of the session list without a filter, and the sort order, folding and pins used for them.
         self._unfiltered: tuple[tuple[str, Folding | None, Pins], list[SessionRow]] | None = None
-        # A cache: the rows of the folder list and the row "All folders"; the key is the arguments (hidden, archived).
+        # A cache: the rows of the project list and the row "All projects"; the key is the arguments (hidden, archived).
         self._grouped: dict[tuple[bool, bool], tuple[list[ProjectRow], ProjectRow]] = {}
 
     def __len__(self) -> int:
@@ -209,7 +209,7 @@ class Library:
         return self._families
 
     def projects(self, words: str = "", *, hidden: bool = False, archived: bool = False) -> list[ProjectRow]:
-        """Return the rows of the folder list: "All folders", the current directory, then others by last activity.
+        """Return the rows of the project list: "All projects", the current directory, then others by last activity.
 
         The directories of the others contain all the given words.
         """
@@ -270,7 +270,7 @@ class Library:
         self,
         *,
         cwd: str | None = None,
-        sort: str = "recent",
+        sort: str = "newest",
         named: bool = False,
         hidden: bool = False,
         archived: bool = False,
@@ -291,7 +291,7 @@ class Library:
     def _all_rows(self, chosen: list[Summary], sort: str, folding: Folding | None) -> list[SessionRow]:
         if sort == "threaded":
             return self._threads(chosen)
-        return self._rows(chosen if sort == "recent" else ordered(chosen, sort), folding)
+        return self._rows(chosen if sort == "newest" else ordered(chosen, sort), folding)
 
     def _threads(self, chosen: list[Summary]) -> list[SessionRow]:
         """Return rows in which forks follow their parent session; groups with a pinned session come first."""
@@ -336,7 +336,7 @@ class Library:
                 if (cwd is None or project_of[summary.cwd] == cwd) and (not named or (summary.name or "").strip())
             ]
             self._forget()
-            self._asked, self._chosen = asked, ordered(chosen, "recent")
+            self._asked, self._chosen = asked, ordered(chosen, "newest")
         return self._chosen
 
     def fitting(

@@ -1,4 +1,4 @@
-"""The state of the folder and session lists: folder, sort order, search, folds. It uses no widgets."""
+"""The state of the project and session lists: project, sort order, search, folds. It uses no widgets."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 class ListState:
-    """The state of the folder and session lists; `filtered` names the list to which the text line applies.
+    """The state of the project and session lists; `filtered` names the list to which the text line applies.
 
-    `searched` is the query that the session list answers, "" without a search. `folder_words` filter the folders.
+    `searched` is the query that the session list answers, "" without a search. `project_words` filter the projects.
     """
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self.folder: str | None = None
-        self.last_folder: str | None = None
-        self.sort = "recent"
+        self.project: str | None = None
+        self.last_project: str | None = None
+        self.sort = "newest"
         self.named = False
         self.hidden = False
         self.archived = False
@@ -32,23 +32,23 @@ class ListState:
         self.show_path = False
         self.found_sort = "best"
         self.searched = ""
-        self.folder_words = ""
+        self.project_words = ""
         self.filtered = "sessions"
         self.projects: Sequence[ProjectRow] = ()
         self.exists: dict[str, bool | None] = {}
         self.moved: dict[str, str] = {}
-        # The folder to open; None once it is open, or if the user moved the cursor.
-        self.wanted_folder: str | None = None
+        # The project to open; None once it is open, or if the user moved the cursor.
+        self.wanted_project: str | None = None
         self.wanted_session: str | None = None
-        self.awaits_folder = True
-        """True until the first scan has ended, but at most some seconds: it may still find the folder to open."""
+        self.awaits_project = True
+        """True until the first scan has ended, but at most some seconds: it may still find the project to open."""
 
     def restore(self, view: ListView) -> None:
         """Restore the sort orders, folded families and cursors that the last run saved."""
         self.sort, self.found_sort, self.show_path = view.sort, view.found_sort, view.show_path
         self.library.by_repository = view.by_repository
         self.folding = Folding(view.all_open, frozenset(view.flipped))
-        self.wanted_folder, self.wanted_session = view.folder, view.session
+        self.wanted_project, self.wanted_session = view.project, view.session
 
     def view(self, session: str | None) -> ListView:
         """Return the state to save for the next run; `session` is the path of the session under the cursor."""
@@ -65,13 +65,13 @@ class ListState:
 
     @property
     def is_waiting(self) -> bool:
-        """True while the list waits until the first scan finds the folder to open."""
-        return self.folder is None and self.awaits_folder and self.wanted_folder is not None
+        """True while the list waits until the first scan finds the project to open."""
+        return self.project is None and self.awaits_project and self.wanted_project is not None
 
     @property
-    def shown_folder(self) -> str | None:
-        """The folder whose sessions the list shows, None for all; during the first scan, the folder to open."""
-        return self.wanted_folder if self.is_waiting else self.folder
+    def shown_project(self) -> str | None:
+        """The project whose sessions the list shows, None for all; during the first scan, the project to open."""
+        return self.wanted_project if self.is_waiting else self.project
 
     @property
     def effective_sort(self) -> str:
@@ -83,31 +83,31 @@ class ListState:
         """True if no session is folded under another: with a search, or in the sort order "threaded"."""
         return self.effective_sort == "threaded" or bool(self.searched)
 
-    def choose_folder(self, folder: str | None) -> None:
-        """Show the sessions of one folder, or with None of all folders."""
-        self.folder = folder
-        self.last_folder = folder if folder is not None else self.last_folder
+    def choose_project(self, project: str | None) -> None:
+        """Show the sessions of one project, or with None of all projects."""
+        self.project = project
+        self.last_project = project if project is not None else self.last_project
 
-    def other_folder(self, current: Summary | None) -> str | None:
-        """Return the folder that the list shows when the user switches from "All folders" to one folder.
+    def other_project(self, current: Summary | None) -> str | None:
+        """Return the project that the list shows when the user switches from "All projects" to one project.
 
-        It is the last chosen folder, else the current directory, else the folder of the session `current`. Folders that
-        are not listed are skipped; None if no folder is left.
+        It is the last chosen project, else the current directory, else the project of the session `current`. Projects
+        that are not listed are skipped; None if no project is left.
         """
         known = {row.cwd for row in self.projects}
-        for folder in (self.last_folder, self.library.here, current.cwd if current is not None else None):
-            if folder is not None and self.library.project_of(folder) in known:
-                return self.library.project_of(folder)
+        for project in (self.last_project, self.library.here, current.cwd if current is not None else None):
+            if project is not None and self.library.project_of(project) in known:
+                return self.library.project_of(project)
         return None
 
     def project_rows(self) -> Sequence[ProjectRow]:
-        """Return the rows of the folder list."""
-        return self.library.projects(self.folder_words, hidden=self.hidden, archived=self.archived)
+        """Return the rows of the project list."""
+        return self.library.projects(self.project_words, hidden=self.hidden, archived=self.archived)
 
     def session_rows(self) -> Sequence[SessionRow]:
         """Return the rows of the session list without a search."""
         return self.library.sessions(
-            cwd=self.shown_folder,
+            cwd=self.shown_project,
             sort=self.sort,
             named=self.named,
             hidden=self.hidden,
@@ -119,48 +119,48 @@ class ListState:
         """Return which sessions the list shows, for the search program; it also searches hidden and archived ones."""
         from sessionbrowse.services.background.search_messages import ListScope
 
-        folder, project_of = self.shown_folder, self.library.project_of
-        if folder is None:
+        project, project_of = self.shown_project, self.library.project_of
+        if project is None:
             return ListScope(None, self.named, self.archived)
-        project = project_of(folder)
+        project = project_of(project)
         inside = [cwd for cwd in self.library.directories() if project_of(cwd) == project]
         return ListScope(frozenset([*inside, project]), self.named, self.archived)
 
     def fitting(self, query: SearchQuery) -> list[Summary]:
         """Return the listed sessions that fit a query by what the list knows of them, newest first."""
         return self.library.fitting(
-            query, cwd=self.shown_folder, named=self.named, hidden=self.hidden, archived=self.archived
+            query, cwd=self.shown_project, named=self.named, hidden=self.hidden, archived=self.archived
         )
 
     def scattered(self, words: Sequence[str]) -> list[Summary]:
         """Return the listed sessions whose name or directory has the letters of each word in order, best first."""
         return self.library.scattered(
-            words, cwd=self.shown_folder, named=self.named, hidden=self.hidden, archived=self.archived
+            words, cwd=self.shown_project, named=self.named, hidden=self.hidden, archived=self.archived
         )
 
     def directories(self) -> list[str]:
-        """Return the working directories of all folders that the list shows, and of all sessions as they are stored."""
+        """Return the directories of all projects that the list shows, and of all sessions as they are stored."""
         shown = [directory for row in self.projects for directory in row.directories if directory]
         return list(dict.fromkeys([*shown, *self.library.directories()]))
 
-    def go_to_wanted_folder(self, keys: Sequence[Hashable], *, was_moved: bool) -> None:
-        """Choose the last run's folder once the list contains it; forget that folder if the user moved the cursor."""
+    def go_to_wanted_project(self, keys: Sequence[Hashable], *, was_moved: bool) -> None:
+        """Choose the last run's project once the list contains it; forget that project if the user moved the cursor."""
         if was_moved:
-            self.wanted_folder = None
-        elif self.wanted_folder is not None:
-            wanted = self.library.project_of(self.wanted_folder)
-            if ("folder", wanted) in keys:
-                self.choose_folder(wanted)
-                self.wanted_folder = None
+            self.wanted_project = None
+        elif self.wanted_project is not None:
+            wanted = self.library.project_of(self.wanted_project)
+            if ("project", wanted) in keys:
+                self.choose_project(wanted)
+                self.wanted_project = None
             elif self.library.is_opening:
-                # The saved rows name every folder of the last run.
-                self.awaits_folder = False
+                # The saved rows name every project of the last run.
+                self.awaits_project = False
 
     def wanted_row(self, paths: Sequence[Hashable], *, was_moved: bool) -> str | None:
         """Return the path of the session to select first, as when the browser was left; None to select none."""
         if was_moved:
             self.wanted_session = None
-        if self.wanted_session is None or self.wanted_folder is not None:
+        if self.wanted_session is None or self.wanted_project is not None:
             return None
         return self.family_row(self.wanted_session, paths) or self.wanted_session
 

@@ -1,1 +1,1 @@
-"""The browser's first screen: the folder list, the session list and the session preview."""
+"""The browser's first screen: the project list, the session list and the session preview."""

@@ -1,4 +1,4 @@
-"""Commands of the text line: search the sessions, or filter the folders; leave the line, end the search."""
+"""Commands of the text line: search the sessions, or filter the projects; leave the line, end the search."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ HINT = 'words "a phrase" -word re: agent: project: label: role: after: …'
 
 
 def do_filter(screen: BrowseScreen) -> None:
-    """Open the text line, in which the user searches the sessions, or filters the folders if they are focused."""
+    """Open the text line, in which the user searches the sessions, or filters the projects if they are focused."""
     state, line = screen.state, screen.query_one(FilterLine)
     if screen.pane == "projects":
         state.filtered, screen.TYPING_CONTEXT = "projects", TYPING
-        line.open("/", state.folder_words, "a folder's name", replacing=True)
+        line.open("/", state.project_words, "a project's name", replacing=True)
     else:
         open_line(screen, screen.search.text)
         # Start the search program now, so that the first typed letter is answered without delay.
@@ -65,19 +65,19 @@ def end_search(screen: BrowseScreen) -> None:
 
 
 def do_accept_filter(screen: BrowseScreen) -> None:
-    """Keep the words that filter the folders, and focus the list of folders."""
+    """Keep the words that filter the projects, and focus the list of projects."""
     screen.set_focus(screen.projects_list)
-    if not screen.state.folder_words:
+    if not screen.state.project_words:
         screen.query_one(FilterLine).close()
     elif screen.projects_list.cursor == 0:
-        # The first row is always "All folders", so move the cursor to the first folder that matches the filter.
+        # The first row is always "All projects", so move the cursor to the first project that matches the filter.
         screen.projects_list.go_down()
 
 
 def do_clear_filter(screen: BrowseScreen) -> None:
-    """Clear the words that filter the folders, so that all are listed again."""
+    """Clear the words that filter the projects, so that all are listed again."""
     screen.set_focus(screen.projects_list)
-    screen.state.folder_words = ""
+    screen.state.project_words = ""
     screen.query_one(FilterLine).close()
     screen.refresh_projects()
 

@@ -1,4 +1,4 @@
-"""Commands of the first screen that move between folders, sessions and preview, and open a session."""
+"""Commands of the first screen that move between projects, sessions and preview, and open a session."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sessionbrowse.tui.shell.paned_screen import ROOM_FOR
 
 
 def do_open(screen: BrowseScreen) -> None:
-    """Open the row under the cursor: on a folder, focus the session list; on a session, show, resume or pick it.
+    """Open the row under the cursor: on a project, focus the session list; on a session, show, resume or pick it.
 
     While the rows still show what an earlier query found, wait for what the typed one finds; if it is no valid query,
     say why in the search line.
@@ -63,7 +63,7 @@ def do_back(screen: BrowseScreen) -> None:
     elif pane == "sessions" and (screen.search.is_active or screen.state.searched):
         if not screen.search.stop():
             end_search(screen)
-    elif pane == "projects" and screen.state.folder_words:
+    elif pane == "projects" and screen.state.project_words:
         do_clear_filter(screen)
     elif pane == "projects":
         screen.set_focus(screen.sessions_list)
@@ -74,12 +74,12 @@ def do_back(screen: BrowseScreen) -> None:
 
 
 def do_pane_left(screen: BrowseScreen) -> None:
-    """Focus the next pane on the left: the sessions from the preview, the folders from the sessions."""
+    """Focus the next pane on the left: the sessions from the preview, the projects from the sessions."""
     _step(screen, -1)
 
 
 def do_pane_right(screen: BrowseScreen) -> None:
-    """Focus the next pane on the right: the sessions from the folders, the preview from the sessions."""
+    """Focus the next pane on the right: the sessions from the projects, the preview from the sessions."""
     _step(screen, 1)
 
 

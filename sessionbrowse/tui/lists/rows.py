@@ -1,4 +1,4 @@
-"""Make the rows of folders, sessions and scan progress as spans (pieces of styled text).
+"""Make the rows of projects, sessions and scan progress as spans (pieces of styled text).
 
 `clean` removes control characters from the text of session files, which is never parsed as markup.
 """
@@ -19,7 +19,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.data.library import ProjectRow, SessionRow
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, pad, right_aligned, sides
-from sessionbrowse.tui.paint.words import STATUS_SIGNS, agent_span, folder_name, one_line
+from sessionbrowse.tui.paint.words import STATUS_SIGNS, agent_span, one_line, project_name
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.data.picking import Caller
@@ -36,30 +36,30 @@ class ListStyle(Struct, frozen=True, kw_only=True):
     now_ms: float
     home: str
     show_path: bool = False
-    show_folder: bool = False
+    show_project: bool = False
     dates: DateStyle = "age"
     in_use: frozenset[str] = frozenset()
-    sort: str = "recent"
-    folder_cells: int = 18
+    sort: str = "newest"
+    project_cells: int = 18
     fields: Collection[RowField] = ROW_FIELDS
     caller: Caller | None = None
 
 
 def directory_state(directories: Sequence[str], exists: Mapping[str, bool | None], moved: Mapping[str, str]) -> str:
-    """Return "" if one of a folder's directories exists; else "moved" if one of them was moved, else the reason."""
+    """Return "" if one of a project's directories exists; else "moved" if one of them was moved, else the reason."""
     if not directories or any(exists.get(directory) is not False for directory in directories):
         return ""
     return "moved" if any(directory in moved for directory in directories) else missing_word(directories[0])
 
 
 def project_row(row: ProjectRow, width: int, home: str, state: str = "", *, ambiguous: bool = False) -> Line:
-    """Return the row of a folder: name, parent directory if there is room, number of sessions."""
+    """Return the row of a project: name, parent directory if there is room, number of sessions."""
     count: Line = [(f"{row.sessions:,}", "dim")]
     if row.cwd is None:
-        return sides([("All folders", "title")], count, width)
+        return sides([("All projects", "title")], count, width)
     if not row.cwd:
         return sides([("(no directory)", "dim")], count, width)
-    name, above = folder_name(row.cwd, home)
+    name, above = project_name(row.cwd, home)
     left: Line = [(name, "title" if row.is_here else "dim" if state else "")]
     if len(row.directories) > 1:
         left.append((f" ⑂{len(row.directories)}", "branch"))
@@ -152,7 +152,7 @@ def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
 
 _CELLS: dict[RowField, int] = {
     "agent": 2,
-    "messages": 6,
+    "messages": 4,
     "cost": 7,
     "tokens": 7,
     "size": 8,
@@ -163,7 +163,7 @@ _CELLS: dict[RowField, int] = {
 
 _DROPPED: tuple[RowField, ...] = (
     *("model", "branches", "size", "tokens"),
-    *("folder", "agent", "messages", "cost", "modified"),
+    *("project", "agent", "messages", "cost", "modified"),
 )
 """The columns in the order in which a narrow list leaves them out."""
 _LEAST_TITLE, _TITLE_SHARE = 24, 0.45
@@ -180,13 +180,13 @@ def columns(width: int, style: ListStyle) -> list[tuple[RowField, int]]:
     The column by which the list is sorted is left out last.
     """
     sorted_by = _SORTED_BY.get(style.sort)
-    fields = [field for field in style.fields if field != "folder" or style.show_folder]
+    fields = [field for field in style.fields if field != "project" or style.show_project]
     if sorted_by is not None and sorted_by not in fields:
         fields.append(sorted_by)
     cells = {
         **_CELLS,
         "modified": _DATE_CELLS[style.dates] - 1,
-        "folder": min(style.folder_cells, max(8, width // 5)),
+        "project": min(style.project_cells, max(8, width // 5)),
     }
     room = width - max(_LEAST_TITLE, int(width * _TITLE_SHARE))
     for dropped in (*[field for field in _DROPPED if field != sorted_by], sorted_by):
@@ -212,14 +212,14 @@ def heading(width: int, style: ListStyle) -> str:
     """Return the names of the columns of a list, as wide as the columns."""
     return "".join(
         [
-            " " + (f"{_HEADINGS[field]:<{cells}}" if field in ("folder", "model") else f"{_HEADINGS[field]:>{cells}}")
+            " " + (f"{_HEADINGS[field]:<{cells}}" if field in ("project", "model") else f"{_HEADINGS[field]:>{cells}}")
             for field, cells in columns(width, style)
         ]
     )
 
 
 _HEADINGS: dict[RowField, str] = {
-    "folder": "project",
+    "project": "project",
     "agent": "",
     "modified": "age",
     "messages": "msgs",
@@ -231,8 +231,8 @@ _HEADINGS: dict[RowField, str] = {
 }
 
 
-def _folder(summary: Summary, style: ListStyle) -> str:
-    return folder_name(summary.cwd, style.home)[0] if summary.cwd else ""
+def _project(summary: Summary, style: ListStyle) -> str:
+    return project_name(summary.cwd, style.home)[0] if summary.cwd else ""
 
 
 def _fact(summary: Summary, field: RowField, cells: int, style: ListStyle) -> Line:
@@ -243,7 +243,9 @@ def _fact(summary: Summary, field: RowField, cells: int, style: ListStyle) -> Li
             return [right_aligned(moment(summary.modified, style), "dim", cells)]
         case "messages":
             count = summary.message_count
-            return [right_aligned(f"{count:,}" if count < 10_000 else text.tokens(count), "dim", cells)]
+            return [
+                right_aligned(f"{count / 1000:.0f}k" if 9_950 <= count < 999_500 else text.tokens(count), "dim", cells)
+            ]
         case "cost":
             return [right_aligned(text.cost(summary.cost) if summary.cost else "", "dim", cells)]
         case "tokens":
@@ -252,8 +254,8 @@ def _fact(summary: Summary, field: RowField, cells: int, style: ListStyle) -> Li
             return [right_aligned(text.size(summary.bytes), "dim", cells)]
         case "branches":
             return [right_aligned(f"⌥{summary.branch_count}" if summary.branch_count > 1 else "", "dim", cells)]
-        case "folder":
-            return [(text.fit(_folder(summary, style), cells), "dim")]
+        case "project":
+            return [(text.fit(_project(summary, style), cells), "dim")]
         case "model":
             return [(text.fit(clean(summary.model or "").rpartition("/")[2], cells), "faint")]
 
@@ -278,7 +280,7 @@ def moment(time_ms: float | None, style: ListStyle) -> str:
 def session_path(summary: Summary, width: int, style: ListStyle) -> Line:
     """Return the path of a session's file, cut at the right if too long, then agent, time and number of messages."""
     path = clean(text.shorten_home(summary.path, style.home))
-    beside = replace(style, fields=_BESIDE_PATH, show_folder=False, sort="recent")
+    beside = replace(style, fields=_BESIDE_PATH, show_project=False, sort="newest")
     facts = session_facts(summary, width, beside)
     return [*pad([(path, "dim")], max(10, width // 2)), ("  ", ""), *facts]
 

@@ -1,4 +1,4 @@
-"""Update the folder and session lists during a scan of the disk: add and remove sessions, show the progress."""
+"""Update the project and session lists during a scan of the disk: add and remove sessions, show the progress."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class ShownLists(Protocol):
         """Call `callback` after `delay` seconds, unless the screen closes first."""
 
     def refresh_rows(self) -> None:
-        """Compute the rows of folders and sessions again."""
+        """Compute the rows of projects and sessions again."""
 
     def refresh_header(self) -> None:
-        """Update the top bar: number of sessions and folders, progress of the scan."""
+        """Update the top bar: number of sessions and projects, progress of the scan."""
 
     def refresh_sessions(self) -> None:
         """Compute the rows of the session list again."""
@@ -74,7 +74,7 @@ class ShownLists(Protocol):
 
     @property
     def projects_list(self) -> RowList:
-        """The widget that lists the folders."""
+        """The widget that lists the projects."""
 
 
 class ScanUpdates:
@@ -99,13 +99,13 @@ class ScanUpdates:
         self.scanning, self.failure = True, None
 
     def stop_waiting(self) -> None:
-        """List the sessions found so far, instead of waiting for the folder to open."""
-        if self._screen.state.awaits_folder:
-            self._screen.state.awaits_folder = False
+        """List the sessions found so far, instead of waiting for the project to open."""
+        if self._screen.state.awaits_project:
+            self._screen.state.awaits_project = False
             self._screen.refresh_rows()
 
     def hold(self, command: Command) -> bool:
-        """Hold a command that needs a row, and later keys, if the list is empty because it waits for its folder.
+        """Hold a command that needs a row, and later keys, if the list is empty because it waits for its project.
 
         Return False if the command can run now.
         """
@@ -157,8 +157,8 @@ class ScanUpdates:
             case IndexRead():
                 screen.state.library.opened()
                 screen.state.library.is_complete = True
-                # The index knows all sessions but the newest: a folder that it lacks most likely has none.
-                screen.state.awaits_folder = False
+                # The index knows all sessions but the newest: a project that it lacks most likely has none.
+                screen.state.awaits_project = False
                 self._refresh_soon()
             case SessionsGone(paths):
                 self.throttle.add((), paths)
@@ -176,7 +176,7 @@ class ScanUpdates:
                 screen.browser.say(sentence, "warning")
             case MonitorFailed(sentence):
                 self.failure, self.scanning, self.progress = one_line(sentence, 80), False, None
-                screen.state.awaits_folder = False
+                screen.state.awaits_project = False
                 screen.browser.say(f"{sentence} {screen.browser.keys.key_of('reload')} reads again.", "error")
                 self._refresh_soon()
 
@@ -193,7 +193,7 @@ class ScanUpdates:
             self.throttle.add(changed, ())
         elif not before:
             screen.refresh_rows()
-        elif not library.is_opening or screen.state.searched or screen.state.shown_folder is not None:
+        elif not library.is_opening or screen.state.searched or screen.state.shown_project is not None:
             self._refresh_soon()
 
     def _advance(self, verb: str, done: int, total: int) -> None:
@@ -202,7 +202,7 @@ class ScanUpdates:
     def _complete(self, skipped: Sequence[tuple[str, str]]) -> None:
         self.progress = None
         self.scanning = False
-        self._screen.state.awaits_folder = False
+        self._screen.state.awaits_project = False
         self._screen.refresh_rows()
         self._ask_directories()
         self._screen.browser.scanned(len(self._screen.state.library), tuple(skipped))
@@ -220,7 +220,7 @@ class ScanUpdates:
     # -- directories and pins -----------------------------------------------------------------------------------
 
     def _ask_directories(self) -> None:
-        """Check in the background which folders exist, which were moved, and which are inside repositories."""
+        """Check in the background which projects exist, which were moved, and which are inside repositories."""
         source, directories = self._screen.browser.source, self._screen.state.directories()
         lane = self._screen.lane("directories", self._take_directories)
         lane.ask(lambda job: directory_facts(source, directories))

@@ -1,4 +1,4 @@
-"""Commands that choose which sessions the lists show, and whether folders are directories or repositories."""
+"""Commands that choose which sessions the lists show, and whether projects are directories or repositories."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from sessionbrowse.tui.lists.screen import BrowseScreen
 
 
 def do_scope(screen: BrowseScreen) -> None:
-    """Switch the session list between all folders and one folder."""
+    """Switch the session list between all projects and one project."""
     state = screen.state
-    # At the start the list may show the last run's folder (`wanted_folder`), which has no row yet: switch to all.
-    is_folder = state.folder is not None or state.wanted_folder is not None
-    state.wanted_folder = None
-    screen.projects_list.go_to_key(("folder", None if is_folder else state.other_folder(screen.subject)))
-    if is_folder and state.folder is None:
-        # The cursor is on "All folders" already, so no message about a move refreshes the rows.
+    # At the start the list may show the last run's project (`wanted_project`), which has no row yet: switch to all.
+    is_project = state.project is not None or state.wanted_project is not None
+    state.wanted_project = None
+    screen.projects_list.go_to_key(("project", None if is_project else state.other_project(screen.subject)))
+    if is_project and state.project is None:
+        # The cursor is on "All projects" already, so no message about a move refreshes the rows.
         screen.refresh_sessions(top=True)
         screen.refresh_header()
 
@@ -40,7 +40,7 @@ def do_archived(screen: BrowseScreen) -> None:
     """Switch between showing only archived sessions and only sessions that are not archived."""
     state = screen.state
     state.archived = not state.archived
-    state.folder = None
+    state.project = None
     screen.refresh_rows(top=True)
     if state.archived:
         # Scan again: a scan includes archived sessions only while the list shows them.
@@ -48,12 +48,12 @@ def do_archived(screen: BrowseScreen) -> None:
 
 
 def do_repositories(screen: BrowseScreen) -> None:
-    """Switch between one folder row per repository and one folder row per directory."""
+    """Switch between one project row per repository and one project row per directory."""
     state, library, current = screen.state, screen.state.library, screen.subject
     library.group_by_repository(not library.by_repository)
-    if state.folder is not None:
-        # The chosen folder may have no row in the new grouping: use the folder of the session under the cursor.
-        state.folder = library.project_of(current.cwd if current is not None else state.folder)
+    if state.project is not None:
+        # The chosen project may have no row in the new grouping: use the project of the session under the cursor.
+        state.project = library.project_of(current.cwd if current is not None else state.project)
     screen.refresh_rows()
     said = "repository (all worktrees)" if library.by_repository else "directory"
-    screen.browser.say(f"One folder row per {said}.")
+    screen.browser.say(f"One project row per {said}.")

@@ -1,4 +1,4 @@
-"""The browser's first screen: folders, their sessions, and a preview side by side."""
+"""The browser's first screen: projects, their sessions, and a preview side by side."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sessionbrowse.tui.lists.rows import ListStyle, directory_state, heading, pr
 from sessionbrowse.tui.lists.scan_updates import ScanUpdates
 from sessionbrowse.tui.lists.titles import count_selected, facts_line, no_sessions_sentence, path_line, sessions_title
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import folder_name
+from sessionbrowse.tui.paint.words import project_name
 from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.search.list_search import ListSearch
 from sessionbrowse.tui.search.queries import Queries
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
     from sessionbrowse.services.search.hits import Hit
     from sessionbrowse.tui.search.found_rows import FoundRow
 
-WIDEST_FOLDER = 24
-"""Maximum width in cells of the folder column in a session's row; short folder names make the column narrower."""
+WIDEST_PROJECT = 24
+"""Maximum width in cells of the project column in a session's row; short project names make the column narrower."""
 PANES = ("projects", "sessions", "preview")
 LEAST_HEADED = 12
 """Rows of the session list from which on its columns are named."""
 PATIENCE_SECONDS = 3.0
-"""Maximum seconds that the list waits for the first scan to find the folder to open; then it shows all sessions."""
+"""Maximum seconds that the list waits for the first scan to find the project to open; then it shows all sessions."""
 
 
 class BrowseScreen(PanedScreen):
-    """The browser's first screen: the folder list, the session list, and the preview of a session."""
+    """The browser's first screen: the project list, the session list, and the preview of a session."""
 
     IS_FIRST = True
     TYPES_INTO = "filter"
@@ -68,7 +68,7 @@ class BrowseScreen(PanedScreen):
         self.state = ListState(library)
         self._rows: Sequence[FoundRow] = ()
         self._ambiguous: frozenset[str] = frozenset()
-        self.folder_cells = WIDEST_FOLDER
+        self.project_cells = WIDEST_PROJECT
         self._followed_key: Hashable | None = None
         self.updates = ScanUpdates(self)
         self.search = ListSearch(
@@ -98,7 +98,7 @@ class BrowseScreen(PanedScreen):
         self.state.restore(view)
         self.widths = dict(view.widths)
         self.set_class(view.preview, "-preview-shown")
-        self.query_one("#projects", RowList).border_title = "Folders"
+        self.query_one("#projects", RowList).border_title = "Projects"
         self.query_one("#preview", TextView).border_title = "Preview"
         self.set_focus(self.sessions_list)
         self.queries = Queries(view.queries)
@@ -119,12 +119,12 @@ class BrowseScreen(PanedScreen):
 
     @property
     def projects_list(self) -> RowList:
-        """The widget that lists the folders."""
+        """The widget that lists the projects."""
         return self.query_one("#projects", RowList)
 
     @property
     def sessions_list(self) -> RowList:
-        """The widget that lists the sessions of the chosen folder."""
+        """The widget that lists the sessions of the chosen project."""
         return self.query_one("#sessions", RowList)
 
     @property
@@ -152,7 +152,7 @@ class BrowseScreen(PanedScreen):
             folds_families=not self.state.is_flat or is_searched,
             shows_hidden=self.state.hidden,
             has_filter=is_searched,
-            has_folder=self.state.shown_folder is not None or self.state.other_folder(self.subject) is not None,
+            has_scopes=self.state.shown_project is not None or self.state.other_project(self.subject) is not None,
             has_project=bool(self.project),
         )
 
@@ -184,9 +184,9 @@ class BrowseScreen(PanedScreen):
 
     @property
     def project(self) -> str | None:
-        """The directory of the folder under the cursor; outside the folder list, of the session under the cursor."""
+        """The directory of the project under the cursor; outside the project list, of the session under the cursor."""
         if self.pane == "projects":
-            # Use the row under the cursor: after fast key presses the session list may still show another folder.
+            # Use the row under the cursor: after fast key presses the session list may still show another project.
             key = self.projects_list.key
             return key[1] if isinstance(key, tuple) else None
         return super().project
@@ -206,7 +206,7 @@ class BrowseScreen(PanedScreen):
         self.preview.sessions_changed(updates.paths)
 
     def reveal(self, key: Hashable) -> bool:
-        """Move the cursor to a folder (`key` is a tuple) or session (a path); return False if no such row exists."""
+        """Move the cursor to a project (`key` is a tuple) or session (a path); return False if no such row exists."""
         return (self.projects_list if isinstance(key, tuple) else self.sessions_list).go_to_key(key)
 
     def moving(self) -> RowList | TextView | None:
@@ -216,7 +216,7 @@ class BrowseScreen(PanedScreen):
         return self.projects_list if self.state.filtered == "projects" else self.sessions_list
 
     def give(self, command: Command) -> None:
-        """Run a command; one that needs a row is held until the folder to open is found."""
+        """Run a command; one that needs a row is held until the project to open is found."""
         if not self.updates.hold(command):
             super().give(command)
 
@@ -229,28 +229,28 @@ class BrowseScreen(PanedScreen):
         self.refresh_header()
 
     def refresh_projects(self) -> None:
-        """Compute the rows of the folder list again; the cursor stays on its folder."""
+        """Compute the rows of the project list again; the cursor stays on its project."""
         rows = self.state.project_rows()
-        if self.state.folder is not None:
-            self.state.folder = self.state.library.project_of(self.state.folder)
+        if self.state.project is not None:
+            self.state.project = self.state.library.project_of(self.state.project)
         self.state.projects = rows
-        keys = [("folder", row.cwd) for row in self.state.projects]
-        # Once the list shows all sessions, a folder that is found late must not replace the rows under a moved cursor.
+        keys = [("project", row.cwd) for row in self.state.projects]
+        # Once the list shows all sessions, a project that is found late must not replace the rows under a moved cursor.
         is_used = self.sessions_list.was_moved and not self.state.is_waiting
-        self.state.go_to_wanted_folder(keys, was_moved=self.projects_list.was_moved or is_used)
-        names = [folder_name(row.cwd, self.browser.home)[0] for row in self.state.projects if row.cwd]
-        self.folder_cells = min(WIDEST_FOLDER, max([width(name) for name in names], default=WIDEST_FOLDER))
+        self.state.go_to_wanted_project(keys, was_moved=self.projects_list.was_moved or is_used)
+        names = [project_name(row.cwd, self.browser.home)[0] for row in self.state.projects if row.cwd]
+        self.project_cells = min(WIDEST_PROJECT, max([width(name) for name in names], default=WIDEST_PROJECT))
         self._ambiguous = same_names([row.cwd for row in self.state.projects if row.cwd])
-        folders = self.projects_list
-        # If a key press has just moved the cursor, do not move it back to `state.folder`, which is not updated yet.
-        is_moving = folders.was_moved and folders.key != self._followed_key
-        folders.set_rows(keys, cursor=folders.key if is_moving else ("folder", self.state.folder))
+        projects = self.projects_list
+        # If a key press has just moved the cursor, do not move it back to `state.project`, which is not updated yet.
+        is_moving = projects.was_moved and projects.key != self._followed_key
+        projects.set_rows(keys, cursor=projects.key if is_moving else ("project", self.state.project))
         self.projects_list.border_subtitle = f"{max(0, len(self.state.projects) - 1):,}"
         self.say_found()
 
     def refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
         """Compute the session rows again; move the cursor to the session `cursor`, or with `top` to the first row."""
-        self.place = (self.name, self.state.shown_folder, self.state.searched, self.state.archived)
+        self.place = (self.name, self.state.shown_project, self.state.searched, self.state.archived)
         found = self.search.rows()
         self._rows = self.state.session_rows() if found is None else found
         keys = LazyRows(self._rows, _key_of)
@@ -276,7 +276,7 @@ class BrowseScreen(PanedScreen):
         self.updates.give_held()
 
     def say_found(self) -> None:
-        """Show in the text line what the search found, or the number of matching folders."""
+        """Show in the text line what the search found, or the number of matching projects."""
         line = self.query_one(FilterLine)
         if not line.display:
             return
@@ -297,21 +297,26 @@ class BrowseScreen(PanedScreen):
         self.call_after_refresh(self._refresh_titles)
 
     def _refresh_titles(self) -> None:
-        title = sessions_title(
-            self.state, self.browser.home, count_selected(_sessions_in(self._rows), self.sessions_list.marks)
-        )
         rows = self.sessions_list
-        names = heading(rows.room - GUTTER, _style_of(self)) if rows.size.height >= LEAST_HEADED else ""
-        # The names of the columns stand in the border above them, where the title leaves room.
-        free = rows.room - GUTTER - 1 - title.cell_length - len(names)
-        is_headed = names and free > 0 and not self.state.show_path
-        rows.border_title = title + Content.styled(" " * free + names, "$sb-faint") if is_headed else title
+        selected = count_selected(_sessions_in(self._rows), rows.marks)
+        full, brief = [
+            sessions_title(self.state, self.browser.home, selected, names_project=each) for each in (True, False)
+        ]
+        is_headed = rows.size.height >= LEAST_HEADED and not self.state.show_path
+        names = heading(rows.room - GUTTER, _style_of(self)).lstrip() if is_headed else ""
+        # The names of the columns stand in the border above them. The title leaves out the project, which is named in
+        # the top bar too, to make room for them.
+        free = [(title, rows.room - GUTTER - 1 - title.cell_length - len(names)) for title in (full, brief)]
+        headed = [
+            title + Content.styled(" " * cells + names, "$sb-faint") for title, cells in free if names and cells > 0
+        ]
+        rows.border_title = headed[0] if headed else full
         count = sum([1 for _ in _sessions_in(self._rows)]) if self.state.searched else len(self._rows)
         folded = 0 if self.state.is_flat else sum([row.family for row in _sessions_in(self._rows) if not row.is_open])
         if self.state.library.is_opening and not (self.state.searched or self.state.named):
-            # Only some of the folder's sessions are loaded so far: show the number of sessions from the folder's row.
+            # Only some of the project's sessions are loaded so far: show the number of sessions from the project's row.
             count, folded = (
-                next((row.sessions for row in self.state.projects if row.cwd == self.state.folder), count),
+                next((row.sessions for row in self.state.projects if row.cwd == self.state.project), count),
                 0,
             )
         self.sessions_list.border_subtitle = f"{count:,}" + (f" + {folded:,} folded" if folded else "")
@@ -322,11 +327,11 @@ class BrowseScreen(PanedScreen):
         return f"✓{selected:,}  {super().position()}" if selected else super().position()
 
     def refresh_header(self) -> None:
-        """Update the top bar: chosen folder, number of sessions and folders, progress of the scan."""
+        """Update the top bar: chosen project, number of sessions and projects, progress of the scan."""
         state, updates = self.state, self.updates
-        sessions, folders = state.library.counts(hidden=state.hidden, archived=state.archived)
-        left = path_line(state.shown_folder, self.browser.home)
-        right = facts_line(sessions, folders, updates.progress, updates.failure, self.size.width)
+        sessions, projects = state.library.counts(hidden=state.hidden, archived=state.archived)
+        left = path_line(state.shown_project, self.browser.home)
+        right = facts_line(sessions, projects, updates.progress, updates.failure, self.size.width)
         self.query_one("#header", Bar).show([*left, *self.browser.scope_note()], right)
 
     def _render_project(self, index: int, width: int, state: RowState) -> Line:
@@ -351,14 +356,14 @@ class BrowseScreen(PanedScreen):
     # -- the cursor ---------------------------------------------------------------------------------------------
 
     @on(RowList.Highlighted, "#projects")
-    def _folder_highlighted(self, event: RowList.Highlighted) -> None:
+    def _project_highlighted(self, event: RowList.Highlighted) -> None:
         event.stop()
         if not isinstance(event.key, tuple) or event.key != self.projects_list.key:
             return  # The cursor has moved on since this message was sent: another `Highlighted` message follows.
         self._followed_key = event.key
-        folder = event.key[1]
-        if folder != self.state.folder:
-            self.state.choose_folder(folder)
+        project = event.key[1]
+        if project != self.state.project:
+            self.state.choose_project(project)
             self.refresh_sessions(top=True)
             self.refresh_header()
 
@@ -400,9 +405,9 @@ class BrowseScreen(PanedScreen):
         super().focus_changed()
 
     def text_changed(self, text: str) -> None:
-        """Search, or filter the folders, again after each typed letter."""
+        """Search, or filter the projects, again after each typed letter."""
         if self.state.filtered == "projects":
-            self.state.folder_words = text
+            self.state.project_words = text
             self.refresh_projects()
         elif text != self.search.text:
             self.search.set_text(text)
@@ -422,11 +427,11 @@ def _style_of(screen: BrowseScreen) -> ListStyle:
         now_ms=browser.now_ms(),
         home=browser.home,
         show_path=state.show_path,
-        show_folder=state.shown_folder is None,
+        show_project=state.shown_project is None,
         dates=settings.date_style,
         in_use=screen.updates.in_use,
         sort=state.effective_sort,
-        folder_cells=screen.folder_cells,
+        project_cells=screen.project_cells,
         fields=settings.row_fields,
         caller=browser.options.caller,
     )

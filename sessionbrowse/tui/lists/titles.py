@@ -12,7 +12,7 @@ from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.lists.rows import progress_bar
 from sessionbrowse.tui.paint.spans import Line, cut_left, line_width
-from sessionbrowse.tui.paint.words import CRUMB, folder_name, one_line
+from sessionbrowse.tui.paint.words import CRUMB, one_line, project_name
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.commands.keymap import Keys
@@ -21,15 +21,6 @@ if TYPE_CHECKING:
 
 LEAST_PLACE = 18
 """Minimum width in cells of the path in the top bar."""
-
-SORT_TITLES = {
-    "recent": "newest",
-    "threaded": "threaded",
-    "name": "by name",
-    "size": "largest",
-    "cost": "highest cost",
-    "best": "best first",
-}
 
 
 class ScanProgress(Struct, frozen=True):
@@ -62,12 +53,12 @@ def advanced(before: ScanProgress | None, verb: str, done: int, total: int, now_
     return ScanProgress(verb, done, total, before.began_ms, before.began_done, now_ms)
 
 
-def folder_title(folder: str, home: str) -> str:
-    """Return a folder's name, or a placeholder for sessions without a directory."""
-    return folder_name(folder, home)[0] if folder else "(no directory)"
+def project_title(project: str, home: str) -> str:
+    """Return a project's name, or a placeholder for sessions without a directory."""
+    return project_name(project, home)[0] if project else "(no directory)"
 
 
-def sessions_title(state: ListState, home: str, selected: tuple[int, int]) -> Content:
+def sessions_title(state: ListState, home: str, selected: tuple[int, int], *, names_project: bool = True) -> Content:
     """Return the session list's title; `selected` counts the selected sessions that have a row, and those without."""
     shown, hidden = selected
     title: list[tuple[str, str]] = []
@@ -75,12 +66,13 @@ def sessions_title(state: ListState, home: str, selected: tuple[int, int]) -> Co
         # The number of selected sessions comes first, because a narrow pane cuts its title at the right.
         not_shown = f", {hidden:,} not shown" if hidden else ""
         title.append((f"✓ {shown:,} selected{not_shown} · ", "$accent"))
-    named = state.shown_folder
-    folder = folder_title(named, home) if named is not None else "All folders"
+    named = state.shown_project
+    project = project_title(named, home) if named is not None else "All projects"
     title.append(("Sessions", ""))
     # The sort order comes before texts that may be long, because a narrow pane cuts its title at the right.
-    title.append((f" · {SORT_TITLES[state.effective_sort]}", "$sb-dim"))
-    title.append((f" · {folder}", ""))
+    title.append((f" · {state.effective_sort}", "$sb-dim"))
+    if names_project:
+        title.append((f" · {project}", ""))
     if state.searched:
         title.append((f' · "{one_line(state.searched, 30)}"', "$accent"))
     if state.named:
@@ -96,10 +88,10 @@ def count_selected(rows: Iterable[SessionRow], marks: Collection[Hashable]) -> t
     return shown, len(marks) - shown
 
 
-def path_line(folder: str | None, home: str) -> Line:
-    """Return the path in the top bar, which names the chosen folder."""
+def path_line(project: str | None, home: str) -> Line:
+    """Return the path in the top bar, which names the chosen project."""
     line: Line = [("sessionbrowse", "title")]
-    return line if folder is None else [*line, *CRUMB, (folder_title(folder, home), "dim")]
+    return line if project is None else [*line, *CRUMB, (project_title(project, home), "dim")]
 
 
 def scope_note(options: BrowseOptions, keys: Keys, home: str) -> Line:
@@ -116,9 +108,9 @@ def scope_note(options: BrowseOptions, keys: Keys, home: str) -> Line:
     return note
 
 
-def facts_line(sessions: int, folders: int, under_way: ScanProgress | None, failure: str | None, width: int) -> Line:
-    """Return the numbers of sessions and folders and the scan's progress, shortened to the width of the bar."""
-    counts: Line = [(f"{plural(sessions, 'session')} · {plural(folders, 'folder')}", "dim")]
+def facts_line(sessions: int, projects: int, under_way: ScanProgress | None, failure: str | None, width: int) -> Line:
+    """Return the numbers of sessions and projects and the scan's progress, shortened to the width of the bar."""
+    counts: Line = [(f"{plural(sessions, 'session')} · {plural(projects, 'project')}", "dim")]
     failed: Line = [(f"{failure}   ", "error")] if failure is not None else []
     if under_way is None:
         return [*failed, *counts]
@@ -143,6 +135,6 @@ def no_sessions_sentence(state: ListState, scanning: bool, key_of: Callable[[str
     if state.archived:
         key = key_of("archived") or f'"Archived" in {key_of("palette")}'
         return f"No session is archived. {key} shows the others."
-    if state.folder is not None:
-        return f"No sessions in this folder. {key_of('scope')} shows all folders."
+    if state.project is not None:
+        return f"No sessions in this project. {key_of('scope')} shows all projects."
     return f"No sessions yet. {key_of('reload')} scans the disk again."

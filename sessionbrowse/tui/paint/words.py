@@ -23,7 +23,7 @@ STATUS_SIGNS = {
 """The sign (one cell) and the role (style name) for each session status in lists; complete sessions have no sign."""
 
 CRUMB: Line = [(" › ", "faint")]
-"""The separator between two items of the path in the header, such as folder and session."""
+"""The separator between two items of the path in the header, such as project and session."""
 
 TITLE_CHARACTERS = 400
 """Maximum number of characters that `one_line` returns by default; no row is wider, so more would not be visible."""
@@ -53,7 +53,7 @@ def one_line(foreign: str, characters: int = TITLE_CHARACTERS) -> str:
     return clean(head[: characters - 1] + ELLIPSIS if is_cut else head)
 
 
-def folder_name(cwd: str, home: str) -> tuple[str, str]:
+def project_name(cwd: str, home: str) -> tuple[str, str]:
     """Split a directory's path for display: return its last component, and the path above with `~` for the home."""
     shown = clean(text.shorten_home(cwd, home))
     above, name = split(shown)

@@ -40,7 +40,7 @@ from sessionbrowse.tui.layout.json_style import style_json
 from sessionbrowse.tui.layout.markdown import markdown_parts
 from sessionbrowse.tui.layout.parts import FactPart, FittedPart, ItemsPart, LazyPart, LinePart, Part, text_parts, warm
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import GLYPHS, folder_name, one_line, status_words
+from sessionbrowse.tui.paint.words import GLYPHS, one_line, project_name, status_words
 from sessionbrowse.tui.reading.forgotten_view import forgotten_parts
 from sessionbrowse.tui.reading.messages import content_parts, message_heading, message_parts
 from sessionbrowse.tui.reading.texts import BAR, Detail, extra_parts, json_hint, pretty_json, value_parts
@@ -341,7 +341,7 @@ def summary_parts(
     age = text.age(summary.modified, now_ms)
     before = [*glyph, *status_words(summary)]
     parts.append(ItemsPart([age, *([clean(summary.model)] if summary.model else [])], before=before))
-    name, above = folder_name(summary.cwd, home) if summary.cwd else ("(no directory)", "")
+    name, above = project_name(summary.cwd, home) if summary.cwd else ("(no directory)", "")
     missing = f"  {missing_word(summary.cwd)}" if exists is False else ""
     parts.append(LinePart([(f"{above}/" if above else "", "dim"), (name, ""), (missing, "warning")]))
     counts = [plural(summary.message_count, "message")]

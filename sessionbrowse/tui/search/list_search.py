@@ -124,7 +124,7 @@ class ListSearch:
         self._stamp, self._progress, self._next = client.stamp(), None, None
         if top:
             self._row_list().forget_moves()
-        self._limit = PAGE_SESSIONS if state.found_sort in ("best", "recent") else ALL_SESSIONS
+        self._limit = PAGE_SESSIONS if state.found_sort in ("best", "newest") else ALL_SESSIONS
         self._scope = state.scope() if query is not None else None
         self._is_local = query is not None and (query.is_about_sessions or not self.prepare())
         if query is None or self._is_local:
@@ -134,7 +134,7 @@ class ListSearch:
             state.searched = self.searched = self._valid_text if query is not None else ""
             self._changed(top and self._is_local)
             return
-        is_newest = state.found_sort == "recent"
+        is_newest = state.found_sort == "newest"
         client.send(Find(self._stamp, self._valid_text, self.tools, self._limit, is_newest, self._scope))
 
     def again(self) -> None:
@@ -280,7 +280,7 @@ class ListSearch:
         if self._is_local:
             found = state.fitting(query)
             sort = state.found_sort
-            return LazyRows(found if sort in ("best", "recent") else ordered(found, sort), SessionRow)
+            return LazyRows(found if sort in ("best", "newest") else ordered(found, sort), SessionRow)
         from sessionbrowse.tui.search.found_rows import found_rows
 
         return found_rows(self._in_order(), self._unfolded, self.summary_of)
@@ -296,7 +296,7 @@ class ListSearch:
 
     def _in_order(self) -> list[RankedSession]:
         sort = self._state.found_sort
-        if sort in ("best", "recent"):
+        if sort in ("best", "newest"):
             return self._found
         by_path = {each.summary.path: each for each in self._found}
         return [by_path[each.path] for each in ordered([each.summary for each in self._found], sort)]
@@ -413,8 +413,8 @@ class ListSearch:
             return "Nothing found yet; the disk is still being read."
         if self._is_local and self._query is not None and (notes := self._state.library.unmatched(self._query)):
             return " ".join(notes)
-        in_folder = self._state.shown_folder is not None
+        in_project = self._state.shown_project is not None
         key_of = browser.keys.key_of
         return nothing_sentence(
-            self._state.searched, self._page, key_of, tools=self.tools or self._is_local, in_folder=in_folder
+            self._state.searched, self._page, key_of, tools=self.tools or self._is_local, in_project=in_project
         )

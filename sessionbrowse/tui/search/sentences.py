@@ -33,7 +33,7 @@ def answer_note(sessions: Sequence[RankedSession], page: HitPage) -> Line:
 
 
 def nothing_sentence(
-    text: str, page: HitPage | None, key_of: Callable[[str], str], *, tools: bool, in_folder: bool
+    text: str, page: HitPage | None, key_of: Callable[[str], str], *, tools: bool, in_project: bool
 ) -> str:
     """Return the message of an empty list of results: what was not found, and the keys of what to try."""
     if page is not None and page.nowhere:
@@ -43,7 +43,7 @@ def nothing_sentence(
     else:
         why = f'Nothing matches "{one_line(text, 60)}".'
     tries = [] if tools else [f"{key_of('search_tools')} also searches tool calls and results"]
-    if in_folder:
+    if in_project:
         tries.append(f"{key_of('scope')} searches all projects")
     return f"{why} {', '.join(tries)}." if tries else why
 

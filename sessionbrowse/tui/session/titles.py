@@ -11,15 +11,15 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.text import plural
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import CRUMB, folder_name, one_line
+from sessionbrowse.tui.paint.words import CRUMB, one_line, project_name
 from sessionbrowse.tui.session.state import ShownTree, TreeState
 
 
 def path_line(summary: Summary, session: Session | None, index: int | None, home: str) -> Line:
-    """Return the left of the top bar: folder, session, label of the entry under the cursor (if any), and agent."""
+    """Return the left of the top bar: project, session, label of the entry under the cursor (if any), and agent."""
     name = (session.name if session is not None else summary.name) or summary.first_message or "(no messages)"
-    folder = folder_name(summary.cwd, home)[0] if summary.cwd else "(no directory)"
-    line: Line = [(folder, "dim"), *CRUMB, (one_line(name, 60), "title")]
+    project = project_name(summary.cwd, home)[0] if summary.cwd else "(no directory)"
+    line: Line = [(project, "dim"), *CRUMB, (one_line(name, 60), "title")]
     mark = session.labels.get(index) if session is not None and index is not None else None
     if mark is not None:
         line += [*CRUMB, (f"⚑ {one_line(mark.text, 24)}", "dim")]

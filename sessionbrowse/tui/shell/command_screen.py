@@ -290,7 +290,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         return ()
 
     def reveal(self, key: Hashable) -> bool:
-        """Move the cursor to the row of a folder, session or entry; return False if no such row exists."""
+        """Move the cursor to the row of a project, session or entry; return False if no such row exists."""
         return False
 
     def keep_view(self) -> None:

@@ -58,13 +58,13 @@ class ViewMemory:
         )
         pick = self._pick
         if pick is not None:
-            return replace(view, folder=self._here if pick.here else None)
-        folder = self._here if settings.scope == "folder" else None
+            return replace(view, project=self._here if pick.here else None)
+        project = self._here if settings.scope == "project" else None
         if left is None:
-            return replace(view, folder=folder)
+            return replace(view, project=project)
         return replace(
             left,
-            folder=folder,
+            project=project,
             sort=left.sort if left.holds("sort", settings.sort) else view.sort,
             preview=left.preview if left.holds("preview", settings.preview) else view.preview,
             by_repository=left.by_repository if left.holds("projects_by", settings.projects_by) else view.by_repository,

@@ -10,10 +10,10 @@ from sessionbrowse.tui.stats.screen import StatsScreen
 def do_cost(screen: BrowseScreen) -> None:
     """Open the costs of the listed project, or of all projects, for the sessions that the list's search found."""
     state, library = screen.state, screen.state.library
-    shown = state.shown_folder
-    folder = shown if shown is not None else state.other_folder(screen.subject)
-    # A folder's row contains several directories if it is a repository, or if the directory has several spellings.
-    directories = tuple([cwd for cwd in library.directories() if library.project_of(cwd) == folder])
-    cwds = None if folder is None else directories or (folder,)
+    shown = state.shown_project
+    project = shown if shown is not None else state.other_project(screen.subject)
+    # A project's row contains several directories if it is a repository, or if the directory has several spellings.
+    directories = tuple([cwd for cwd in library.directories() if library.project_of(cwd) == project])
+    cwds = None if project is None else directories or (project,)
     question = UsageQuestion(cwds=None if shown is None else cwds)
-    screen.browser.push_screen(StatsScreen(question, folder=cwds, text=state.searched))
+    screen.browser.push_screen(StatsScreen(question, project=cwds, text=state.searched))

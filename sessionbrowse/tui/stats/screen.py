@@ -77,7 +77,7 @@ class StatsLine(SpanView, can_focus=False):
 class StatsScreen(CommandScreen[None]):
     """The statistics screen, with a table of costs; opening a row, such as a project, shows the project's sessions.
 
-    `folder` contains the directories of the folder to which the user can limit the statistics; None without a folder.
+    `project` contains the directories of the project to which the user can limit the costs; None without one.
     `text` is a query of the search, to whose sessions the statistics are limited.
     """
 
@@ -87,12 +87,12 @@ class StatsScreen(CommandScreen[None]):
         self,
         question: UsageQuestion,
         *,
-        folder: tuple[str, ...] | None = None,
+        project: tuple[str, ...] | None = None,
         text: str = "",
     ) -> None:
         super().__init__(name="stats")
         self._questions = [question]
-        self._folder = folder
+        self._project = project
         self._text = text
         self._found: FoundPaths | None = None
         self._stamp = 0
@@ -142,8 +142,8 @@ class StatsScreen(CommandScreen[None]):
 
     def command_context(self) -> CommandContext:
         """Return the state of the screen that decides which commands are available."""
-        has_folder = self._folder is not None or self.question.cwds is not None
-        return CommandContext(has_rows=bool(self._rows), has_folder=has_folder)
+        has_scopes = self._project is not None or self.question.cwds is not None
+        return CommandContext(has_rows=bool(self._rows), has_scopes=has_scopes)
 
     def text_changed(self, text: str) -> None:
         """Apply the filter after each typed letter, and compute the costs of the matching sessions."""
@@ -322,9 +322,9 @@ class StatsScreen(CommandScreen[None]):
             self.dismiss(None)
 
     def do_scope(self) -> None:
-        """Switch between the statistics of one folder and of all folders."""
+        """Switch between the statistics of one project and of all projects."""
         self.rows_list.go_first()
-        self._change(cwds=self._folder if self.question.cwds is None else None)
+        self._change(cwds=self._project if self.question.cwds is None else None)
 
     def do_filter(self) -> None:
         """Open the filter line, in which the user types words that limit the statistics to matching sessions."""

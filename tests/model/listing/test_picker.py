@@ -75,7 +75,7 @@ SESSIONS = [
 @pytest.mark.parametrize(
     ("sort", "order"),
     [
-        ("recent", [1, 2, 0]),
+        ("newest", [1, 2, 0]),
         ("threaded", [1, 2, 0]),
         ("name", [2, 0, 1]),
         ("size", [0, 2, 1]),
@@ -88,8 +88,8 @@ def test_each_order_orders(sort: str, order: list[int]):
 
 def test_equal_times_stand_by_the_files_times():
     older, newer = session("a", modified=5, mtime_ns=1), session("b", modified=5, mtime_ns=2)
-    assert ordered([older, newer], "recent") == [newer, older]
-    assert ordered([session("x"), session("y")], "recent") == [session("x"), session("y")]
+    assert ordered([older, newer], "newest") == [newer, older]
+    assert ordered([session("x"), session("y")], "newest") == [session("x"), session("y")]
 
 
 # ---- threads -----------------------------------------------------------------------------------------------------

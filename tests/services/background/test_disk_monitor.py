@@ -84,14 +84,14 @@ def test_the_first_rows_come_in_the_order_in_which_the_list_was_left(tmp_path: P
     root, state = store(tmp_path), str(tmp_path / "state")
     append(session(root, "1.jsonl"), answer("b", "a", "long " * 100))
     index(root, tmp_path / "cache")
-    remember(state, scope_key([str(root)], []), ListView(sort="size", given={"sort": "recent"}), {})
+    remember(state, scope_key([str(root)], []), ListView(sort="size", given={"sort": "newest"}), {})
 
     def first(**more: str) -> str:
         opening = index(root, tmp_path / "cache", state=state, **more).all[0]
         assert isinstance(opening, FirstRows)
         return Path(opening.summaries[0].path).name
 
-    assert first(sort="recent") == "1.jsonl"
+    assert first(sort="newest") == "1.jsonl"
     # Settings that were changed since come before what is remembered.
     assert first(sort="name") == "0.jsonl"
 

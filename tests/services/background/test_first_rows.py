@@ -39,7 +39,7 @@ def sessions(count: int) -> list[Summary]:
 
 
 def test_the_newest_rows_and_the_counts_of_all_come_back(request_of_all: MonitorDisk) -> None:
-    save_first_rows(request_of_all, make_first_rows(sessions(1000), "recent"))
+    save_first_rows(request_of_all, make_first_rows(sessions(1000), "newest"))
     rows = saved_first_rows(request_of_all)
     assert rows is not None
     assert [each.path for each in rows.summaries[:2]] == ["/s/999.jsonl", "/s/998.jsonl"]
@@ -48,7 +48,7 @@ def test_the_newest_rows_and_the_counts_of_all_come_back(request_of_all: Monitor
 
 
 def test_the_rows_are_only_for_the_same_places_and_the_same_order(request_of_all: MonitorDisk, tmp_path: Path) -> None:
-    save_first_rows(request_of_all, make_first_rows(sessions(3), "recent"))
+    save_first_rows(request_of_all, make_first_rows(sessions(3), "newest"))
     assert saved_first_rows(replace(request_of_all, environ={"HOME": "/home/dev", "LANG": "de"})) is not None
     others: tuple[dict[str, Any], ...] = (
         {"agents": ("pi",)},
@@ -58,15 +58,15 @@ def test_the_rows_are_only_for_the_same_places_and_the_same_order(request_of_all
     )
     for other in others:
         assert saved_first_rows(replace(request_of_all, **other)) is None
-    remember(str(tmp_path / "state"), scope_key([], []), ListView(sort="size", given={"sort": "recent"}), {})
+    remember(str(tmp_path / "state"), scope_key([], []), ListView(sort="size", given={"sort": "newest"}), {})
     assert saved_first_rows(replace(request_of_all, state=str(tmp_path / "state"))) is None
 
 
 def test_the_rows_are_deleted_with_the_index_and_never_saved_without_one(request_of_all: MonitorDisk) -> None:
-    save_first_rows(request_of_all, make_first_rows(sessions(3), "recent"))
+    save_first_rows(request_of_all, make_first_rows(sessions(3), "newest"))
     remove_files(Path(request_of_all.cache))
     assert not (Path(request_of_all.cache) / FILE).exists()
-    save_first_rows(request_of_all, make_first_rows(sessions(3), "recent"))
+    save_first_rows(request_of_all, make_first_rows(sessions(3), "newest"))
     assert not (Path(request_of_all.cache) / FILE).exists()
 
 
@@ -74,18 +74,18 @@ def test_rows_of_a_relative_directory_are_only_for_the_directory_the_browser_sta
     request_of_all: MonitorDisk,
 ) -> None:
     relative = {"PI_CODING_AGENT_SESSION_DIR": "sessions", "PWD": "/here"}
-    save_first_rows(replace(request_of_all, environ=relative), make_first_rows(sessions(3), "recent"))
+    save_first_rows(replace(request_of_all, environ=relative), make_first_rows(sessions(3), "newest"))
     assert saved_first_rows(replace(request_of_all, environ={**relative, "PWD": "/there"})) is None
     assert saved_first_rows(replace(request_of_all, environ=relative)) is not None
 
 
 def test_rows_of_an_agent_that_only_a_newer_version_knows_are_not_shown(request_of_all: MonitorDisk) -> None:
-    save_first_rows(request_of_all, make_first_rows([summary("/s/1.jsonl", agent="newcomer")], "recent"))
+    save_first_rows(request_of_all, make_first_rows([summary("/s/1.jsonl", agent="newcomer")], "newest"))
     assert saved_first_rows(request_of_all) is None
 
 
 def test_only_the_user_can_read_the_file(request_of_all: MonitorDisk) -> None:
-    save_first_rows(request_of_all, make_first_rows(sessions(3), "recent"))
+    save_first_rows(request_of_all, make_first_rows(sessions(3), "newest"))
     assert (Path(request_of_all.cache) / FILE).stat().st_mode & 0o777 == 0o600
 
 
@@ -96,14 +96,14 @@ def test_a_fifo_or_a_directory_in_place_of_the_file_stops_neither_start_nor_end(
     file.unlink()
     file.mkdir()
     assert saved_first_rows(request_of_all) is None
-    save_first_rows(request_of_all, make_first_rows(sessions(3), "recent"))
+    save_first_rows(request_of_all, make_first_rows(sessions(3), "newest"))
     assert [path.name for path in file.parent.iterdir() if path.name.startswith(FILE)] == [FILE]
     assert saved_first_rows(request_of_all) is not None
 
 
 def test_a_damaged_file_and_a_path_that_is_not_unicode_only_mean_a_slower_start(request_of_all: MonitorDisk) -> None:
-    save_first_rows(request_of_all, make_first_rows(sessions(3), "recent"))
-    save_first_rows(request_of_all, make_first_rows([summary("/s/\udcff.jsonl")], "recent"))
+    save_first_rows(request_of_all, make_first_rows(sessions(3), "newest"))
+    save_first_rows(request_of_all, make_first_rows([summary("/s/\udcff.jsonl")], "newest"))
     assert saved_first_rows(request_of_all) is None
     for damaged in (b"\x93damaged", b"\x81\xa1x" + b"\x91" * 100_000):
         (Path(request_of_all.cache) / FILE).write_bytes(damaged)

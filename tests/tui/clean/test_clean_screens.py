@@ -68,7 +68,7 @@ async def test_what_is_marked_goes_to_the_trash_and_one_undo_brings_it_back(mess
         assert browser.words("#findings").count("empty") == 2
         assert "3 sessions" in browser.screen_text()
         await browser.press("space", "space")
-        assert "2 sessions marked" in browser.screen_text()
+        assert "2 sessions selected" in browser.screen_text()
         await browser.press("ctrl+d")
         assert "Clean up 2 sessions?" in browser.screen_text()
         assert "2 empty" in browser.screen_text()

@@ -271,7 +271,7 @@ def test_a_sentence_names_the_way_to_a_command_without_a_key() -> None:
 
 
 def test_each_reason_is_a_sentence() -> None:
-    nothing = CommandContext(has_rows=False, has_folder=False)
+    nothing = CommandContext(has_rows=False, has_scopes=False)
     reasons = [reason for command in COMMANDS if (reason := command.unavailable(nothing)) is not None]
     assert len(reasons) > 8
     assert all(reason.endswith(".") for reason in reasons)

@@ -103,7 +103,7 @@ def test_a_rescan_forgets_what_is_gone_and_keeps_what_was_found() -> None:
 
 def test_a_scan_by_a_thread_also_ends_the_opening_with_the_saved_rows() -> None:
     made = library()
-    made.open(make_first_rows([WEB, FIX], "recent"))
+    made.open(make_first_rows([WEB, FIX], "newest"))
     made.add([WEB, INFRA])
     made.keep_only([WEB.path, INFRA.path])
     assert not made.is_opening

@@ -29,10 +29,10 @@ async def test_all_sessions_are_listed_newest_first_beside_their_folders(demo: d
         assert "deploy script" in sessions[0]
         assert "Refactor auth" in sessions[1]
         folders = browser.rows("#projects")
-        assert folders[0].split() == ["▏", "All", "folders", "32"]
+        assert folders[0].split() == ["▏", "All", "projects", "32"]
         assert "webshop ← here" in folders[1]
         assert any("legacy-crm" in row and "missing" in row for row in folders)
-        assert "32 sessions · 7 folders" in browser.screen_text().split("\n")[0]
+        assert "32 sessions · 7 projects" in browser.screen_text().split("\n")[0]
 
 
 async def test_a_row_shows_agent_age_messages_and_signs(demo: dict) -> None:
@@ -74,7 +74,7 @@ async def test_tab_switches_between_this_folder_and_all(demo: dict) -> None:
         await browser.press("tab")
         assert "Sessions · newest · webshop" in browser.screen_text()
         await browser.press("tab")
-        assert "Sessions · newest · All folders" in browser.screen_text()
+        assert "Sessions · newest  " in browser.screen_text(), "all projects: none is named"
 
 
 async def test_typing_a_filter_narrows_the_list_and_escape_shows_all_again(demo: dict) -> None:
@@ -95,7 +95,7 @@ async def test_a_filter_that_is_opened_again_is_replaced_by_what_is_typed_and_ke
         await browser.press("slash")
         await browser.type("auth")
         await browser.press("escape")
-        assert 'best first · All folders · "auth"' in browser.screen_text()
+        assert 'best · "auth"' in browser.screen_text()
         await browser.press("slash", "right")
         await browser.type(" x")
         assert '· "auth x"' in browser.screen_text()
@@ -103,7 +103,7 @@ async def test_a_filter_that_is_opened_again_is_replaced_by_what_is_typed_and_ke
         await browser.type("fl")
         assert '· "fl"' in browser.screen_text()
         await browser.press("escape", "escape")
-        assert "Sessions · newest · All folders" in browser.screen_text()
+        assert "Sessions · newest  " in browser.screen_text(), "all projects: none is named"
 
 
 async def test_letters_are_text_while_a_filter_is_typed_and_arrows_still_move(demo: dict) -> None:
@@ -133,9 +133,9 @@ async def test_folders_can_be_filtered_too(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.press("left", "slash")
         await browser.type("notes")
-        assert browser.words("#projects") == "▌ All folders 32 notes-app 5"
+        assert browser.words("#projects") == "▌ All projects 32 notes-app 5"
         await browser.press("enter")
-        assert browser.words("#projects") == "All folders 32 ▌ notes-app 5", "what was found is what was looked for"
+        assert browser.words("#projects") == "All projects 32 ▌ notes-app 5", "what was found is what was looked for"
         assert "Sessions · newest · notes-app" in browser.screen_text()
 
 
@@ -162,10 +162,10 @@ async def test_ctrl_s_goes_through_the_orders_and_threads_hang_forks_on_their_pa
         for _ in range(4):
             await browser.press("ctrl+s")
             seen.append(browser.screen_text().split("\n")[1])
-        assert [title.split("─ Sessions · ")[1].split(" ·")[0] for title in seen] == [
-            "by name",
-            "largest",
-            "highest cost",
+        assert [title.split("─ Sessions · ")[1].split()[0] for title in seen] == [
+            "name",
+            "size",
+            "cost",
             "newest",
         ]
 
@@ -302,7 +302,7 @@ async def test_keys_pressed_before_the_folder_is_found_act_on_its_rows(has_sessi
     others = [summary(f"/other/{number}.jsonl", cwd="/other", modified=float(NOW_MS - number)) for number in range(3)]
     here = [summary(f"/here/{number}.jsonl", cwd="/here", modified=NOW_MS - 9.0 - number) for number in range(3)]
     scan = SlowScan([others, here if has_sessions else []])
-    options: dict[str, Any] = {"here": "/here", "settings": Settings(scope="folder"), "settle": False}
+    options: dict[str, Any] = {"here": "/here", "settings": Settings(scope="project"), "settle": False}
     async with browsing(fixed_source(scan=scan), **options) as browser:
         scan.let_one_through()
         await until(browser, lambda: "3 sessions" in browser.screen_text())
@@ -316,7 +316,7 @@ async def test_keys_pressed_before_the_folder_is_found_act_on_its_rows(has_sessi
 
 async def test_tab_before_the_folder_is_found_lists_all_sessions_at_once() -> None:
     scan = SlowScan([[summary("/other/a.jsonl", cwd="/other")], [summary("/here/a.jsonl", cwd="/here")]])
-    options: dict[str, Any] = {"here": "/here", "settings": Settings(scope="folder"), "settle": False}
+    options: dict[str, Any] = {"here": "/here", "settings": Settings(scope="project"), "settle": False}
     async with browsing(fixed_source(scan=scan), **options) as browser:
         scan.let_one_through()
         await until(browser, lambda: "1 session" in browser.screen_text())
@@ -329,7 +329,7 @@ async def test_tab_before_the_folder_is_found_lists_all_sessions_at_once() -> No
 
 async def test_a_folder_that_is_found_late_leaves_the_rows_under_a_moved_cursor() -> None:
     scan = SlowScan([some(0, 3), [summary("/here/a.jsonl", cwd="/here")]])
-    options: dict[str, Any] = {"here": "/here", "settings": Settings(scope="folder"), "settle": False}
+    options: dict[str, Any] = {"here": "/here", "settings": Settings(scope="project"), "settle": False}
     async with browsing(fixed_source(scan=scan), **options) as browser:
         scan.let_one_through()
         await until(browser, lambda: "3 sessions" in browser.screen_text())

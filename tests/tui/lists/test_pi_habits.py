@@ -28,9 +28,9 @@ def filter_text(browser: Driven) -> str:
 
 def test_habits_are_other_defaults_that_single_settings_change() -> None:
     pi, _ = parse_settings('habits = "pi"')
-    assert (pi.sort, pi.scope, pi.enter, pi.restore) == ("threaded", "folder", "resume", False)
+    assert (pi.sort, pi.scope, pi.enter, pi.restore) == ("threaded", "project", "resume", False)
     mixed, _ = parse_settings('habits = "pi"\nenter = "open"\nsort = "size"')
-    assert (mixed.sort, mixed.scope, mixed.enter) == ("size", "folder", "open")
+    assert (mixed.sort, mixed.scope, mixed.enter) == ("size", "project", "open")
     assert parse_settings('enter = "resume"')[0] == Settings(enter="resume")
     assert parse_settings("habits = []")[1] == ['"habits" must be one of default, pi; the default is used.']
 
@@ -125,22 +125,22 @@ async def test_enter_alone_can_be_set_to_resume(tmp_path: Path) -> None:
 async def test_tab_before_the_folder_was_read_shows_all_folders(demo: dict) -> None:
     async with browsing(**demo) as browser:
         state = browser.app.screen.state  # type: ignore[attr-defined]
-        state.choose_folder(None)
-        state.wanted_folder = "/its/row/comes/later"
+        state.choose_project(None)
+        state.wanted_project = "/its/row/comes/later"
         await browser.press("tab")
-        assert (state.folder, state.wanted_folder) == (None, None)
+        assert (state.project, state.wanted_project) == (None, None)
 
 
 async def test_a_refresh_right_after_a_key_leaves_the_cursor_where_the_key_put_it(demo: dict) -> None:
     async with browsing(**demo) as browser:
         screen = browser.app.screen
         folder = screen.state.projects[2].cwd  # type: ignore[attr-defined]
-        screen.projects_list.go_to_key(("folder", folder))  # type: ignore[attr-defined]
-        await browser.until(lambda: screen.state.folder == folder)  # type: ignore[attr-defined]
+        screen.projects_list.go_to_key(("project", folder))  # type: ignore[attr-defined]
+        await browser.until(lambda: screen.state.project == folder)  # type: ignore[attr-defined]
         await browser.press("tab")
-        assert screen.state.folder is None  # type: ignore[attr-defined]
+        assert screen.state.project is None  # type: ignore[attr-defined]
         await browser.press("tab")
-        assert screen.state.folder == folder  # type: ignore[attr-defined]
-        screen.projects_list.go_to_key(("folder", None))  # type: ignore[attr-defined]
+        assert screen.state.project == folder  # type: ignore[attr-defined]
+        screen.projects_list.go_to_key(("project", None))  # type: ignore[attr-defined]
         screen.refresh_projects()  # type: ignore[attr-defined]
-        await browser.until(lambda: screen.state.folder is None)  # type: ignore[attr-defined]
+        await browser.until(lambda: screen.state.project is None)  # type: ignore[attr-defined]

@@ -216,7 +216,7 @@ def test_inside_an_agent_its_session_is_marked_and_nothing_can_be_changed(story:
             browser.press(key)
             browser.wait(reason)
         browser.press(ESCAPE)
-        browser.wait(lambda screen: "best first" not in screen.text())
+        browser.wait(lambda screen: "· best" not in screen.text())
         browser.press("b")
         # The file's leaf is b02; the agent stands at e02.
         browser.wait(lambda screen: any("▌" in line and "cents now" in line for line in screen.lines()))

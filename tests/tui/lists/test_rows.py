@@ -16,7 +16,7 @@ from tests.support.tui_support import NOW_MS, summary
 
 @pytest.mark.parametrize(
     ("count", "shown"),
-    [(1, "1"), (9_999, "9,999"), (12_345, "12.3k"), (200_000, "200k"), (31_000_000, "31M")],
+    [(1, "1"), (999, "999"), (9_949, "9.9k"), (12_345, "12k"), (200_000, "200k"), (31_000_000, "31M")],
 )
 def test_the_columns_of_a_row_stay_apart_and_end_together(count: int, shown: str) -> None:
     session = summary(
@@ -33,18 +33,18 @@ def shown_row(width: int, **style: Any) -> str:
     return "".join([text for text, _ in session_row(SessionRow(session), width, STYLE(**style))])
 
 
-STYLE = partial(ListStyle, now_ms=NOW_MS, home="/home", show_folder=True)
+STYLE = partial(ListStyle, now_ms=NOW_MS, home="/home", show_project=True)
 
 
 def test_a_narrow_list_leaves_out_folder_agent_messages_cost_and_age_in_this_order() -> None:
     seen: list[list[str]] = []
-    style = STYLE(fields=("folder", "agent", "modified", "messages", "cost"))
+    style = STYLE(fields=("project", "agent", "modified", "messages", "cost"))
     for width in range(120, 20, -1):
         fields = [str(field) for field, _ in columns(width, style)]
         if fields not in seen:
             seen.append(fields)
     assert seen == [
-        ["folder", "agent", "modified", "messages", "cost"],
+        ["project", "agent", "modified", "messages", "cost"],
         ["agent", "modified", "messages", "cost"],
         ["modified", "messages", "cost"],
         ["modified", "cost"],
@@ -59,7 +59,7 @@ def test_columns_never_touch_and_are_named_above(dates: Any) -> None:
     session = summary("/s/a.jsonl", cwd="/home/webshop", model="m/opus", **counts)
     for fields in (
         ("model", "tokens", "cost", "messages", "modified"),
-        ("folder", "size", "branches", "agent", "cost"),
+        ("project", "size", "branches", "agent", "cost"),
     ):
         for width in range(40, 200, 7):
             style = STYLE(fields=fields, dates=dates)
@@ -86,7 +86,7 @@ def test_a_path_is_shown_from_its_head_beside_age_and_messages() -> None:
 @pytest.mark.parametrize(
     ("width", "shown"),
     [
-        (120, "indexing ▰▰▰▰▰▰▰▱ 9,812/10,000 · 1,226/s   10,000 sessions · 112 folders"),
+        (120, "indexing ▰▰▰▰▰▰▰▱ 9,812/10,000 · 1,226/s   10,000 sessions · 112 projects"),
         (80, "indexing ▰▰▰▰▰▰▰▱ 9,812/10,000 · 1,226/s   10,000 sessions"),
         (60, "indexing ▰▰▰▰▰▰▰▱ 9,812/10,000 · 1,226/s"),
         (40, "indexing 98%"),

@@ -149,10 +149,10 @@ async def test_projects_by_repository_join_its_worktrees() -> None:
         assert browser.row_list("#projects").count == 2
         assert "web ⑂2" in browser.words("#projects")
         assert browser.row_list("#sessions").count == 2
-        assert browser.row_list("#projects").key == ("folder", "/src/web")
+        assert browser.row_list("#projects").key == ("project", "/src/web")
         await browser.run("repositories")
         assert browser.row_list("#projects").count == 3
-        assert browser.toasts()[-1] == "One folder row per directory."
+        assert browser.toasts()[-1] == "One project row per directory."
 
 
 async def test_spellings_of_one_directory_are_one_folder_also_where_the_browser_starts_and_ends(tmp_path: Path) -> None:
@@ -166,16 +166,16 @@ async def test_spellings_of_one_directory_are_one_folder_also_where_the_browser_
     )
     async with browsing(source, here=real) as browser:
         assert browser.row_list("#projects").keys == [
-            ("folder", None),
-            ("folder", real),
-            ("folder", "C:\\Users\\u\\ELM"),
+            ("project", None),
+            ("project", real),
+            ("project", "C:\\Users\\u\\ELM"),
         ]
         rows = browser.rows("#projects")
         assert "← here" in rows[1]
         assert "⑂" not in rows[1]
         assert "ELM" in rows[2]
         assert "other system" in rows[2]
-        assert browser.row_list("#projects").key == ("folder", real)
+        assert browser.row_list("#projects").key == ("project", real)
         assert browser.row_list("#sessions").count == 3
 
 
@@ -185,15 +185,15 @@ def test_the_folder_of_the_last_run_is_chosen_by_any_of_its_spellings() -> None:
     state = ListState(library)
     state.projects = state.project_rows()
     library.know_directories({}, {"/w/agents/proj": "/w/repos/proj", "/w/agents/proj/": "/w/repos/proj"})
-    assert state.other_folder(None) == "/w/agents/proj", "the current directory, by the spelling that is listed"
-    state.wanted_folder = "/w/repos/proj"
-    state.go_to_wanted_folder([("folder", "/w/agents/proj")], was_moved=False)
-    assert state.folder == "/w/agents/proj"
+    assert state.other_project(None) == "/w/agents/proj", "the current directory, by the spelling that is listed"
+    state.wanted_project = "/w/repos/proj"
+    state.go_to_wanted_project([("project", "/w/agents/proj")], was_moved=False)
+    assert state.project == "/w/agents/proj"
     assert len(library.sessions(cwd="/w/repos/proj")) == 2
-    saved = library.first_rows("recent")
+    saved = library.first_rows("newest")
     assert saved is None
     library.is_complete = True
-    saved = library.first_rows("recent")
+    saved = library.first_rows("newest")
     assert saved is not None
     assert [(row.cwd, row.sessions) for row in saved.directories] == [("/w/agents/proj", 2)]
 

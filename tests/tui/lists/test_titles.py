@@ -11,7 +11,7 @@ from tests.support.tui_support import summary
 
 def test_that_no_session_has_a_name_is_told_only_when_more_than_the_first_rows_are_here() -> None:
     library = Library()
-    library.open(make_first_rows([summary("/a.jsonl")], "recent"))
+    library.open(make_first_rows([summary("/a.jsonl")], "newest"))
     named = ListState(library)
     named.named = True
     assert no_sessions_sentence(named, True, str) == "Reading sessions …"

@@ -63,7 +63,7 @@ def end_opening(home: StoryHome, delay: float | None, number: int) -> tuple[floa
         begun = wait_for_byte(reading)
         os.close(reading)
         if delay is None:
-            browser.wait("Folders")
+            browser.wait("Projects")
             os.kill(browser.pid, number)
         else:
             interrupt_after(delay, browser.pid, begun, number)

@@ -130,7 +130,7 @@ def test_a_browser_that_was_stopped_and_goes_on_takes_every_key_and_leaves_the_t
                 browser.set_modes(modes)
                 browser.screen.feed(b"\x1b[2J")
                 os.kill(browser.pid, signal.SIGCONT)
-                browser.wait("─ Folders ─")
+                browser.wait("─ Projects ─")
             browser.press("j")
             browser.wait(f"{position}/29")
         assert leave(browser)[0] == 0
@@ -140,7 +140,7 @@ def test_a_browser_that_was_stopped_and_goes_on_takes_every_key_and_leaves_the_t
 def test_frames_are_drawn_as_terminals_read_them_whatever_the_locale_says(tmp_path: Path, own_home: Path) -> None:
     surrounding = surroundings(own_home, tmp_path, PYTHONIOENCODING="latin-1")
     with Terminal([sys.executable, "-m", "sessionbrowse", "demo"], surrounding, PROJECT) as browser:
-        browser.wait("─ Folders ─")
+        browser.wait("─ Projects ─")
         assert leave(browser)[0] == 0
         assert b"\\u2500" not in browser.seen
 

@@ -57,7 +57,7 @@ async def test_the_preview_never_asks_for_a_session_while_one_is_under_the_curso
 
 
 async def test_the_first_frames_name_the_folder_that_is_opened(tmp_path: Path) -> None:
-    options = demo_options(tmp_path / "demo", scope="folder")
+    options = demo_options(tmp_path / "demo", scope="project")
     with frames() as seen:
         async with browsing(**options) as browser:
             assert "webshop" in browser.screen_text()
@@ -71,7 +71,7 @@ def test_the_first_rows_hold_whole_families() -> None:
     head = summary("/head", id="h", name="head", modified=NOW_MS - 1.0)
     others = [summary(f"/{number}", id=str(number), modified=NOW_MS - HOUR - number) for number in range(200)]
     fork = summary("/fork", id="f", parent_session="/head", parent_path="/head", modified=NOW_MS - 9.0 * HOUR)
-    rows = make_first_rows([head, *others, fork], "recent")
+    rows = make_first_rows([head, *others, fork], "newest")
     assert [row.path for row in rows.summaries][-1] == "/fork"
     assert len(rows.summaries) == 121
 
@@ -111,7 +111,7 @@ async def test_the_sessions_of_other_folders_are_not_shown_before_those_of_the_f
 
     with frames() as seen:
         async with browsing(
-            fixed_source(scan=scan), here="/here", settings=Settings(scope="folder"), settle=False
+            fixed_source(scan=scan), here="/here", settings=Settings(scope="project"), settle=False
         ) as browser:
             await browser.until(lambda: first_read.is_set() and "3 sessions" in browser.screen_text())
             assert "Reading sessions" in browser.screen_text()
@@ -124,14 +124,14 @@ async def test_the_sessions_of_other_folders_are_not_shown_before_those_of_the_f
         assert named == {"Sessions · newest · here"}
         assert not [frame for frame in seen if "not wanted" in frame]
     else:
-        assert named == {"Sessions · newest · here", "Sessions · newest · All folders"}
+        assert named == {"Sessions · newest · here", "Sessions · newest · All projects"}
         assert "not wanted" in seen[-1]
 
 
 async def test_a_second_start_shows_the_folder_of_the_last_run_from_its_first_frame(tmp_path: Path) -> None:
-    options, own = demo_options(tmp_path / "demo", scope="folder"), str(tmp_path)
+    options, own = demo_options(tmp_path / "demo", scope="project"), str(tmp_path)
     for _ in range(2):
         with frames() as seen:
             async with browsing(**options, environ={"XDG_STATE_HOME": own, "XDG_CACHE_HOME": own}) as browser:
                 assert "webshop" in browser.screen_text()
-            assert not [frame for frame in seen if "All folders ·" in frame or "No sessions" in frame]
+            assert not [frame for frame in seen if "All projects ·" in frame or "No sessions" in frame]

@@ -74,12 +74,12 @@ def test_the_first_frame_has_the_panes_that_there_is_room_for(tmp_path: Path) ->
     home = StoryHome(tmp_path / "home")
     for columns, panes in (
         (60, ["Sessions"]),
-        (100, ["Folders", "Sessions"]),
-        (140, ["Folders", "Sessions", "Preview"]),
+        (100, ["Projects", "Sessions"]),
+        (140, ["Projects", "Sessions", "Preview"]),
     ):
         with home.browser(columns=columns) as terminal:
             terminal.wait(lambda screen: _titles(screen).endswith("╮"))
-            assert [name for name in ("Folders", "Sessions", "Preview") if name in _titles(terminal.screen)] == panes
+            assert [name for name in ("Projects", "Sessions", "Preview") if name in _titles(terminal.screen)] == panes
 
 
 def _titles(screen: Screen) -> str:

@@ -25,9 +25,9 @@ async def test_project_session_order_and_filter_are_as_they_were_left(store: dic
         key = browser.row_list("#sessions").key
         await browser.press("q")
     async with browsing(**store) as browser:
-        assert browser.row_list("#projects").key == ("folder", None)
+        assert browser.row_list("#projects").key == ("project", None)
         assert browser.row_list("#sessions").key == key
-        assert "by name" in browser.screen_text()
+        assert "· name" in browser.screen_text()
         assert "/pytest-of" in browser.rows("#sessions")[0]
         assert not browser.app.screen.query_one("#preview").display
         listed = browser.row_list("#sessions").count
@@ -97,7 +97,7 @@ async def test_a_setting_that_was_changed_since_comes_before_what_is_remembered(
         await browser.press("ctrl+s", "f2", "v", "q")
     settings = Settings(sort="size", theme="high-contrast")
     async with browsing(**{**store, "settings": settings}) as browser:
-        assert "largest" in browser.screen_text()
+        assert "· size" in browser.screen_text()
         assert browser.app.theme == "sessionbrowse-high-contrast"
         assert not browser.app.screen.query_one("#preview").display
 
