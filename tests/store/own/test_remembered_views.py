@@ -17,7 +17,7 @@ from sessionbrowse.store.own.remembered_views import (
     scope_key,
 )
 
-VIEW = ListView(folder="/w", session="/a.jsonl", sort="name", flipped=("/b",), widths={"projects": 30}, theme="light")
+VIEW = ListView(project="/w", session="/a.jsonl", sort="name", flipped=("/b",), widths={"projects": 30}, theme="light")
 TREE = SessionView(entry="e1", filter="all", folded=("e2",))
 
 
