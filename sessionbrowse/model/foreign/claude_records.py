@@ -1,0 +1,177 @@
+"""Records of Claude Code: their kinds, and their content as blocks of pi's format."""
+
+from __future__ import annotations
+
+import re
+
+from sessionbrowse.format.json_value import Json
+from sessionbrowse.model.foreign.translated import Object, as_text, object_of, objects_of, text_block, text_of
+
+STATE_LINES = frozenset(
+    {
+        "agent-name",
+        "ai-title",
+        "atis-latch",
+        "bridge-session",
+        "custom-title",
+        "file-history-delta",
+        "file-history-snapshot",
+        "frame-link",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "pr-link",
+        "queue-operation",
+        "relocated",
+        "summary",
+        "tag",
+        "worktree-state",
+    }
+)
+"""Lines without a `uuid`, written again and again: the state of the program, not the conversation."""
+PASSED = frozenset({"attachment", "progress", "system"})
+"""Records in the chain of parents that are no entries, but for prompts, compactions and local commands among them."""
+
+_COMMAND = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
+_ARGUMENTS = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_NOTES = {
+    "<command-name>": "command",
+    "<local-command-stdout>": "output",
+    "<local-command-stderr>": "output",
+    "<local-command-caveat>": "caveat",
+    "<bash-input>": "command",
+    "<bash-stdout>": "output",
+    "<bash-stderr>": "output",
+    "Caveat: The messages below": "caveat",
+    "[Request interrupted": "interrupt",
+    "<task-notification>": "notification",
+    "<teammate-message>": "notification",
+}
+"""Beginnings of texts in user records that the user did not write, and the kinds of their notes."""
+HIDDEN = frozenset({"caveat", "meta"})
+
+STOP_REASONS = {"max_tokens": "length", "tool_use": "toolUse", "refusal": "error"}
+
+
+def is_record(value: Object) -> bool:
+    """Return True for an object that Claude Code writes as a line of its own."""
+    return isinstance(value.get("type"), str) and ("uuid" in value or "sessionId" in value or "leafUuid" in value)
+
+
+def folder_of(cwd: str) -> str:
+    """Return the name of the folder in which Claude Code keeps the sessions of a directory."""
+    return re.sub(r"[^A-Za-z0-9]", "-", cwd)
+
+
+def parent_of(record: Object) -> str | None:
+    if record.get("subtype") == "compact_boundary":
+        return text_of(record.get("logicalParentUuid")) or None
+    parent = record.get("parentUuid")
+    return parent if isinstance(parent, str) else None
+
+
+def passed_name(record: Object) -> str:
+    kind = text_of(record.get("type"))
+    if record.get("isSidechain") is True:
+        return "sidechain"
+    return kind if kind != "assistant" else "program's own answer"
+
+
+def user_kind(record: Object) -> tuple[str, str]:
+    """Return the kind of a user record, and its text; the order of the tests decides."""
+    content = object_of(record.get("message")).get("content")
+    if any(block.get("type") == "tool_result" for block in objects_of(content)):
+        return "result", ""
+    text = plain(content)
+    if record.get("isCompactSummary") is True:
+        return "compaction", text
+    if record.get("isMeta") is True:
+        return "note:meta", text
+    kind, told = spoken_kind(text)
+    origin = object_of(record.get("origin")).get("kind")
+    if kind == "prompt" and origin not in (None, "human"):
+        return "note:notification", text
+    return kind, told
+
+
+def spoken_kind(text: str) -> tuple[str, str]:
+    """Return the kind and the words of a text that stands where the user's words stand."""
+    start = text.lstrip()
+    if start.startswith("<command-message>"):
+        command, arguments = _COMMAND.search(text), _ARGUMENTS.search(text)
+        words = [found[1].strip() for found in (command, arguments) if found is not None]
+        return "prompt", " ".join(filter(None, words)) or text
+    for beginning, kind in _NOTES.items():
+        if start.startswith(beginning):
+            return f"note:{kind}", text
+    return "prompt", text
+
+
+def called(record: Object) -> list[str]:
+    blocks = objects_of(object_of(record.get("message")).get("content"))
+    return [text_of(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"]
+
+
+def prompt_content(record: Object) -> Json:
+    if record.get("type") == "attachment":
+        return object_of(record.get("attachment")).get("prompt")
+    return object_of(record.get("message")).get("content")
+
+
+def plain(content: Json) -> str:
+    """Return the text in a message's content."""
+    if isinstance(content, str):
+        return content
+    texts = [_block_text(block) for block in objects_of(content)]
+    return "\n".join(filter(None, texts))
+
+
+def _block_text(block: Object) -> str:
+    if block.get("type") == "tool_result":
+        return plain(block.get("content"))
+    return text_of(block.get("text"))
+
+
+def blocks_of(content: Json, words: str) -> list[Object]:
+    """Return the content of a prompt or result as pi's blocks; `words` stand in place of a text, if there are any."""
+    if not isinstance(content, list):
+        text = words or text_of(content)
+        return [text_block(text)] if text else []
+    texts = [block for block in objects_of(content) if block.get("type") == "text"]
+    made = [text_block(words)] if words and len(texts) == 1 else []
+    for block in objects_of(content):
+        kind, source = block.get("type"), object_of(block.get("source"))
+        if kind == "text":
+            made += [] if words and len(texts) == 1 else [text_block(text_of(block.get("text")))]
+        elif kind == "image" and source.get("type") == "base64":
+            made.append(
+                {"type": "image", "data": text_of(source.get("data")), "mimeType": text_of(source.get("media_type"))}
+            )
+        elif kind == "tool_reference":
+            made.append(text_block(f"[tool reference: {text_of(block.get('tool_name'))}]"))
+        else:
+            made.append(text_block(as_text(block)))
+    return made
+
+
+def answer_block(block: Object) -> Object:
+    kind = block.get("type")
+    if kind == "text":
+        return text_block(text_of(block.get("text")))
+    if kind == "thinking":
+        made: Object = {"type": "thinking", "thinking": text_of(block.get("thinking"))}
+        return {**made, "thinkingSignature": block["signature"]} if text_of(block.get("signature")) else made
+    if kind == "redacted_thinking":
+        signature = text_of(block.get("data"))
+        text = "[Reasoning redacted]"
+        return {"type": "thinking", "thinking": text, "thinkingSignature": signature, "redacted": True}
+    if kind == "tool_use":
+        given = block.get("input")
+        arguments = given if isinstance(given, dict) else {} if given is None else {"input": given}
+        return {
+            "type": "toolCall",
+            "id": text_of(block.get("id")),
+            "name": text_of(block.get("name")),
+            "arguments": arguments,
+        }
+    return text_block(as_text(block))

@@ -1,0 +1,227 @@
+"""Sessions of programs with other formats, as values: header and entries in pi's format, version 3, and their helpers.
+
+The ids of entries are hashes of what the program's own lines say, so they stay the same when a file grows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from sessionbrowse.format.encode import json_bytes, json_line
+from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.text import is_time, parse_time
+
+Object = dict[str, Json]
+
+MARGIN = b" \t\r\n\0\xef\xbb\xbf"
+_SALVAGE_BYTES = 16 * 1024 * 1024
+_BEGINNING = re.compile(r'\{\s*"(?:parentUuid|type|timestamp|uuid|sessionId|isSidechain|logicalParentUuid|leafUuid)"')
+
+
+class Translated(Struct, frozen=True, kw_only=True):
+    """One session of another program in pi's format: `header` and `entries` are JSON objects as pi writes them.
+
+    Every parent stands before its children, and the last entry is the leaf. Usage has no `cost`, because these programs
+    record none. `name` is the session's name, else the title that the program made (`name_is_own` is False); the first
+    prompt is no name. `unread` counts the records that are no entries, by their kind, and `bad_lines` are lines
+    that hold no record. `has_ended` is False if the program stopped in the middle of a turn, judged by the file.
+    """
+
+    agent: str
+    header: Object
+    entries: list[Object]
+    name: str | None = None
+    name_is_own: bool = False
+    unread: dict[str, int] = {}
+    bad_lines: tuple[bytes, ...] = ()
+    has_ended: bool = True
+
+    def lines(self) -> Iterable[bytes]:
+        """Yield the lines of a session file in pi's format; lines that cannot be read follow the header."""
+        yield json_line(self.header)
+        yield from [line + b"\n" for line in self.bad_lines]
+        yield from map(json_line, self.entries)
+
+
+class Ids:
+    """Makes the ids of entries: 8 hex digits of a hash; a number is added to the key of a hash that is taken."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def new(self, key: str) -> str:
+        """Return the id of the entry with the given key."""
+        tried, count = key, 0
+        while (made := hashlib.sha256(tried.encode("utf-8", "replace")).hexdigest()[:8]) in self._taken:
+            count += 1
+            tried = f"{key}#{count}"
+        self._taken.add(made)
+        return made
+
+
+class Records:
+    """The records in the lines of a file: pairs of line number and object. Lines without a record are in `bad`.
+
+    `is_record` tells a record from other objects; it is asked only for lines that are damaged, such as lines with two
+    records, or with a record inside a torn one.
+    """
+
+    def __init__(self, lines: Iterable[bytes], is_record: Callable[[Object], bool]) -> None:
+        self.found: list[tuple[int, Object]] = []
+        self.bad: list[bytes] = []
+        for number, line in enumerate(lines):
+            content = line.strip(MARGIN)
+            if not content:
+                self.bad += [line.rstrip(b"\r\n")] if b"\0" in line else []
+                continue
+            try:
+                value = loads(content)
+            except BadJson:
+                values, is_whole = _salvaged(content, is_record)
+                self.found += [(number, each) for each in values]
+                self.bad += [] if is_whole else [content]
+                continue
+            if isinstance(value, dict):
+                self.found.append((number, value))
+            else:
+                self.bad.append(content)
+
+
+def _salvaged(content: bytes, is_record: Callable[[Object], bool]) -> tuple[list[Object], bool]:
+    """Return the records in a damaged line, and True if nothing but blanks and NUL bytes stands beside them."""
+    import json  # Imported here because importing `json` takes 1 ms, and few lines are damaged.
+
+    text = content.decode("utf-8", "replace")
+    decode = json.JSONDecoder().raw_decode
+    found: list[Object] = []
+    end, left_out, budget = 0, False, _SALVAGE_BYTES
+    at = _BEGINNING.search(text)
+    while at is not None and budget > 0:
+        start = at.start()
+        try:
+            value, after = decode(text, start)
+        except (ValueError, RecursionError):
+            value, after = None, start + 1
+            budget -= len(text) - start
+        if isinstance(value, dict) and is_record(value):
+            left_out |= bool(text[end:start].strip(" \t\r\n\0"))
+            found.append(value)
+            end = after
+        at = _BEGINNING.search(text, max(after, start + 1) if value is not None and found else start + 1)
+    return found, not (left_out or text[end:].strip(" \t\r\n\0"))
+
+
+# ---- values of entries ---------------------------------------------------------------------------------------
+
+
+def text_of(value: Json) -> str:
+    """Return a text; "" for any other value."""
+    return value if isinstance(value, str) else ""
+
+
+def object_of(value: Json) -> Object:
+    """Return an object; an empty one for any other value."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects_of(value: Json) -> list[Object]:
+    """Return the objects in a list; an empty list for any other value."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def number_of(value: Json) -> int:
+    """Return a number of tokens; 0 for any other value."""
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53 else 0
+
+
+def moment_of(timestamp: Json) -> float | None:
+    """Return the milliseconds since 1970 of a time as text; None for any other value."""
+    moment = parse_time(timestamp) if isinstance(timestamp, str) else None
+    return moment if moment is not None and is_time(moment) else None
+
+
+def text_block(text: str) -> Object:
+    """Return a block of text."""
+    return {"type": "text", "text": text}
+
+
+def as_text(value: Json) -> str:
+    """Return a value of an unknown kind as JSON, so that it is shown and not lost."""
+    try:
+        return json_bytes(value).decode()
+    except ValueError:
+        return str(value)
+
+
+def usage_of(own_input: int, output: int, cache_read: int, cache_write: int = 0) -> Object:
+    """Return the tokens of a request as pi writes them, without a cost."""
+    total = own_input + output + cache_read + cache_write
+    return {
+        "input": own_input,
+        "output": output,
+        "cacheRead": cache_read,
+        "cacheWrite": cache_write,
+        "totalTokens": total,
+    }
+
+
+class Chain:
+    """The entries made so far; each new entry hangs on an entry that was made before it."""
+
+    def __init__(self, agent: str) -> None:
+        self.entries: list[Object] = []
+        self.ids = Ids()
+        self.unread: Counter[str] = Counter()
+        self._agent = agent
+        self._further: dict[str, str] = {}
+
+    @property
+    def last(self) -> str | None:
+        """The id of the newest entry."""
+        return self.entries[-1]["id"] if self.entries else None
+
+    def end(self, entry_id: str | None) -> str | None:
+        """Return the entry on which whatever hangs on the given entry goes on: the last that was put in line below."""
+        while entry_id in self._further:
+            entry_id = self._further[entry_id]
+        return entry_id
+
+    def join(self, entry_id: str, below: str) -> None:
+        """Let whatever hangs on an entry from now on hang below another one."""
+        self._further[self.end(entry_id) or entry_id] = below
+
+    def add(
+        self, kind: str, key: str, parent: str | None, timestamp: Json, *, in_line: bool = False, **fields: Json
+    ) -> Object:
+        """Make an entry. With `in_line`, whatever hangs on its parent from now on hangs below it."""
+        made = {"type": kind, "id": self.ids.new(key), "parentId": parent, "timestamp": timestamp or "", **fields}
+        self.entries.append(made)
+        if in_line and parent is not None:
+            self._further[parent] = made["id"]
+        return made
+
+    def message(
+        self, role: str, key: str, parent: str | None, timestamp: Json, *, in_line: bool = False, **fields: Json
+    ) -> Object:
+        """Make an entry with a message."""
+        message = {"role": role, **fields, "timestamp": moment_of(timestamp) or 0}
+        return self.add("message", key, parent, timestamp, in_line=in_line, message=message)
+
+    def note(
+        self, kind: str, text: Json, key: str, parent: str | None, timestamp: Json, *, shown: bool, in_line: bool = True
+    ) -> Object:
+        """Make an entry with a text that neither the user nor the model wrote."""
+        fields = {"customType": f"{self._agent}.{kind}", "content": text, "display": shown}
+        return self.add("custom_message", key, parent, timestamp, in_line=in_line, **fields)
+
+    def unknown(self, kind: str, record: Object, key: str, parent: str | None, timestamp: Json) -> str:
+        """Keep a record of an unknown kind as a hidden entry, count it, and return the entry's id."""
+        self.unread[f"unknown: {kind}"] += 1
+        custom = f"{self._agent}.{kind}"
+        made = self.add("custom", key, parent, timestamp, in_line=True, customType=custom, data=record)
+        return text_of(made["id"])

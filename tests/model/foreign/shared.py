@@ -1,0 +1,53 @@
+"""Questions about translated sessions that the tests of both agents ask."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from sessionbrowse.model.foreign.translated import Translated
+
+
+def role(entry: dict[str, Any]) -> str:
+    """Return a message's role, a note's kind or an entry's type."""
+    return str(entry.get("message", {}).get("role") or entry.get("customType") or entry["type"])
+
+
+def text(entry: dict[str, Any]) -> str:
+    """Return the text of an entry."""
+    if entry["type"] != "message":
+        return str(entry.get("content") or entry.get("summary"))
+    return "\n".join(str(block.get("text", "")) for block in entry["message"]["content"] if block["type"] == "text")
+
+
+def outline(made: Translated) -> list[tuple[str, str]]:
+    """Return role and text of all entries."""
+    return [(role(entry), text(entry)) for entry in made.entries]
+
+
+def branches(made: Translated) -> list[list[str]]:
+    """Return the roles of the children of each entry with several children."""
+    children = defaultdict(list)
+    for entry in made.entries:
+        children[entry["parentId"]].append(role(entry))
+    return [roles for parent, roles in children.items() if len(roles) > 1 and parent is not None]
+
+
+def check(made: Translated) -> None:
+    """Check what holds for every file: ids are unique, and each parent stands before its children."""
+    seen: set[str | None] = {None}
+    for entry in made.entries:
+        assert entry["parentId"] in seen, entry
+        assert entry["id"] not in seen, entry
+        seen.add(entry["id"])
+    assert all(line.endswith(b"\n") for line in made.lines())
+
+
+def path(made: Translated) -> list[str]:
+    """Return the roles of the entries from the root to the leaf."""
+    by_id = {entry["id"]: entry for entry in made.entries}
+    found, at = [], made.entries[-1]["id"] if made.entries else None
+    while at is not None:
+        found.append(role(by_id[at]))
+        at = by_id[at]["parentId"]
+    return found[::-1]
