@@ -199,7 +199,8 @@ class Page:
     ) -> list[RankedSession]:
         """Return the best sessions with their hits, at most `sessions` of them.
 
-        An entry that several files contain is shown only in the best session with it, unless `copies` is True.
+        An entry that several files contain is shown only in the best session with it, unless `copies` is True. A
+        session that has only such entries is shown if its name is one of its own and contains terms of the query.
         """
         page: list[RankedSession] = []
         owners = {} if copies else self._owners(ranked[: LOOKED_AT * max(sessions, USUAL_PAGE)])
@@ -207,9 +208,9 @@ class Page:
             if len(page) >= sessions:
                 break
             entries = _own_entries(candidate, owners)
-            if candidate.found and not entries:
-                continue
             names = self._name_hit(candidate)
+            if candidate.found and not entries and not _is_named_itself(candidate, names, owners):
+                continue
             if not entries and not names:
                 continue
             room = PER_SESSION if per_session is None else per_session
@@ -342,6 +343,14 @@ def _by_own_entries(
 
 def _own_entries(candidate: MatchingSession, owners: Mapping[object, MatchingSession]) -> list[Found]:
     return [each for each in candidate.found if owners.get(_identity(candidate, each), candidate) is candidate]
+
+
+def _is_named_itself(
+    candidate: MatchingSession, names: Sequence[Hit], owners: Mapping[object, MatchingSession]
+) -> bool:
+    """Return True if a session matches by a name that no session which shows its entries has, as a fork often has."""
+    shown = [owners[_identity(candidate, each)].summary.name for each in candidate.found]
+    return any(hit.role == "name" for hit in names) and candidate.summary.name not in shown
 
 
 def _order(found: Found) -> tuple[int, float, int]:

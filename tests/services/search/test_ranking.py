@@ -151,6 +151,18 @@ def test_the_same_entry_in_a_copy_stands_once_with_a_count(store, indexed):
     assert found.sessions[0].hits[0].copies == 1
 
 
+@pytest.mark.parametrize(("name", "shown_sessions"), [("Attachments", 2), ("Attachments, streamed", 1)])
+def test_a_session_of_copied_entries_is_found_by_a_name_of_its_own(store, indexed, name, shown_sessions):
+    said = user("1", None, "notes need attachments")
+    store.add("fork", said, entry("session_info", "2", "1", name="Attachments, streamed"))
+    store.add("source", said, entry("session_info", "2", "1", name=name))
+    found = store.ask("attachments", indexed)
+    assert len(found.sessions) == shown_sessions
+    assert found.sessions[0].hits[0].copies + found.sessions[0].hits[-1].copies == 1
+    if shown_sessions == 2:
+        assert [hit.role for hit in found.sessions[1].hits] == ["name"]
+
+
 def test_the_same_words_at_another_time_are_no_copy(store, indexed):
     store.add("first", user("1", None, "fix the flaky login test"))
     store.add("second", user("1", None, "fix the flaky login test") | {"timestamp": "2026-08-01T00:00:00.000Z"})
