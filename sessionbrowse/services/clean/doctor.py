@@ -57,7 +57,7 @@ def examine(path: str, agent: str) -> Examined:
     """Read a session and return its damage; for a file that cannot be read, `unreadable` is the reason."""
     try:
         session = open_session(path, agent)
-        exists = exists_many([session.cwd])[session.cwd] if session.cwd else None
+        exists = exists_many([session.cwd], fresh=True)[session.cwd] if session.cwd else None
         damage = tuple(damage_of(session, directory_exists=exists))
     except SessionBrowseError as error:
         return Examined(path=path, id=None, agent=agent, damage=(), unreadable=error.sentence)

@@ -50,12 +50,10 @@ class ListView(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SessionView(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The saved state of a session's tree view: the id of the selected entry, the filter, ids of folded entries."""
+    """The saved state of a session's tree view: the id of the entry under the cursor, ids of folded entries."""
 
     entry: str | None = None
-    filter: str = "default"
     folded: tuple[str, ...] = ()
-    given: dict[str, str | bool] = {}
 
 
 class _Remembered(Struct, frozen=True):

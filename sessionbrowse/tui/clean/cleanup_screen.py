@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from sessionbrowse.errors import InUse, RefusedWrite
 from sessionbrowse.model.clean.cleanup import KINDS, CleanupRow
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Deleted
-from sessionbrowse.services.clean.cleanup import clean_up
+from sessionbrowse.services.clean.cleanup import clean_up, find_cleanup
 from sessionbrowse.text import clean, plural, size
 from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
-from sessionbrowse.tui.clean.findings_screen import FindingsScreen
+from sessionbrowse.tui.clean.findings_screen import FindingsScreen, Report
 from sessionbrowse.tui.commands.contexts import CLEANUP
+from sessionbrowse.tui.data.jobs import Job
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
@@ -22,8 +23,6 @@ from sessionbrowse.tui.paint.spans import Line, fit, pad, right_aligned
 from sessionbrowse.tui.paint.words import agent_span, one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 
-Look = Callable[[Callable[[list[CleanupRow]], None]], None]
-"""A function that searches for sessions to clean up in the background, and passes their list to a given function."""
 _WHY = {
     "empty": "The session has no answer from a model.",
     "duplicate": "Nothing is lost: another file has the same bytes.",
@@ -41,12 +40,20 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
 
     CONTEXTS = (CLEANUP,)
     HEADING = "Problems · what could go"
-    NOTHING = "No session to clean up: none is empty, a copy, large, archived or untouched for a year."
 
-    def __init__(self, rows: Sequence[CleanupRow], look: Look) -> None:
-        super().__init__(rows, name="cleanup")
-        self._look = look
+    def __init__(self) -> None:
+        super().__init__([], name="cleanup")
         self._gone: set[str] = set()
+
+    def on_mount(self) -> None:
+        """Focus the list, and search all sessions for those that could go."""
+        super().on_mount()
+        self.do_reload()
+
+    @property
+    def nothing(self) -> str:
+        """The sentence that the list shows if no session could go."""
+        return "No session to clean up: none is empty, a copy, large, archived or untouched for a year."
 
     def key_of(self, finding: CleanupRow) -> str:
         """Return the key of a row: the path of the session file."""
@@ -83,7 +90,17 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
 
     def do_reload(self) -> None:
         """Search all sessions again for sessions to clean up."""
-        self._look(self.show_findings)
+        browser = self.browser
+        summaries, context = browser.library.all(), browser.changes.context
+
+        def look(job: Job, report: Report[CleanupRow]) -> list[CleanupRow]:
+            def progress(done: int, total: int, path: str) -> None:
+                report(done, total, None)
+
+            pins, places = browser.source.pins(), browser.source.places
+            return find_cleanup(summaries, context, pins, places, progress=progress, cancelled=job.cancelled)
+
+        self.search(look)
 
     def do_delete(self) -> None:
         """Ask for consent, then move the chosen sessions to the trash."""

@@ -18,7 +18,7 @@ from sessionbrowse.tui.changes.delete import do_delete
 from sessionbrowse.tui.changes.relocate import do_relocate
 from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
-from sessionbrowse.tui.clean.findings_screen import FindingsScreen
+from sessionbrowse.tui.clean.findings_screen import FindingsScreen, Report
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import DOCTOR
 from sessionbrowse.tui.data.jobs import Job, Outcome
@@ -28,7 +28,7 @@ from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import session_title
 from sessionbrowse.tui.paint.spans import Line, fit, pad
 from sessionbrowse.tui.paint.words import agent_span, one_line
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan
 
 _KIND_CELLS = 20
 _MENDS = {"repair": "repair", "checkout": "check out the newest message", "relocate": "relocate", "delete": "delete"}
@@ -76,34 +76,51 @@ def findings_of(summary: Summary, *, is_one: bool) -> list[Finding]:
     ]
 
 
-def examine_all(summaries: Sequence[Summary], run: ChangeRun) -> list[Finding]:
-    """Search sessions for damage and return it. For background threads.
-
-    Sessions come last if their only damage is that the working directory does not exist any more.
-    """
-    found: list[list[Finding]] = []
-    for number, summary in enumerate(summaries):
-        if run.stopped():
-            break
-        run.report(number, len(summaries), named(summary))
-        if findings := findings_of(summary, is_one=len(summaries) == 1):
-            found.append(findings)
-    found.sort(key=lambda findings: all(one.kind in NO_DAMAGE for one in findings))
-    return [one for findings in found for one in findings]
-
-
 class DoctorScreen(FindingsScreen[Finding]):
     """The screen that lists the damage of one session or of several sessions."""
 
     CONTEXTS = (DOCTOR,)
     HEADING = "Problems · damage"
-    NOTHING = "The listed sessions have no damage left."
 
-    def __init__(self, findings: Sequence[Finding], *, is_one: bool) -> None:
-        super().__init__(findings, name="doctor")
-        self._is_one = is_one
-        self._examined = {one.summary.path for one in findings}
+    def __init__(self, summaries: Sequence[Summary], findings: Sequence[Finding] | None = None) -> None:
+        """Show the findings of one session, or without `findings` examine the sessions and show what is found."""
+        super().__init__(findings or [], name="doctor")
+        self._is_one = findings is not None
+        self._summaries = summaries
+        self._examined: set[str] = set()
         self._changed: dict[str, Summary] = {}
+
+    def on_mount(self) -> None:
+        """Focus the list, and examine the sessions if that was not done yet."""
+        super().on_mount()
+        if not self._is_one:
+            self.search(self._examine)
+
+    def _examine(self, job: Job, report: Report[Finding]) -> list[Finding]:
+        """Examine all sessions for damage. For background threads.
+
+        Sessions come last if all that was found is no damage, such as entries that a newer agent wrote.
+        """
+        damaged: list[Finding] = []
+        sound: list[Finding] = []
+        for number, summary in enumerate(self._summaries):
+            if job.cancelled():
+                break
+            report(number, len(self._summaries), damaged)
+            findings = findings_of(summary, is_one=False)
+            (sound if all(one.kind in NO_DAMAGE for one in findings) else damaged).extend(findings)
+        return damaged + sound
+
+    @property
+    def nothing(self) -> str:
+        """The sentence that the list shows if no session is damaged."""
+        key = self.browser.keys.key_of("other_problems")
+        return f"No damage in {plural(len(self._summaries), 'session')}. {key} shows what could go."
+
+    def show_findings(self, findings: Sequence[Finding]) -> None:
+        """Replace the findings in the list; sessions that had one are examined again when they change."""
+        self._examined |= {one.summary.path for one in findings}
+        super().show_findings(findings)
 
     def key_of(self, finding: Finding) -> Hashable:
         """Return the key of a finding: the path of the session and the number of the finding in that session."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
 from textual import on
@@ -12,7 +13,9 @@ from textual.app import ComposeResult
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean, plural, shorten_home, size
 from sessionbrowse.tui.commands.command import CommandContext
+from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.layout.parts import FittedPart, Part
+from sessionbrowse.tui.lists.rows import progress_bar
 from sessionbrowse.tui.paint.spans import Line, cut_left
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
@@ -20,18 +23,22 @@ from sessionbrowse.tui.widgets.row_list import RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
 
 F = TypeVar("F")
+Report = Callable[[int, int, Sequence[F] | None], None]
+"""A function that shows how far a search is: numbers of read and of all sessions, and the findings so far."""
+REPORT_STEP_S = 0.1
+"""Minimum seconds between two reports of a search that are shown."""
 
 
 class FindingsScreen(CommandScreen[None], Generic[F]):
     """A screen that lists findings about sessions; commands act on marked findings or the one under the cursor."""
 
     HEADING = ""
-    NOTHING = ""
-    """The sentence that the screen shows if there are no findings."""
 
     def __init__(self, findings: Sequence[F], *, name: str) -> None:
         super().__init__(name=name)
         self.findings, self.place = list(findings), name
+        self._read: tuple[int, int] | None = None
+        """Numbers of read and of all sessions while a search for findings runs; None if none runs."""
 
     def compose(self) -> ComposeResult:
         """Make the widgets: header, list of findings, details of the finding under the cursor, footer."""
@@ -62,6 +69,11 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
     @abstractmethod
     def parts_of(self, finding: F) -> Sequence[Part]:
         """Return the details of a finding, for the pane below the list."""
+
+    @property
+    def nothing(self) -> str:
+        """The sentence that the list shows if there are no findings."""
+        return ""
 
     def amount(self, sessions: Sequence[Summary]) -> str:
         """Return the total for the header: the number of sessions and their size."""
@@ -122,8 +134,35 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
         rows = self.sessions_list
         keys = [self.key_of(one) for one in self.findings]
         rows.marks &= set(keys)
-        rows.set_rows(keys, empty=self.NOTHING)
+        rows.set_rows(keys, empty=self.nothing if self._read is None else "Reading sessions …")
         self._show_rest()
+
+    def search(self, look: Callable[[Job, Report[F]], Sequence[F]]) -> None:
+        """Run `look` in the background and list its findings; the header shows how far it is, and Esc stops it."""
+        self._read = (0, 0)
+
+        def work(job: Job) -> Sequence[F]:
+            shown_at = 0.0
+
+            def report(done: int, total: int, found: Sequence[F] | None) -> None:
+                nonlocal shown_at
+                if time.monotonic() - shown_at >= REPORT_STEP_S:
+                    shown_at = time.monotonic()
+                    job.emit((done, total, None if found is None else list(found)))
+
+            return look(job, report)
+
+        self.lane("findings", self._take_findings).ask(work)
+        self.show_findings(self.findings)
+
+    def _take_findings(self, outcome: Outcome) -> None:
+        found = outcome.value
+        self._read = None
+        if outcome.error is not None:
+            self.browser.say(outcome.sentence, "error")
+        elif not outcome.last:
+            self._read, found = outcome.value[:2], outcome.value[2]
+        self.show_findings(self.findings if found is None else found)
 
     @on(RowList.Highlighted, "#findings")
     @on(RowList.Marked)
@@ -141,7 +180,8 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
         self.query_one("#finding", TextView).show(self.parts_of(finding) if finding is not None else [])
         sessions = {one.path: one for one in map(self.session_of, self.findings)}
         left: Line = [(self.HEADING, "title"), (f"  {self.amount(list(sessions.values()))}", "dim")]
-        self.query_one("#header", Bar).show(left, self.selected_words())
+        right = self.selected_words() if self._read is None else progress_bar(*self._read)
+        self.query_one("#header", Bar).show(left, right)
         self.update_footer()
 
     def _render_row(self, index: int, width: int, state: RowState) -> Line:

@@ -99,7 +99,7 @@ def source_of(options: BrowseOptions) -> Source:
         make_detector=make_detector,
         scan=scan_all,
         open_session=Opener(cache).open,
-        exists_many=exists_many if roots else noting_projects(exists_many, state),
+        exists_many=_exist_now if roots else noting_projects(_exist_now, state),
         repositories=repositories_of,
         resolved=resolved,
         moved=lambda missing, known: moved(missing, known, state),
@@ -125,6 +125,11 @@ def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> No
         return frozenset(paths)
 
     lane.ask(work)
+
+
+def _exist_now(paths: Iterable[str]) -> dict[str, bool | None]:
+    # Directories come and go while the browser is open; each scan asks the disk again.
+    return exists_many(paths, fresh=True)
 
 
 def noting_projects(exists_many: Exists, state: str) -> Exists:

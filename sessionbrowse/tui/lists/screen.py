@@ -239,7 +239,7 @@ class BrowseScreen(PanedScreen):
         is_used = self.sessions_list.was_moved and not self.state.is_waiting
         self.state.go_to_wanted_project(keys, was_moved=self.projects_list.was_moved or is_used)
         names = [project_name(row.cwd, self.browser.home)[0] for row in self.state.projects if row.cwd]
-        self.project_cells = min(WIDEST_PROJECT, max([width(name) for name in names], default=WIDEST_PROJECT))
+        self.project_cells = min(WIDEST_PROJECT, max([len("project"), *map(width, names)]))
         self._ambiguous = same_names([row.cwd for row in self.state.projects if row.cwd])
         projects = self.projects_list
         # If a key press has just moved the cursor, do not move it back to `state.project`, which is not updated yet.
@@ -304,8 +304,8 @@ class BrowseScreen(PanedScreen):
         ]
         is_headed = rows.size.height >= LEAST_HEADED and not self.state.show_path
         names = heading(rows.room - GUTTER, _style_of(self)).lstrip() if is_headed else ""
-        # The names of the columns stand in the border above them. The title leaves out the project, which is named in
-        # the top bar too, to make room for them.
+        # The names of the columns stand in the border above them. The title leaves out the project, which the top bar
+        # names too, to make room for them.
         free = [(title, rows.room - GUTTER - 1 - title.cell_length - len(names)) for title in (full, brief)]
         headed = [
             title + Content.styled(" " * cells + names, "$sb-faint") for title, cells in free if names and cells > 0

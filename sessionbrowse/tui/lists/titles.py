@@ -71,8 +71,8 @@ def sessions_title(state: ListState, home: str, selected: tuple[int, int], *, na
     title.append(("Sessions", ""))
     # The sort order comes before texts that may be long, because a narrow pane cuts its title at the right.
     title.append((f" · {state.effective_sort}", "$sb-dim"))
-    if names_project:
-        title.append((f" · {project}", ""))
+    if names_project or named is None:
+        title.append((f" · {project if names_project else 'all'}", ""))
     if state.searched:
         title.append((f' · "{one_line(state.searched, 30)}"', "$accent"))
     if state.named:

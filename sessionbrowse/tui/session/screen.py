@@ -78,7 +78,7 @@ class SessionScreen(PanedScreen):
         yield KeyBar(id="footer")
 
     def on_mount(self) -> None:
-        """Restore the tree's saved cursor, filter and folded branches; read the session's file in the background."""
+        """Restore the tree's saved cursor and folded branches; read the session's file in the background."""
         left = self.browser.memory.session(self.summary.path)
         self.tree_pane.restore(left)
         self._left_folded = left.folded

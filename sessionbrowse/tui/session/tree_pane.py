@@ -107,19 +107,19 @@ class TreePane:
     # -- the session --------------------------------------------------------------------------------------------
 
     def restore(self, view: SessionView) -> None:
-        """Restore the saved filter of the tree, and the saved cursor unless the user opened the session at an entry."""
-        self.state = replace(self.state, filter=view.filter)
+        """Restore the saved cursor, unless the user opened the session at an entry; filter as the settings say."""
+        self.state = replace(self.state, filter=self._screen.browser.options.settings.tree_filter)
         if self.wanted == (None, None):
             self.wanted = (None, view.entry)
 
     def view(self) -> SessionView | None:
-        """Return the tree's cursor, filter and folded branches, to save them; None before the session is read."""
+        """Return the tree's cursor and folded branches, to save them; None before the session is read."""
         session = self.session
         if session is None:
             return None
         ids = [session.ids[index] for index in sorted(self.state.folded)]
         # A cursor at the leaf is saved as None: the session then opens at its leaf, even if entries were added.
-        return SessionView(entry=self.entry_to_resume, filter=self.state.filter, folded=tuple(filter(None, ids)))
+        return SessionView(entry=self.entry_to_resume, folded=tuple(filter(None, ids)))
 
     def open(self, session: Session, folded: tuple[str, ...], *, follows_leaf: bool) -> None:
         """Show the session that was read from its file; with `follows_leaf`, a cursor at the leaf stays at the leaf."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sessionbrowse.services.background.pattern_worker import PatternWorker
     from sessionbrowse.services.change.delete import Into
     from sessionbrowse.services.resume.plan import ResumeCommand
+    from sessionbrowse.services.transaction.change_context import ChangeContext
     from sessionbrowse.store.write.admission import Target
     from sessionbrowse.tui.commands.keymap import Keys
     from sessionbrowse.tui.data.jobs import Lane
@@ -63,6 +64,10 @@ class Changes(Protocol):
     @property
     def around(self) -> Surroundings:
         """The home directory, environment variables and current directory that changes use."""
+
+    @property
+    def context(self) -> ChangeContext:
+        """The change context (home, clock, journal). Only the thread that makes changes may use its journal."""
 
     @property
     def busy(self) -> bool:

@@ -72,23 +72,18 @@ class ViewMemory:
         )
 
     def session(self, path: str) -> SessionView:
-        """Return the saved cursor, filter and folded branches of a session's tree.
+        """Return the saved cursor and folded branches of a session's tree.
 
-        With the setting `habits = "pi"`, return default values instead. If the user has changed the tree filter in the
-        settings since the save, the filter comes from the settings.
+        With the setting `habits = "pi"`, return default values instead.
         """
-        tree_filter = self._settings.tree_filter
         if self._settings.habits == "pi":
-            return SessionView(filter=tree_filter)  # As in pi, the tree opens at the leaf, with nothing folded.
-        view = self._seen.get(path) or self._sessions.get(path)
-        if view is None:
-            return SessionView(filter=tree_filter)
-        return view if view.given.get("tree_filter") == tree_filter else replace(view, filter=tree_filter)
+            return SessionView()  # As in pi, the tree opens at the leaf, with nothing folded.
+        return self._seen.get(path) or self._sessions.get(path) or SessionView()
 
     def note_session(self, path: str, view: SessionView) -> None:
         """Remember how the user left a session's tree; `save` writes this to a file when the browser ends."""
         self._seen.pop(path, None)
-        self._seen[path] = replace(view, given={"tree_filter": self._settings.tree_filter})
+        self._seen[path] = view
 
     def save(self, lists: ListView, shown: str) -> None:
         """Write to a file how the user left the lists and the trees of opened sessions, and the theme that is shown.

@@ -18,7 +18,7 @@ from sessionbrowse.store.own.remembered_views import (
 )
 
 VIEW = ListView(project="/w", session="/a.jsonl", sort="name", flipped=("/b",), widths={"projects": 30}, theme="light")
-TREE = SessionView(entry="e1", filter="all", folded=("e2",))
+TREE = SessionView(entry="e1", folded=("e2",))
 
 
 def test_what_is_left_is_found_again(tmp_path: Path) -> None:

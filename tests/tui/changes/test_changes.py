@@ -527,9 +527,10 @@ async def test_a_moved_project_is_found_again_with_what_would_change_shown_first
         assert lines_of(moved)[0]["cwd"] == str(new)
         assert "1 session now points to ~/moved/shop. u undoes." in browser.toasts()[-1]
         assert list(browser.row_list("#sessions").keys) == [str(moved)]
-        await browser.press("u")
+        await browser.press("g", "u", "enter")
         assert path.exists()
         assert list(browser.row_list("#sessions").keys) == [str(path)]
+        assert browser.row_list("#projects").key == ("project", str(old)), "not another project"
 
 
 async def test_a_project_that_would_move_to_where_nothing_is_is_warned_of(tmp_path: Path) -> None:
@@ -798,3 +799,17 @@ async def test_thousands_of_reports_leave_the_interface_time_for_keys(
         browser.app.changes.run(work, done.append)
         await browser.until(lambda: done == [20_000])
         assert 1 <= len(seen) < 200
+
+
+async def test_a_directory_that_goes_or_comes_back_is_known_after_the_next_scan(store: Store) -> None:
+    project = store.home / "shop"
+    project.mkdir()
+    store.session(head=[header(cwd=str(project))])
+    async with hands_on(store) as browser:
+        assert "missing" not in browser.words("#projects")
+        project.rename(store.home / "store")
+        await browser.press("f5")
+        assert "shop missing 1" in browser.words("#projects")
+        project.mkdir()
+        await browser.press("f5")
+        assert "missing" not in browser.words("#projects")

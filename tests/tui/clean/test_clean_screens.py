@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.clean.doctor import examine
+from sessionbrowse.tui.clean.doctor_screen import Finding, findings_of
 from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.data.sources import source_of
 from tests.support.change_helpers import CONVERSATION, NOW_MS, Store, assistant, entry, header, lines_of, user
@@ -108,11 +111,10 @@ async def test_a_tidy_store_says_so(store: Store) -> None:
     made(store, "a", *CONVERSATION)
     async with browsed(store) as browser:
         await browser.run("cleanup")
-        assert "No session to clean up" in browser.toasts()[-1]
-        await browser.press("exclamation_mark")
-        assert browser.screen_name == "browse"
-        assert browser.toasts()[-1].startswith("No damage found in this session. No session to clean up")
-        await browser.press("enter", "exclamation_mark")
+        assert "No session to clean up" in browser.words("#findings")
+        await browser.press("escape", "exclamation_mark")
+        assert "No damage in 1 session. tab shows what could go." in browser.words("#findings")
+        await browser.press("escape", "enter", "exclamation_mark")
         assert "No damage found in this session." in browser.toasts()[-1]
 
 
@@ -157,7 +159,7 @@ async def test_all_that_is_torn_is_repaired_in_place_and_comes_back_with_one_und
         await browser.press("enter")
         assert all(not examine(str(path), "pi").is_damaged for path in paths)
         assert "Repaired 2 sessions; the original is in the trash." in browser.toasts()[-1]
-        assert "The listed sessions have no damage left." in browser.words("#findings")
+        assert "No damage in" in browser.words("#findings")
         await browser.press("u")
         assert [path.read_bytes() for path in paths] == was
         assert "2 findings in 2 sessions" in browser.screen_text()
@@ -184,7 +186,7 @@ async def test_a_hidden_newest_message_is_checked_out(store: Store) -> None:
         assert "hidden-messages" in browser.words("#findings")
         await browser.press("x", "w", "enter")
         assert lines_of(path)[-1]["parentId"] == "00000009"
-        assert "The listed sessions have no damage left." in browser.words("#findings")
+        assert "No damage in" in browser.words("#findings")
 
 
 async def test_enter_opens_the_damaged_entry(store: Store) -> None:
@@ -198,3 +200,36 @@ async def test_enter_opens_the_damaged_entry(store: Store) -> None:
         assert "who knows" in browser.words("#tree")
         await browser.press("escape")
         assert browser.screen_name == "doctor"
+
+
+async def test_what_was_found_is_listed_while_other_sessions_are_read_and_keys_work(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(store, "a", *CONVERSATION, torn=True)
+    made(store, "b", *CONVERSATION, torn=True)
+    goes_on = threading.Event()
+
+    def read(summary: Summary, *, is_one: bool) -> list[Finding]:
+        if asked:
+            assert goes_on.wait(30)
+        asked.append(summary)
+        return findings_of(summary, is_one=is_one)
+
+    asked: list[Summary] = []
+    monkeypatch.setattr("sessionbrowse.tui.clean.doctor_screen.findings_of", read)
+    monkeypatch.setattr("sessionbrowse.tui.clean.findings_screen.REPORT_STEP_S", 0)
+    async with browsed(store) as browser:
+        await browser.press_now("exclamation_mark")
+        await browser.until(lambda: "1/2" in browser.screen_text() and browser.row_list("#findings").count == 1)
+        assert browser.screen_name == "doctor", "no window stands before the list"
+        await browser.press_now("question_mark")
+        assert browser.screen_name == "help"
+        await browser.press_now("escape")
+        goes_on.set()
+        await browser.settle()
+        assert browser.row_list("#findings").count == 2
+        goes_on.clear()
+        await browser.press("escape")
+        await browser.press_now("exclamation_mark", "escape")
+        assert browser.screen_name == "browse", "leaving stops the search"
+        goes_on.set()

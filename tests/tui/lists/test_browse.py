@@ -74,7 +74,7 @@ async def test_tab_switches_between_this_folder_and_all(demo: dict) -> None:
         await browser.press("tab")
         assert "Sessions · newest · webshop" in browser.screen_text()
         await browser.press("tab")
-        assert "Sessions · newest  " in browser.screen_text(), "all projects: none is named"
+        assert "Sessions · newest · all" in browser.screen_text()
 
 
 async def test_typing_a_filter_narrows_the_list_and_escape_shows_all_again(demo: dict) -> None:
@@ -95,7 +95,7 @@ async def test_a_filter_that_is_opened_again_is_replaced_by_what_is_typed_and_ke
         await browser.press("slash")
         await browser.type("auth")
         await browser.press("escape")
-        assert 'best · "auth"' in browser.screen_text()
+        assert '· "auth"' in browser.screen_text()
         await browser.press("slash", "right")
         await browser.type(" x")
         assert '· "auth x"' in browser.screen_text()
@@ -103,7 +103,7 @@ async def test_a_filter_that_is_opened_again_is_replaced_by_what_is_typed_and_ke
         await browser.type("fl")
         assert '· "fl"' in browser.screen_text()
         await browser.press("escape", "escape")
-        assert "Sessions · newest  " in browser.screen_text(), "all projects: none is named"
+        assert "Sessions · newest · all" in browser.screen_text()
 
 
 async def test_letters_are_text_while_a_filter_is_typed_and_arrows_still_move(demo: dict) -> None:

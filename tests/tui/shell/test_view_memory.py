@@ -60,9 +60,13 @@ async def test_families_widths_and_colours_are_as_they_were_left(store: dict[str
         assert browser.toasts()[-1] == "The screen is too narrow for panes side by side."
 
 
-async def test_a_tree_opens_with_its_cursor_its_folds_and_its_rows(store: dict[str, Any]) -> None:
+async def test_a_tree_opens_with_its_cursor_and_folds_and_without_its_filter(store: dict[str, Any]) -> None:
     async with browsing(**store) as browser:
-        await browser.press("down", "enter", "5", "home", "right_square_bracket", "left")
+        await browser.press("down", "enter", "5")
+        assert "· all" in browser.screen_text()
+        await browser.press("escape", "enter")
+        assert "· all" not in browser.screen_text()
+        await browser.press("home", "right_square_bracket", "left")
         key = browser.row_list("#tree").key
         rows = browser.row_list("#tree").count
         await browser.press("escape", "enter")
@@ -71,7 +75,6 @@ async def test_a_tree_opens_with_its_cursor_its_folds_and_its_rows(store: dict[s
     async with browsing(**store) as browser:
         await browser.press("enter")
         assert (browser.row_list("#tree").key, browser.row_list("#tree").count) == (key, rows)
-        assert "· all" in browser.screen_text()
 
 
 async def test_who_stood_at_the_leaf_stands_at_the_leaf_of_a_session_that_grew(store: dict[str, Any]) -> None:
