@@ -15,7 +15,7 @@ from sessionbrowse.format import ids
 from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.title_slot import Source, slot_line
 from sessionbrowse.model.fork import has_answer, path_lines, whole_lines
-from sessionbrowse.model.session.session import ROOT, Session
+from sessionbrowse.model.session.session import ROOT, Session, find_name
 from sessionbrowse.services.change.checkout import CheckoutPoint, place_of
 from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering
@@ -137,6 +137,15 @@ def cut_at(session: Session, index: int) -> CheckoutPoint:
     """Return the point where a fork at an entry ends: the entry itself, or for a user message its parent entry."""
     kind = session.kind(index)
     return place_of(session, index) if (kind.type, kind.role) == ("message", "user") else CheckoutPoint(index, None)
+
+
+def name_at(session: Session, index: int) -> str | None:
+    """Return the name of a fork at an entry: as in pi, the name that the session had at this entry.
+
+    pi 0.87.1 copies the path to the entry, with the `session_info` entries on it; omp copies the title.
+    """
+    kept = [session.envelopes[each] for each in session.branch(cut_at(session, index).index)]
+    return find_name(session.rules, kept, session.title_slot, session.header)
 
 
 def refuse_without_answer(session: Session, cut: CheckoutPoint | None) -> None:

@@ -8,16 +8,17 @@ from functools import partial
 
 from sessionbrowse.agents.base import expand_home
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.change.fork import Forked, fork
+from sessionbrowse.services.change.fork import Forked, fork, name_at
 from sessionbrowse.store.find.directories import given
 from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.label import entry_parts
-from sessionbrowse.tui.changes.session_titles import named, session_parts
+from sessionbrowse.tui.changes.session_titles import named, quoted, session_parts
 from sessionbrowse.tui.data.source import place_of
 from sessionbrowse.tui.dialogs.dialogs import PromptScreen
-from sessionbrowse.tui.layout.parts import Part
+from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import project_name
+from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -27,13 +28,22 @@ def do_fork(screen: CommandScreen[None]) -> None:
     viewed = screen.viewed_entry
     if viewed is not None and viewed.session is not None:
         if screen.entry_id is not None:
-            parts = entry_parts(viewed, screen.browser.home)
+            parts = [*entry_parts(viewed, screen.browser.home), *_name_parts(viewed)]
             ask_directory(screen, [viewed.summary], at=screen.entry_id, parts=parts)
         return
     chosen = list(screen.chosen)
     if chosen:
         parts = session_parts(chosen, screen.browser.home)
         ask_directory(screen, chosen, parts=parts, show=partial(_show_fork, screen))
+
+
+def _name_parts(viewed: ViewedEntry) -> list[Part]:
+    """Return a line with the name of a fork at an entry, if the session has another name."""
+    session, index = viewed.session, viewed.index
+    if session is None or index is None or (name := name_at(session, index)) == session.name:
+        return []
+    said = f"is named {quoted(name)}" if name else "has no name"
+    return [LinePart([(f"The fork {said}, as the session at this entry.", "warning")]), LinePart([])]
 
 
 def _show_fork(screen: CommandScreen[None], forked: Forked) -> None:

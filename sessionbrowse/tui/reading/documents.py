@@ -50,6 +50,9 @@ RESULT_DISTANCE = 400
 """Maximum number of entries after a tool call that are searched for the call's result."""
 
 PREVIEW_DETAIL = Detail(lines=12, output_lines=6, thinking_lines=2, foldable=False)
+END_DETAIL = Detail(lines=4, output_lines=2, foldable=False)
+LEAST_WITH_END = 6
+"""Minimum number of messages of a conversation whose preview begins with its end."""
 ENTRY_OUTPUT_LINES = 20
 """When an entry with tool calls is shown, arguments and results with more lines than this are partly folded."""
 
@@ -378,7 +381,7 @@ def summary_parts(
 def conversation(session: Session, summary: Summary) -> list[Part]:
     """Return the lower part of a session's preview: problems of its file, then the messages of its active branch.
 
-    A message is read from the file only when it becomes visible.
+    The end of a longer one comes first: it tells where it was left. Messages are read when they become visible.
     """
     parts: list[Part] = []
     if session.refusal is not None and summary.problem is None:
@@ -387,11 +390,14 @@ def conversation(session: Session, summary: Summary) -> list[Part]:
         parts.append(LinePart([(f"✗ line {problem.line:,}: ", "error"), (clean(problem.reason), "dim")]))
     if len(session.problems) > 3:
         parts.append(LinePart([(f"  and {len(session.problems) - 3:,} more problems", "dim")]))
-    parts.append(rule())
     branch = session.active_branch()
     shown = [index for index in branch if is_talk(session, index)]
     if not shown:
-        return [*parts, LinePart([("The active branch holds no messages.", "dim italic")])]
+        return [*parts, rule(), LinePart([("The active branch holds no messages.", "dim italic")])]
+    if is_long := len(shown) >= LEAST_WITH_END:
+        asked = [index for index in shown[1:-1] if session.kind(index).role == "user"]
+        parts += [rule("the end"), *[_talk_part(session, index, END_DETAIL) for index in (*asked[-1:], shown[-1])]]
+    parts.append(rule("from the beginning" if is_long else ""))
     for before, index in zip([None, *shown], shown, strict=False):
         parts.append(_talk_part(session, index, continues=_continues(session, before, index)))
     warm(parts)
@@ -416,8 +422,8 @@ def _continues(session: Session, before: int | None, index: int) -> bool:
     return session.kind(before).role == "assistant" == session.kind(index).role
 
 
-def _talk_part(session: Session, index: int, *, continues: bool) -> Part:
-    return LazyPart(lambda: talk_parts(session, index, continues=continues), about=4)
+def _talk_part(session: Session, index: int, detail: Detail = PREVIEW_DETAIL, *, continues: bool = False) -> Part:
+    return LazyPart(lambda: talk_parts(session, index, detail, continues=continues), about=4)
 
 
 def talk_parts(session: Session, index: int, detail: Detail = PREVIEW_DETAIL, *, continues: bool = False) -> list[Part]:

@@ -20,7 +20,7 @@ from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.shell.change_plan import ChangeRun
 from sessionbrowse.tui.widgets.filter_line import FilterLine
-from tests.support.change_helpers import CONVERSATION, NOW_MS, Store, entry, header, line, lines_of
+from tests.support.change_helpers import CONVERSATION, NOW_MS, Store, assistant, entry, header, line, lines_of, user
 from tests.support.tui_support import Driven, browsing, demo_options
 
 
@@ -369,6 +369,22 @@ async def test_a_fork_at_an_entry_goes_into_the_directory_that_is_typed_and_is_s
         await browser.press("u")
         assert not forks[0].exists()
         assert browser.toasts()[-1].startswith('Removed the fork "')
+
+
+async def test_a_fork_at_an_entry_is_named_as_the_session_was_there_and_the_dialog_says_so(store: Store) -> None:
+    talk = [user("00000002", "00000001", "Which way?"), assistant("00000003", "00000002", "first answer")]
+    names = [entry("session_info", *ids, name=name) for *ids, name in (("1", None, "Old"), ("4", "00000003", "New"))]
+    talk[0]["parentId"] = "1"
+    store.session(entries=[names[0], *talk, names[1]])
+    async with hands_on(store) as browser:
+        await browser.press("enter")
+        await go_to(browser, "first answer")
+        await browser.press("f")
+        assert 'The fork is named "Old", as the session at this entry.' in browser.words("#dialog-text")
+        await browser.press("enter")
+        assert "Old" in browser.screen_text().split("\n")[0]
+        await browser.press("escape", "escape", "f")
+        assert "The fork is" not in browser.words("#dialog-text"), "all of a session has its name"
 
 
 async def test_a_fork_into_a_directory_that_is_not_there_is_refused_in_a_sentence(store: Store) -> None:

@@ -55,6 +55,19 @@ async def test_the_preview_shows_what_was_said(demo: dict) -> None:
         assert "Refactor the auth module" in text
 
 
+async def test_the_preview_begins_with_the_end_of_a_long_conversation(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("down")
+        end, beginning = browser.words("#preview").split("from the beginning")
+        assert "the end" in end
+        assert "user Ask before signing out, with a dialog that names the devices" in end
+        assert "assistant Migrated. The dialog lists every device" in end
+        assert "more lines" in end, "a long answer is cut"
+        assert "Refactor the auth module" in beginning
+        await browser.press("down")
+        assert "the end" not in browser.words("#preview"), "a short one stands there whole"
+
+
 async def test_choosing_a_folder_shows_its_sessions_and_enter_goes_in(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.press("left", "down", "down")
