@@ -30,6 +30,7 @@ from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, NOW_MS, Stor
 
 Looks = dict[str, tuple[bytes, int]]
 OLD, NEW = "/projects/webshop", "/srv/shop"
+IN_PLACE = Where()
 WORKFLOW = {"runId": "r", "stageId": "s", "stageName": "n"}
 ANSWER = {"role": "assistant", "content": [], "provider": "p", "model": "m", "stopReason": "stop", "timestamp": 2}
 QUESTION = {"role": "user", "content": "hello", "timestamp": 1}
@@ -236,16 +237,20 @@ def _undo(world: World) -> object:
     return undo(context=world.store.context)
 
 
-def _prune(world: World) -> object:
+def _prune(world: World, where: Where = IN_PLACE) -> object:
     agent = "omp" if ".omp" in str(world.path) else "pi"
     return clean_session(
         target(world.path, agent),
         "prune",
         branches_plan(["00000009"]),
-        Where(),
+        where,
         context=world.store.context,
         random_bytes=world.random_bytes,
     )
+
+
+def _prune_copy(world: World) -> object:
+    return _prune(world, Where(to=str(world.path.parent), new_id=True))
 
 
 def _shrink(world: World) -> object:
@@ -355,6 +360,8 @@ FILE_VERBS: dict[str, Verb] = {
     "undo relocate pi and companions": Verb(prepare=_relocated_with_companions, act=_undo, can_be_undone=False),
     "prune pi": Verb(prepare=lambda world: world.session(), act=_prune),
     "prune omp": Verb(prepare=lambda world: world.session("omp"), act=_prune),
+    "prune pi, new session": Verb(prepare=lambda world: world.session(), act=_prune_copy),
+    "prune omp, new session": Verb(prepare=lambda world: world.session("omp"), act=_prune_copy),
     "shrink pi": Verb(prepare=lambda world: world.session(), act=_shrink),
     "repair pi": Verb(
         prepare=_torn,
@@ -363,6 +370,7 @@ FILE_VERBS: dict[str, Verb] = {
         ),
     ),
     "undo prune": following(_prune, _undo),
+    "undo prune, new session": following(_prune_copy, _undo),
     "undo fork": following(_fork, _undo),
     "undo delete": following(lambda world: delete(target(world.path), context=world.store.context), _undo),
     "undo archive": Verb(prepare=_archived("omp"), act=_undo, can_be_undone=False),

@@ -197,8 +197,9 @@ def check_all_or_nothing(case: Case, world: World, where: tuple[Any, ...]) -> No
         assert world.trashed() == case.trash_before, (where, difference(world.trashed(), case.trash_before))
         if case.verb.is_noted:
             assert world.folders() == case.folders_before, where
-        # Each fork has another id, and what a kill left of a session manager stays beside.
-        retry(world, case.after if case.verb.is_noted and "fork" not in case.name else None, where)
+        # Each new session has another id, and what a kill left of a session manager stays beside.
+        has_new_id = "fork" in case.name or "new session" in case.name
+        retry(world, case.after if case.verb.is_noted and not has_new_id else None, where)
     elif case.verb.can_be_undone:
         undo(context=world.store.context)
         assert world.looks() == case.before, where

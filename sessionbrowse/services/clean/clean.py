@@ -6,8 +6,8 @@ An original that is replaced goes to the trash.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -23,14 +23,14 @@ from sessionbrowse.model.clean.plan import CleanPlan, CopyPreview, Removed
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.change.fork import RandomBytes, artifacts_of, copy_artifacts, new_session_id
 from sessionbrowse.services.clean.replace_file import refuse_running, replace_by
-from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing
+from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, noted, recovering
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import holders_of
 from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target, is_path, refuse_old_version
 from sessionbrowse.store.write.journal import Fingerprint
-from sessionbrowse.store.write.whole_files import create_file
+from sessionbrowse.store.write.whole_files import create_file, temporary_beside
 from sessionbrowse.store.write.writer import OpenedFile, opened
 from sessionbrowse.text import clean, iso_ms
 
@@ -106,15 +106,19 @@ def clean_session(
     context = context or ChangeContext.real()
     if dry_run:
         with opened(target) as file:
-            copy, path = _planned(file, make_plan, where, context, random_bytes)
+            copy, path, _ = _planned(file, make_plan, where, context, random_bytes)
             return _result(file, verb, copy, path, dry_run=True)
     with changing(context), opened(target) as file:
         if expected is not None and expected != file.found:
             raise ChangedMeanwhile(f"{file.name} changed since the preview; nothing was changed. Preview it again.")
-        copy, path = _planned(file, make_plan, where, context, random_bytes)
+        copy, path, session_id = _planned(file, make_plan, where, context, random_bytes)
         if path is not None:
-            create_copy(file, copy.pieces(partial(_read, file)), path, artifacts=artifacts)
-            return _result(file, verb, copy, path)
+            pieces = copy.pieces(partial(_read, file))
+            if session_id is None:
+                create_copy(file, pieces, path, artifacts=artifacts)
+                return _result(file, verb, copy, path)
+            undo_id, notes = _create_session(file, pieces, path, session_id, verb, context, group, artifacts=artifacts)
+            return _result(file, verb, copy, path, undo_id=undo_id, notes=notes)
         if copy.preview.changes_nothing:
             return _result(file, verb, copy, None)
         refuse_running(file, context, force=force)
@@ -146,32 +150,39 @@ def refuse_other_than(path: str, original: Session, preview: CopyPreview) -> Non
 
 def _planned(
     file: OpenedFile, make_plan: MakePlan, where: Where, context: ChangeContext, random_bytes: RandomBytes
-) -> tuple[Copy, str | None]:
-    """Return the clean copy, not yet written, and its path; the path is None if the copy replaces the original."""
+) -> tuple[Copy, str | None, str | None]:
+    """Return the clean copy, not yet written, its path, and its id if it becomes a session beside the others.
+
+    The path is None if the copy replaces the original. The id is None too if the user named the file.
+    """
     session = file.session
     refuse_old_version(session)
     plan = make_plan(session)
     path: str | None = None
+    session_id: str | None = None
     if where.to is not None:
-        header, path = _header_and_path(session, where, context, random_bytes)
+        header, path, session_id = _header_and_path(session, where, context, random_bytes)
         plan = structs.replace(plan, header=header)
     new_id = partial(ids.entry_id, random_bytes=random_bytes)
     return (
         clean_copy(session, plan, file.found.size, partial(_read, file), new_id, iso_ms(context.now_ms())),
         path,
+        session_id,
     )
 
 
 def _header_and_path(
     session: Session, where: Where, context: ChangeContext, random_bytes: RandomBytes
-) -> tuple[bytes | None, str]:
-    name, header = os.path.basename(session.path), None
+) -> tuple[bytes | None, str, str | None]:
+    name, header, session_id = os.path.basename(session.path), None, None
     if where.new_id and session.header is not None and session.header_line is not None:
         session_id = new_session_id(session.agent, int(context.now_ms()), random_bytes)
         header = with_member(session.header_line, "id", json_bytes(session_id))
         header = with_member(header, "parentSession", json_bytes(session.path))
         name = ids.file_name(session.header.timestamp or iso_ms(context.now_ms()), session_id)
-    return header, new_path(session, where, name, context)
+    path = new_path(session, where, name, context)
+    is_listed = os.path.basename(path) == name and holders_of(path, context.around)
+    return header, path, session_id if is_listed else None
 
 
 def new_path(session: Session, where: Where, name: str, context: ChangeContext) -> str:
@@ -198,8 +209,32 @@ def new_path(session: Session, where: Where, name: str, context: ChangeContext) 
     return path
 
 
-def create_copy(file: OpenedFile, pieces: Iterable[bytes], path: str, *, artifacts: bool = True) -> None:
-    """Write a copy into a new file, and copy omp's artifacts folder for it.
+def _create_session(
+    file: OpenedFile,
+    pieces: Iterable[bytes],
+    path: str,
+    session_id: str,
+    verb: str,
+    context: ChangeContext,
+    group: str | None,
+    *,
+    artifacts: bool,
+) -> tuple[str, tuple[str, ...]]:
+    """Write a copy as a new session that its agent lists, as a change that can be undone; return its id and notes."""
+    source, temporary = {"source": file.path}, temporary_beside(path)
+    own = {"temporary": temporary, "folder": artifacts_of(path), "new_folders": [], "after": source}
+    change = context.journal.begin(
+        verb, file.session.agent, path, session_id=session_id, group=group, plan={"kind": "create", **source, **own}
+    )
+    with recovering(context, change):
+        made = create_copy(file, pieces, path, artifacts=artifacts, temporary=temporary)
+    return change.id, noted(context, change, source, made)
+
+
+def create_copy(
+    file: OpenedFile, pieces: Iterable[bytes], path: str, *, artifacts: bool = True, temporary: str | None = None
+) -> Fingerprint:
+    """Write a copy into a new file, and copy omp's artifacts folder for it; return the new file's fingerprint.
 
     Raises:
         RefusedWrite: the new file or the new artifacts folder exists already.
@@ -209,14 +244,14 @@ def create_copy(file: OpenedFile, pieces: Iterable[bytes], path: str, *, artifac
     has_artifacts = artifacts and session.agent == "omp" and os.path.isdir(artifacts_of(session.path))
     if has_artifacts and os.path.lexists(artifacts_of(path)):
         raise RefusedWrite(f"{clean(artifacts_of(path))} already exists and is never overwritten.")
-    create_file(path, pieces, like=file.descriptor, may_be_ours=True)
     if has_artifacts:
-        try:
-            copy_artifacts(session, path)
-        except WriteFailed:
-            with suppress(OSError):
-                os.unlink(path)
-            raise
+        copy_artifacts(session, path)
+    try:
+        return create_file(path, pieces, temporary=temporary, like=file.descriptor, may_be_ours=True)
+    except (RefusedWrite, WriteFailed):
+        if has_artifacts:
+            shutil.rmtree(artifacts_of(path), ignore_errors=True)
+        raise
 
 
 def _result(

@@ -26,9 +26,10 @@ TakeBack = Callable[[Change, ChangeContext, bool], ChangeResult]
 
 
 def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
-    name = f"The fork {shown_name(change.path)}"
+    made = "fork" if change.verb == "fork" else "new session"
+    name = f"The {made} {shown_name(change.path)}"
     if not is_unchanged(change, name):
-        raise CannotUndo(f"{name} has changed since it was made. Delete the fork if you no longer want it.")
+        raise CannotUndo(f"{name} has changed since it was made. Delete the {made} if you no longer want it.")
     plan = plan_delete(Target(change.path, change.agent), context)
     into: Into = "trash"
     new = context.journal.begin(
@@ -48,12 +49,22 @@ def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
             gone = take_away(plan, into, moves, new, context, trash.system_trash)
     notes = noted(context, new, {"into": into, "items": [msgspec.to_builtins(item) for item in gone]}, None, moves)
     where = "the trash" if into == "trash" else f"sessionbrowse's trash {clean(own_trash(context))}"
-    return ChangeResult(done="undo", path=change.path, undo_id=new.id, notes=(*notes, f"Moved the fork to {where}."))
+    return ChangeResult(done="undo", path=change.path, undo_id=new.id, notes=(*notes, f"Moved the {made} to {where}."))
 
 
 def _with(take_back: Callable[[Change, ChangeContext], ChangeResult]) -> TakeBack:
     """Return an undo function that ignores its last argument, `force`, and calls `take_back` with the others."""
     return lambda change, context, _: take_back(change, context)
+
+
+def _undo_copy(change: Change, context: ChangeContext, force: bool) -> ChangeResult:
+    take_back = _undo_fork if _is_new(change) else replace_file.take_back
+    return take_back(change, context, force)
+
+
+def _is_new(change: Change) -> bool:
+    """Return True if a change made a new session, and left the one that it was made of as it is."""
+    return bool(change.plan.get("kind") == "create")
 
 
 def _from(change: Change) -> str:
@@ -67,6 +78,9 @@ FILE_UNDOERS: dict[str, tuple[TakeBack, Callable[[Change], str]]] = {
     "archive": (archive.take_back, _from),
     "unarchive": (archive.take_back, _from),
     "relocate": (relocate.take_back, _from),
-    **dict.fromkeys(("prune", "shrink", "repair"), (replace_file.take_back, lambda change: "in place")),
+    **dict.fromkeys(
+        ("prune", "shrink", "repair", "redact"),
+        (_undo_copy, lambda change: _from(change) if _is_new(change) else "in place"),
+    ),
 }
 """For each command, the functions that undo one of its changes and describe the change in the list of changes."""

@@ -39,6 +39,7 @@ _DONE = {
     "label": "Undid the label of",
     "checkout": "Undid the checkout of",
     "fork": "Removed the fork",
+    "redact": "Removed the masked copy",
     "delete": "Restored",
     "archive": "Unarchived",
     "unarchive": "Archived",
@@ -240,7 +241,7 @@ def describe(undone: Undone, other: str, everything: Sequence[Summary], title: s
         name = os.path.basename(undone.paths[0])
         found = next((one for one in everything if os.path.basename(one.path) == name), None)
         of = quoted(named(found) if found is not None else title) if found is not None or title else one_line(name, 80)
-    sentence = f"{_DONE.get(undone.verb, f'Undid {undone.verb} of')} {of}."
+    sentence = f"{_DONE.get(undone.verb, f'Undid the {undone.verb} of')} {of}."
     if undone.left:
         sentence += f" Stopped; not undone yet: {plural(len(undone.left), 'session')}. Undo again to continue."
     if not undone.failed:

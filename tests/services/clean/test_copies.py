@@ -248,6 +248,10 @@ def test_a_copy_where_an_agent_lists_sessions_needs_its_own_id(tmp_path: Path):
     assert str(made.id) in str(done.to)
     assert made.header is not None
     assert made.header.parent_session == str(path)
+    undone = undo(context=context)
+    assert undone.path == done.to
+    assert "Moved the new session to" in undone.notes[0]
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
 
 
 def test_a_copy_never_replaces_a_file_or_a_folder(tmp_path: Path):
