@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sessionbrowse.session_manager import build_context_entries as build_context_entries
     from sessionbrowse.session_manager import build_session_context as build_session_context
     from sessionbrowse.session_manager import build_session_projection as build_session_projection
+    from sessionbrowse.session_manager import convert_session as convert_session
     from sessionbrowse.session_manager import get_latest_compaction_entry as get_latest_compaction_entry
     from sessionbrowse.session_manager import migrate_session_entries as migrate_session_entries
     from sessionbrowse.session_manager import parse_session_entries as parse_session_entries
@@ -50,6 +51,7 @@ _EXPORTS: dict[str, str] = dict.fromkeys(
         "build_context_entries",
         "build_session_context",
         "build_session_projection",
+        "convert_session",
         "get_latest_compaction_entry",
         "migrate_session_entries",
         "parse_session_entries",

@@ -45,6 +45,7 @@ from sessionbrowse.manager.session_lists import SessionLists
 from sessionbrowse.model.fork import ReadLine, path_lines
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.change import fork as forking
+from sessionbrowse.services.convert.convert import convert
 from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.write.admission import shown_name
@@ -409,6 +410,27 @@ def _new_header(
         if all(map(trim, names.values())):
             header |= {"internal": True, "workflow": names}
     return header
+
+
+def convert_session(
+    path: str | os.PathLike[str],
+    to: str,
+    *,
+    agent: str | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    dry_run: bool = False,
+    environment: Environment | None = None,
+) -> EntryObject:
+    """Carry a session to the agent `to` (pi, omp, atomic); return what `convert --json` prints: path, id, losses, …
+
+    Raises:
+        NotASession: the file is not a session. RefusedWrite: the session cannot be carried to this agent.
+        WriteFailed: an I/O error occurred; the message says what was written.
+    """
+    environment = environment or Environment.real()
+    place = str(resolved(cwd, environment.around)) if cwd is not None else None
+    source = resolved(path, environment.around)
+    return convert(source, to, agent, cwd=place, dry_run=dry_run, context=environment.context).document()
 
 
 def _loaded(path: str, agent: str | None) -> MemorySession:

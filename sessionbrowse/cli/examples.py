@@ -46,6 +46,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "checkout": (("sessionbrowse checkout latest jwt-works", "make the agent resume at a label"),),
     "fork": (("sessionbrowse fork latest --at 4f2a --cwd ~/other", "fork up to an entry, to work in ~/other"),),
+    "convert": (
+        ("sessionbrowse convert 01a2 --to omp --dry-run", "print what would be lost if omp continued a session of pi"),
+        ("sessionbrowse convert latest --to pi", "make a session of pi from the newest session, or add what is new"),
+    ),
     "delete": (("sessionbrowse delete 01a2 01b7", "move two sessions to the trash, after confirmation"),),
     "restore": (
         ("sessionbrowse restore --list", "list the deleted sessions"),

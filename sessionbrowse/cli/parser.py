@@ -31,7 +31,7 @@ _COMMANDS = {
     "stats": ("stats",),
     "search": ("search",),
     "inspect": ("show", "tree", "context", "diff"),
-    "resume": ("resume",),
+    "resume": ("resume", "convert"),
     "change": ("rename", "label", "checkout", "fork", "delete", "restore", "archive", "unarchive", "relocate", "undo"),
     "clean": ("prune", "shrink", "doctor", "cleanup"),
     "export": ("redact", "export"),
@@ -45,7 +45,10 @@ _COMMANDS = {
 GROUPS = {
     "look": ("list", "projects", "show", "tree", "context", "diff", "stats"),
     "find": ("search", "labels", "pick", "resume"),
-    "change": ("rename", "label", "checkout", "fork", "relocate", "archive", "unarchive", "delete", "restore", "undo"),
+    "change": (
+        *("rename", "label", "checkout", "fork", "convert", "relocate", "archive", "unarchive", "delete"),
+        *("restore", "undo"),
+    ),
     "clean and share": ("cleanup", "doctor", "prune", "shrink", "redact", "export"),
     "set up": ("index", "config", "integrate", "shell", "completion", "demo"),
 }

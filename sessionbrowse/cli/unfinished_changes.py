@@ -14,7 +14,7 @@ from sessionbrowse.text import shell_quote
 
 CHANGING = frozenset(
     {"rename", "label", "checkout", "fork", "delete", "restore", "archive", "unarchive", "relocate", "undo"}
-) | {"prune", "shrink", "doctor", "cleanup"}
+) | {"prune", "shrink", "doctor", "cleanup", "convert"}
 READING = frozenset({"list", "projects", "labels", "search", "show", "tree", "context", "diff", "resume", "index"})
 
 

@@ -94,6 +94,7 @@ def test_the_keys_that_changes_print_are_those_that_the_page_lists(tmp_path: Pat
         ["label", jwt, "jwt-works", "JWT"],
         ["checkout", jwt, "JWT"],
         ["fork", jwt],
+        ["convert", jwt, "--to", "atomic"],
         ["archive", torn],
         ["undo"],
         ["delete", torn, "--yes", "--own-trash"],

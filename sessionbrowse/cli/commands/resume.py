@@ -1,6 +1,7 @@
-"""The command `resume`: run the agent on a session; with `--at`, first check out the entry at which to resume.
+"""The commands that continue a session: `resume` runs its agent, `convert` carries it to another agent.
 
-If another program may be writing the session, or the agent stops on it, the user is asked for confirmation.
+With `--at`, `resume` first checks out the entry at which to resume. If another program may be writing the session, or
+the agent stops on it, the user is asked for confirmation.
 """
 
 from __future__ import annotations
@@ -8,19 +9,23 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.parser import AddCommand, add_force, add_ref
+from sessionbrowse.cli.interrupts import interrupts_clean_up
+from sessionbrowse.cli.parser import AddCommand, add_force, add_ref, directory
 from sessionbrowse.cli.references import find
 from sessionbrowse.config import load_settings
-from sessionbrowse.errors import CannotResume, InUse
+from sessionbrowse.errors import CannotResume, InUse, RefusedWrite
+from sessionbrowse.model.convert.carried import TARGETS
+from sessionbrowse.model.convert.losses import HEADINGS, Loss
 from sessionbrowse.services.list.locate import Located
 from sessionbrowse.services.resume.before_resume import before_resume
 from sessionbrowse.services.resume.plan import ResumeCommand, check_directory, plan
 from sessionbrowse.services.resume.run_agent import run_agent
 from sessionbrowse.services.transaction.change import target_of
 from sessionbrowse.store.find.roots import real_surroundings
-from sessionbrowse.text import clean, clean_lines, shell_quote
+from sessionbrowse.text import clean, clean_lines, plural, shell_quote
 
 
 def run_resume(arguments: argparse.Namespace) -> int:
@@ -122,7 +127,53 @@ def _goes_on(warning: str) -> bool:
     return output.is_confirmed("Resume the session anyway?")
 
 
-COMMANDS = {"resume": run_resume}
+def run_convert(arguments: argparse.Namespace) -> int:
+    """Run `convert`: say what is carried and lost, then make or extend the other agent's session and print its path."""
+    from sessionbrowse.services.convert.convert import Carried, convert
+
+    located = find(arguments)
+
+    def preview(carried: Carried) -> None:
+        output.note_all(carried.notes)
+        if not arguments.json:
+            (output.print_lines if carried.dry_run else output.note_all)(loss_lines(carried.losses))
+        if arguments.strict and any(loss.context for loss in carried.losses):
+            raise RefusedWrite("The model would see a difference; nothing was written (--strict).")
+
+    with interrupts_clean_up():
+        carried = convert(
+            located.path,
+            arguments.to,
+            located.agent,
+            cwd=arguments.cwd,
+            roots=tuple(arguments.roots or ()),
+            drop_signatures=arguments.drop_signatures,
+            dry_run=arguments.dry_run,
+            force=arguments.force,
+            preview=preview,
+        )
+    if arguments.json:
+        output.print_json(carried.document())
+        return 0
+    done = "carried" if carried.added_to is None else "added"
+    done = f"would be {done}" if carried.dry_run else done
+    if carried.entries:
+        output.note(f"{plural(carried.entries, 'entry', 'entries')} {done} to {carried.to_agent}.")
+    if not carried.dry_run:
+        output.print_lines([clean(carried.path)])
+    return 0
+
+
+def loss_lines(losses: Sequence[Loss]) -> list[str]:
+    """Return the lines of a loss list: below each heading the kinds of losses, each with its number."""
+    lines = []
+    for heading in HEADINGS:
+        listed = [f"  {loss.count:,} {loss.sentence}" for loss in losses if loss.heading == heading]
+        lines += [f"{heading}:", *listed] if listed else []
+    return lines
+
+
+COMMANDS = {"resume": run_resume, "convert": run_convert}
 
 
 def add_arguments(add: AddCommand) -> None:
@@ -134,3 +185,25 @@ def add_arguments(add: AddCommand) -> None:
         )
         resume.add_argument("--print", action="store_true", dest="only_print", help="print the commands, shell-quoted")
         add_force(resume)
+
+    if convert := add("convert", "Carry a session to another agent, with its whole tree; print the new session's path"):
+        add_ref(convert)
+        convert.add_argument("--to", required=True, choices=TARGETS, help="the agent that is to continue the session")
+        convert.add_argument(
+            "--cwd",
+            type=directory,
+            metavar="DIR",
+            help="working directory of the new session (default: that of the source)",
+        )
+        convert.add_argument("--dry-run", action="store_true", help="only print what would be carried and lost")
+        convert.add_argument(
+            "--strict",
+            action="store_true",
+            help="write nothing, and exit with status 1, if the model would see a difference",
+        )
+        convert.add_argument(
+            "--drop-signatures",
+            action="store_true",
+            help="drop reasoning and signatures, which other models' providers may refuse",
+        )
+        add_force(convert)

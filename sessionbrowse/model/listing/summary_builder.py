@@ -29,6 +29,7 @@ from sessionbrowse.model.listing.lineage import Lineage
 from sessionbrowse.model.listing.message_text import cut_to_bytes, joined_text
 from sessionbrowse.model.listing.summary import SessionStatus, Summary, SummaryProgress
 from sessionbrowse.model.session.columns import Columns, Kind
+from sessionbrowse.model.session.origin import parent_of
 from sessionbrowse.model.session.records import Reader, Record, is_workflow_stage
 from sessionbrowse.model.session.session import next_name
 from sessionbrowse.model.session.stranded_messages import is_move
@@ -230,7 +231,7 @@ class SummaryBuilder:
             message_count=self._messages,
             first_message=shown,
             first_message_cut=was_cut,
-            parent_session=header.parent_session if header is not None else None,
+            parent_session=parent_of(header) if header is not None else None,
             bytes=size,
             hidden=header is not None
             and (

@@ -73,7 +73,7 @@ def replace_by(
         RefusedWrite: the file changed since it was read, or no trash accepts the original; nothing was changed.
         WriteFailed: an I/O error occurred; the message says what the file contains now.
     """
-    digest, new_size = _digest(pieces())
+    digest, new_size = digest_of(pieces())
     temporary = temporary_beside(file.path)
     failure: NoTrash | None = None
     for directory in _directories(context):
@@ -114,7 +114,7 @@ def take_back(change: Change, context: ChangeContext, force: bool) -> ChangeResu
     if not os.path.lexists(change.path):
         raise CannotUndo(f"{name} no longer exists. {where}")
     with opened(Target(change.path, change.agent), refused_too=True) as file:
-        if _digest(file_blocks(file.descriptor)) != (change.plan["digest"], change.plan["new_size"]):
+        if digest_of(file_blocks(file.descriptor)) != (change.plan["digest"], change.plan["new_size"]):
             raise CannotUndo(f"{name} has new content, which an undo would lose. {where}")
         refuse_running(file, context, force=force)
 
@@ -122,7 +122,7 @@ def take_back(change: Change, context: ChangeContext, force: bool) -> ChangeResu
             with closing(open_regular(item)) as descriptor:
                 yield from file_blocks(descriptor)
 
-        digest, new_size = _digest(pieces())
+        digest, new_size = digest_of(pieces())
         temporary = temporary_beside(file.path)
         plan = _plan(file, temporary, new_size, digest) | {"gone": [kept.item, kept.info]}
         origin = Origin(verb="undo", undoes=change.id)
@@ -146,7 +146,7 @@ def _exchange(
 ) -> Fingerprint | None:
     def verify(path: str) -> None:
         with closing(open_regular(path)) as descriptor:
-            if _digest(file_blocks(descriptor))[0] != digest:
+            if digest_of(file_blocks(descriptor))[0] != digest:
                 raise RefusedWrite(f"The new version of {file.name} was stored incorrectly. Nothing was changed.")
         check(path)
 
@@ -172,7 +172,8 @@ def _directories(context: ChangeContext) -> list[str]:
     return list(dict.fromkeys([homes(context)[0], own] if is_freedesktop else [own]))
 
 
-def _digest(pieces: Iterable[bytes]) -> tuple[str, int]:
+def digest_of(pieces: Iterable[bytes]) -> tuple[str, int]:
+    """Return the SHA-256 digest of a file's content, given in pieces, and its size in bytes."""
     hasher, size = hashlib.sha256(), 0
     for piece in pieces:
         hasher.update(piece)

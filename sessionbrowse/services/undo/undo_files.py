@@ -14,6 +14,7 @@ from sessionbrowse.services.clean import replace_file
 from sessionbrowse.services.transaction.change import ChangeResult, noted, recovering
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.trash_directories import own_trash
+from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import Target, shown_name
 from sessionbrowse.store.write.journal import Change
@@ -28,7 +29,7 @@ TakeBack = Callable[[Change, ChangeContext, bool], ChangeResult]
 def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
     made = "fork" if change.verb == "fork" else "new session"
     name = f"The {made} {shown_name(change.path)}"
-    if not is_unchanged(change, name):
+    if not is_unchanged(change, name) and not _has_digest(change):
         raise CannotUndo(f"{name} has changed since it was made. Delete the {made} if you no longer want it.")
     plan = plan_delete(Target(change.path, change.agent), context)
     into: Into = "trash"
@@ -57,6 +58,12 @@ def _with(take_back: Callable[[Change, ChangeContext], ChangeResult]) -> TakeBac
     return lambda change, context, _: take_back(change, context)
 
 
+def _has_digest(change: Change) -> bool:
+    """Return True if a file has the content that the change gave it; its fingerprint may differ after another undo."""
+    with closing(open_regular(change.path)) as descriptor:
+        return list(replace_file.digest_of(file_blocks(descriptor))) == change.after.get("digest")
+
+
 def _undo_copy(change: Change, context: ChangeContext, force: bool) -> ChangeResult:
     take_back = _undo_fork if _is_new(change) else replace_file.take_back
     return take_back(change, context, force)
@@ -73,6 +80,7 @@ def _from(change: Change) -> str:
 
 FILE_UNDOERS: dict[str, tuple[TakeBack, Callable[[Change], str]]] = {
     "fork": (_undo_fork, _from),
+    "convert": (_undo_copy, lambda change: _from(change) if _is_new(change) else "new entries"),
     "delete": (_with(restore.take_back), lambda change: f"to the {change.after.get('into', 'trash')}"),
     "unpack": (_with(pack_again), _from),
     "archive": (archive.take_back, _from),

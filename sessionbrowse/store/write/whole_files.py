@@ -130,6 +130,7 @@ def create_file(
     temporary: str | None = None,
     like: int | None = None,
     may_be_ours: bool = False,
+    mode: int = 0o644,
 ) -> Fingerprint:
     """Create a new file, completely or not at all.
 
@@ -143,7 +144,7 @@ def create_file(
     temporary = temporary or temporary_beside(path)
     made: os.stat_result | None = None
     try:
-        write_new(temporary, pieces, mtime_ns=mtime_ns, like=like, may_be_ours=may_be_ours)
+        write_new(temporary, pieces, mode, mtime_ns=mtime_ns, like=like, may_be_ours=may_be_ours)
         made = os.lstat(temporary)
         rename(temporary, path)
     except RefusedWrite:

@@ -1,0 +1,92 @@
+"""Compare a converted session with the one that an earlier conversion made, to add only what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.json_value import json_object
+from sessionbrowse.model.convert import omp
+from sessionbrowse.model.convert.carried import Entry
+from sessionbrowse.model.convert.omp import ReadImage
+
+State = Literal["same", "grown", "went on", "changed"]
+_NAMES = frozenset({"session_info", "title_change"})
+_SETTINGS = frozenset({"model_change", "thinking_level_change", "service_tier_change", "mode_change"})
+_QUIET = _NAMES | _SETTINGS | {"label", "custom", "usage", "model_usage", "credential_pin", "session_summary"}
+"""Types of entries that an agent or a user adds to a session without continuing its conversation."""
+
+
+class Grown(Struct, frozen=True):
+    """How a session that was made earlier differs from its source now, and the lines to add to it.
+
+    `renamed` is True if the user named the made session since; that name stays.
+    """
+
+    state: State
+    lines: tuple[bytes, ...] = ()
+    renamed: bool = False
+
+
+def growth(lines: Sequence[bytes], made_lines: Sequence[bytes], read_image: ReadImage) -> Grown:
+    """Compare the lines of a conversion with the entries of the session made before.
+
+    "same": the source has nothing new, or only labels and names while the made session went on. "grown": the lines
+    are to be appended. "went on": the made session has messages of its own. "changed": an entry that was carried over
+    differs by now. `read_image` reads images that omp has put into its store meanwhile.
+    """
+    given = [(raw, value) for raw in lines if (value := json_object(raw)) is not None]
+    wanted = [(raw, value) for raw, value in given if not omp.is_name_line(value)]
+    ids = {value.get("id") for _, value in wanted}
+    made = [value for raw in made_lines if (value := json_object(raw)) is not None]
+    others = [one for one in made if one.get("id") not in ids or omp.is_name_line(one)]
+    ours = [one for one in made if one.get("id") in ids and not omp.is_name_line(one)]
+    since = [one for one in others if not omp.is_name_line(one)]
+    above = {one.get("id"): one.get("parentId") for one in others}
+    known = {one.get("id") for one in ours}
+    new = [(raw, value) for raw, value in wanted if value.get("id") not in known]
+    names = [one for one in since if one.get("type") in _NAMES]
+    name = next((value for _, value in given if omp.is_name_line(value)), None)
+    if name is not None and (names or name.get("id") in above):
+        name = None
+    if any(value.get("type") == "session_info" for _, value in new) and names[-1:]:
+        # The name that the user gave the made session stays in force.
+        name = omp.name_line(str(names[-1].get("name") or ""), None, None, names[-1].get("timestamp"), str(len(made)))
+    if not new and name is None:
+        return Grown("same")
+    went_on = any(one.get("type") not in _QUIET for one in since)
+    is_beginning = len(ours) + len(new) == len(wanted) and all(
+        _is_same(one, expected, above, read_image) for one, (_, expected) in zip(ours, wanted, strict=False)
+    )
+    if went_on or not is_beginning:
+        is_quiet = all(value.get("type") in _QUIET for _, value in new)
+        return Grown("same" if is_quiet else "went on" if went_on else "changed")
+    appended = _appended(new, ours, made)
+    if name is not None:
+        last = new[-1][1] if new else made[-1]
+        appended.append(json_line({**name, "parentId": last.get("id")}))
+    return Grown("grown", tuple(appended), bool(names))
+
+
+def _is_same(one: Entry, expected: Entry, above: dict[object, object], read_image: ReadImage) -> bool:
+    parent = one.get("parentId")
+    for _ in range(len(above)):
+        if parent == expected.get("parentId") or parent not in above:
+            break
+        parent = above[parent]
+    return omp.inlined({**one, "parentId": parent}, read_image) == expected
+
+
+def _appended(new: Sequence[tuple[bytes, Entry]], ours: Sequence[Entry], made: Sequence[Entry]) -> list[bytes]:
+    """Return the lines to append: the first that continues the old leaf hangs on the last line, as an agent does it."""
+    leaf = ours[-1].get("id") if ours else None
+    last = made[-1].get("id") if made else None
+    lines = [raw for raw, _ in new]
+    for at, (_, value) in enumerate(new):
+        if value.get("parentId") == leaf and leaf != last:
+            lines[at] = json_line({**value, "parentId": last})
+            break
+    return lines

@@ -1,0 +1,259 @@
+"""Entries of omp as entries of pi, and back (omp 18.2.3 and 18.3.4, pi 0.87.1 and 1.6.0)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from sessionbrowse.format.json_value import Json
+from sessionbrowse.format.title_slot import Source
+from sessionbrowse.model.convert.carried import (
+    Entry,
+    based,
+    kept_original,
+    marked,
+    notes_of,
+    unwrapped,
+    with_way_back,
+    without_added,
+    wrapped,
+)
+from sessionbrowse.model.session.rules import OMP_ONLY_TYPES
+
+ReadImage = Callable[[str], str | None]
+"""A function that returns the base64 data of an image that omp stored as `blob:sha256:…`; None if it is missing."""
+
+BLOB = "blob:sha256:"
+NAME_TRIGGER = "pi.session_info"
+ROLE_TYPE = "omp.role"
+_REDACTED = "[Reasoning redacted]"
+_MODEL_ROLES = frozenset({"developer", "pythonExecution", "fileMention", "hookMessage"})
+_SUMMARIES = frozenset({"compaction", "branch_summary"})
+
+
+def to_pi(entry: Entry, read_image: ReadImage) -> Entry:
+    """Return an entry of omp as pi's entry; the same object if nothing has to be changed."""
+    entry = without_added(entry)
+    kept = kept_original(entry, "pi")
+    if kept is not None:
+        return kept
+    whole = inlined(entry, read_image)
+    made = _to_pi(entry, whole, read_image)
+    if made is entry and from_pi(entry) is entry:
+        return entry
+    return with_way_back(entry, made, _from_pi, "omp", same_as=whole)
+
+
+def from_pi(entry: Entry) -> Entry:
+    """Return an entry of pi as omp's entry; the same object if nothing has to be changed."""
+    kept = kept_original(entry, "omp")
+    if kept is not None:
+        return kept
+    made = _from_pi(entry)
+    if entry.get("customType") == ROLE_TYPE and made is not entry:
+        return (
+            made  # The message of omp is in `details`; its images may stand in the content, and come from omp's store.
+        )
+    if made is entry and _to_pi(entry, entry, _no_image) is entry:
+        return entry
+    return with_way_back(entry, made, lambda back: _to_pi(back, back, _no_image), "pi")
+
+
+def name_line(title: str, source: Source | None, parent_id: str | None, timestamp: Json, session_id: str) -> Entry:
+    """Return the entry that gives a session its name in pi, the last of the file; one name has one id."""
+    made = hashlib.sha256(f"{session_id}\0{title}".encode("utf-8", "replace")).hexdigest()[:8]
+    base = {"type": "session_info", "id": made, "parentId": parent_id, "timestamp": timestamp}
+    return marked({**base, "name": title}, "title", source)
+
+
+def is_name_line(entry: Entry) -> bool:
+    """Return True for an entry that `name_line` made."""
+    return entry.get("type") == "session_info" and "title" in notes_of(entry)
+
+
+def without_name_lines(entries: list[Entry]) -> list[Entry]:
+    """Return entries without those that `name_line` made; what hangs on one is hung on its parent."""
+    above = {one["id"]: one.get("parentId") for one in entries if is_name_line(one) and isinstance(one.get("id"), str)}
+    if not above:
+        return entries
+    kept = []
+    for one in entries:
+        if is_name_line(one):
+            continue
+        parent = one.get("parentId")
+        for _ in above:
+            parent = above.get(parent, parent) if isinstance(parent, str) else parent
+        kept.append(one if parent == one.get("parentId") else {**one, "parentId": parent})
+    return kept
+
+
+# ---- omp to pi -----------------------------------------------------------------------------------------------
+
+
+def _to_pi(entry: Entry, whole: Entry, read_image: ReadImage) -> Entry:
+    kind, message = entry.get("type"), entry.get("message")
+    if kind == "message" and isinstance(message, dict):
+        if message.get("role") in _MODEL_ROLES or (message.get("role") == "bashExecution" and message.get("images")):
+            return _role_to_pi(entry, message, read_image)
+        return _with_blocks(whole, _block_to_pi)
+    if kind == "title_change" and entry.get("trigger") == NAME_TRIGGER:
+        return based(entry, {"type": "session_info", "name": entry.get("title")})
+    if kind == "model_change" and "provider" not in entry and isinstance(entry.get("model"), str):
+        provider, slash, model = str(entry["model"]).partition("/")
+        if slash and entry.get("role") in (None, "default"):
+            return _renamed(entry, "model", {"provider": provider, "modelId": model})
+        return wrapped(entry, "omp")
+    if kind == "model_usage":
+        usage: Entry = {key: entry[key] for key in ("provider", "model", "usage") if key in entry}
+        return based(entry, {"type": "usage", "kind": entry.get("purpose") or "model_usage", **usage})
+    if kind in OMP_ONLY_TYPES:
+        return wrapped(entry, "omp")
+    if kind in _SUMMARIES and "fromExtension" in entry and "fromHook" not in entry:
+        return _renamed(entry, "fromExtension", {"fromHook": entry["fromExtension"]})
+    if kind == "thinking_level_change" and not isinstance(entry.get("thinkingLevel"), str):
+        return {**entry, "thinkingLevel": "off"}
+    return whole
+
+
+def _role_to_pi(entry: Entry, message: Entry, read_image: ReadImage) -> Entry:
+    if message.get("excludeFromContext"):
+        return wrapped(entry, "omp")
+    content = _inlined_list(_seen_by_model(message), read_image)
+    return based(
+        entry,
+        {"type": "custom_message", "customType": ROLE_TYPE, "content": content, "display": True, "details": message},
+    )
+
+
+def _seen_by_model(message: Entry) -> Json:
+    """Return the content that omp sends for a message of a role that pi does not have."""
+    match message.get("role"):
+        case "pythonExecution":
+            return _ran(message, f"Ran Python:\n```python\n{_text(message, 'code')}\n```\n", "Output:\n", "execution")
+        case "bashExecution":
+            ran = _ran(message, f"Ran `{_text(message, 'command')}`\n", "", "command")
+            return [{"type": "text", "text": ran}, *message["images"]] if isinstance(message["images"], list) else ran
+        case "fileMention":
+            listed = message.get("files")
+            files = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+            groups = [[one for one in files if bool(one.get("image")) is has_image] for has_image in (False, True)]
+            texts = [{"type": "text", "text": "\n".join(map(_mention, group))} for group in groups if group]
+            return [*texts, *(one["image"] for one in groups[1])]
+        case _:
+            content = message.get("content")
+            return content if isinstance(content, str | list) else ""
+
+
+def _mention(file: Entry) -> str:
+    inner = f"\n{file['content']}\n" if file.get("content") else "\n"
+    return f'<file path="{_text(file, "path")}">{inner}</file>'
+
+
+def _ran(message: Entry, start: str, before_output: str, what: str) -> str:
+    output = message.get("output")
+    text = f"{start}{before_output}```\n{output}\n```" if output else f"{start}(no output)"
+    code = message.get("exitCode")
+    if message.get("cancelled"):
+        return f"{text}\n\n({what} cancelled)"
+    failed = "Command exited" if what == "command" else "Execution failed"
+    return f"{text}\n\n{failed} with code {code}" if code not in (None, 0) else text
+
+
+def _text(value: Entry, key: str) -> str:
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _block_to_pi(block: Entry) -> Entry:
+    if block.get("type") != "redactedThinking" or not isinstance(block.get("data"), str):
+        return block
+    made = _renamed(block, "data", {"thinkingSignature": block["data"], "redacted": True})
+    return {"thinking": _REDACTED} | made | {"type": "thinking"}
+
+
+# ---- pi to omp -----------------------------------------------------------------------------------------------
+
+
+def _from_pi(entry: Entry) -> Entry:
+    kind = entry.get("type")
+    if kind == "custom":
+        return unwrapped(entry, "omp") or entry
+    if kind == "session_info":
+        name = entry.get("name")
+        title = name if isinstance(name, str) else ""
+        return based(entry, {"type": "title_change", "title": title, "source": "user", "trigger": NAME_TRIGGER})
+    if kind == "model_change" and "model" not in entry:
+        provider, model = entry.get("provider"), entry.get("modelId")
+        if isinstance(provider, str) and isinstance(model, str):
+            return _renamed(entry, "provider", {"model": f"{provider}/{model}"}, "modelId")
+    if kind in _SUMMARIES and "fromHook" in entry and "fromExtension" not in entry:
+        return _renamed(entry, "fromHook", {"fromExtension": entry["fromHook"]})
+    if kind == "custom_message" and entry.get("customType") == ROLE_TYPE and isinstance(entry.get("details"), dict):
+        return based(entry, {"type": "message", "message": entry["details"]})
+    return _with_blocks(entry, _block_from_pi)
+
+
+def _block_from_pi(block: Entry) -> Entry:
+    if block.get("type") == "text" and isinstance(block.get("ompImage"), dict):
+        return dict(block["ompImage"])
+    signature = block.get("thinkingSignature")
+    if block.get("type") == "thinking" and block.get("redacted") is True and isinstance(signature, str):
+        made = _renamed(block, "thinkingSignature", {"data": signature}, "redacted")
+        if made.get("thinking") == _REDACTED:
+            del made["thinking"]
+        return made | {"type": "redactedThinking"}
+    return block
+
+
+# ---- both ----------------------------------------------------------------------------------------------------
+
+
+def _renamed(value: Entry, key: str, instead: Entry, *gone: str) -> Entry:
+    """Return an object in which other members stand where `key` was; the members `gone` are left out."""
+    made: Entry = {}
+    for name, member in value.items():
+        if name == key:
+            made |= instead
+        elif name not in gone:
+            made[name] = member
+    return made
+
+
+def _with_blocks(entry: Entry, change: Callable[[Entry], Entry]) -> Entry:
+    """Return an entry with its content blocks changed; the same object if no block is."""
+    message = entry.get("message")
+    holder = message if entry.get("type") == "message" and isinstance(message, dict) else entry
+    content = holder.get("content")
+    if not isinstance(content, list):
+        return entry
+    blocks = [change(block) if isinstance(block, dict) else block for block in content]
+    if all(new is old for new, old in zip(blocks, content, strict=True)):
+        return entry
+    changed = {**holder, "content": blocks}
+    return changed if holder is entry else {**entry, "message": changed}
+
+
+def inlined(entry: Entry, read_image: ReadImage) -> Entry:
+    """Return an entry whose images stand in it, and no longer in omp's store."""
+    return _with_blocks(entry, lambda block: _inlined_block(block, read_image))
+
+
+def _inlined_list(content: Json, read_image: ReadImage) -> Json:
+    if not isinstance(content, list):
+        return content
+    return [_inlined_block(block, read_image) if isinstance(block, dict) else block for block in content]
+
+
+def _inlined_block(block: Entry, read_image: ReadImage) -> Entry:
+    data = block.get("data")
+    if block.get("type") != "image" or not isinstance(data, str) or not data.startswith(BLOB):
+        return block
+    found = read_image(data)
+    if found is not None:
+        return {**block, "data": found}
+    # An image with a reference as its data would go to the provider as false base64.
+    return {"type": "text", "text": f"[image not available: {data}]", "ompImage": block}
+
+
+def _no_image(_: str) -> None:
+    return None

@@ -1,0 +1,1 @@
+"""Carry a session to another agent."""
