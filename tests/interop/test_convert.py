@@ -1,0 +1,87 @@
+"""The real pi and omp open what `convert` made: tree, labels, name, leaf and context, and go on in it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessionbrowse.agents import Surroundings
+from sessionbrowse.model.context.build import build
+from sessionbrowse.services.convert.convert import Carried, convert
+from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.store.read.session_file import open_session
+from tests.interop import real
+from tests.interop.manage import ask_manager
+
+pytestmark = pytest.mark.interop
+
+Json = Any
+INSTALLED = str(real.cache_folder())
+SEED = 613
+ROUNDS = 40
+WAYS = [
+    *((("pi", real.PI_NEWEST), ("omp", version)) for version in real.OMP_VERSIONS),
+    *((("omp", real.OMP), ("pi", version)) for version in real.PI_VERSIONS),
+]
+
+
+@pytest.fixture(autouse=True)
+def where_the_programs_are(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask the installed programs, although the home of a test is empty."""
+    monkeypatch.setenv("SESSIONBROWSE_INTEROP", INSTALLED)
+
+
+def generated(agent: str, version: str, folder: Path) -> list[Path]:
+    """Return sessions of the real program that are not older than format version 3 and that it opens itself."""
+    try:
+        if agent == "omp":
+            real.generate_omp(folder, SEED, ROUNDS, version)
+        else:
+            real.generate_pi(version, folder, SEED, ROUNDS)
+    except real.Unavailable as reason:
+        pytest.skip(str(reason))
+    return [
+        path
+        for path in sorted(folder.glob("**/sessions/*/*.jsonl"))
+        if (session := open_session(path, agent)).refusal is None and session.ids and session.version == 3
+    ]
+
+
+def carried(path: Path, agent: str, to: str, home: Path) -> Carried:
+    around = Surroundings(home=str(home), environ={}, cwd=str(home))
+    context = ChangeContext.at(around, str(home / "state" / "sessionbrowse"), lambda: 1_800_000_000_000.0)
+    return convert(str(path), to, agent, cwd="/projects/shop", context=context)
+
+
+@pytest.mark.parametrize(("source", "target"), WAYS, ids=lambda way: "-".join(way))
+def test_the_real_program_opens_and_continues_a_converted_session(
+    source: tuple[str, str], target: tuple[str, str], tmp_path: Path
+) -> None:
+    agent, version = target
+    made = []
+    for number, path in enumerate(generated(*source, tmp_path / "generated")):
+        one = carried(path, source[0], agent, tmp_path / f"{number:03}")
+        made.append((path, one, shutil.copy2(one.path, f"{one.path}.copy.jsonl")))
+    assert len(made) >= ROUNDS
+    requests = [{"op": "read", "file": one.path} for _, one, _ in made]
+    requests += [{"op": "continue", "file": copy} for _, _, copy in made]
+    answers = ask_manager(agent, version, requests, tmp_path)
+    for (path, one, _), theirs, on in zip(made, answers, answers[len(made) :], strict=False):
+        ours, before = open_session(one.path, agent), open_session(path, source[0])
+        assert "error" not in theirs, (path.name, theirs)
+        ids = [entry["id"] for entry in theirs["entries"]]
+        assert ids[: len(before.ids)] == list(before.ids), path.name
+        parents = {entry["id"]: entry.get("parentId") for entry in theirs["entries"]}
+        wanted = [None if at < 0 else before.ids[at] for at in before.parents]
+        assert [parents[each] for each in before.ids] == wanted, path.name
+        assert theirs["name"] == before.name or (theirs["name"] or "").split() == (before.name or "").split(), path.name
+        assert theirs["header"]["sessionbrowse"]["origin"]["id"] == before.id
+        assert len(theirs["context"]["messages"]) == len(build(ours, ours.leaf).messages), path.name
+        assert on["before"] == theirs["branch"]
+        assert [entry["message"]["content"] for entry in on["after"]["entries"][-2:]] == [
+            "go on",
+            [{"type": "text", "text": "gone on"}],
+        ]
