@@ -56,7 +56,7 @@ class ListSearch:
         self.problem: str | None = None
         self.tools = False
         self.searched = ""
-        """The query as searched, after the replacement of misspelt words, for highlighting its matches."""
+        """The query as searched, with misspelt words replaced, for highlighting; "" if it matches no text."""
         self._query: SearchQuery | None = None
         self._valid_text = ""
         """The text of the query: the last valid one in the search line."""
@@ -100,6 +100,10 @@ class ListSearch:
             self._query = wanted
             self._hits, self._unfolded = {}, set()
             self.ask(top=True)
+        elif self._is_local and query.is_about_sessions:
+            # The value of a filter is typed on, as `agent:o` to `agent:omp`.
+            self._state.searched = text
+            self._changed(False)
 
     def refuses(self) -> bool:
         """Return True, and tell the reason in the search line, if its text is no valid query."""
@@ -131,7 +135,8 @@ class ListSearch:
             # End a search that still runs.
             client.send(Find(self._stamp, ""))
             self._found, self._page, self._answered, self._is_first = [], None, self._stamp, False
-            state.searched = self.searched = self._valid_text if query is not None else ""
+            state.searched = self._valid_text if query is not None else ""
+            self.searched = "" if query is None or query.is_about_sessions else self._valid_text
             self._changed(top and self._is_local)
             return
         is_newest = state.found_sort == "newest"
@@ -210,7 +215,7 @@ class ListSearch:
             case None:
                 self._ends += 1
                 self.ask()
-            case HitPage(stamp=stamp) if stamp == self._stamp:
+            case HitPage(stamp=stamp) if stamp == self._stamp and not self._is_local:
                 self._take_page(answer)
             case SessionHits(stamp=stamp, session=session) if stamp == self._stamp:
                 self._take_hits(session)
@@ -363,6 +368,8 @@ class ListSearch:
             return [*found, (" · names only: the search does not run", "warning")] if is_partial else found
         if self.is_searching and client.status is None:
             return [("getting ready …", "dim")]
+        if self.is_unanswered and not self._found and progress is None:
+            return [("searching …", "dim")]
         more = "+" if progress is not None and progress.paused else ""
         line: Line = [(f"{len(self._found):,}+ sessions" if more else plural(len(self._found), "session"), "dim")]
         if self.is_searching and progress is not None:

@@ -16,6 +16,7 @@ from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import SESSION, TREE, TREE_LINE, VIEW
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.data.source import SessionUpdates
+from sessionbrowse.tui.paint.spans import line_width
 from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.reading.find_entry import ENTRY_IS_GONE
 from sessionbrowse.tui.reading.views import VIEWS, ViewedEntry
@@ -251,9 +252,10 @@ class SessionScreen(PanedScreen):
     # -- the panes ----------------------------------------------------------------------------------------------
 
     def _show_header(self) -> None:
-        left = path_line(self.summary, self.session, self.index, self.browser.home)
         key = self.browser.keys.key_of("problems")
         right = facts_line(self.summary, self.session, key, narrow=self.size.width < NARROW)
+        room = self.size.width - line_width(right) - 3
+        left = path_line(self.summary, self.session, self.index, self.browser.home, room)
         self.query_one("#header", Bar).show(left, right)
 
     def reveal(self, key: Hashable) -> bool:

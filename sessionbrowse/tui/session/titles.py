@@ -10,20 +10,21 @@ from textual.content import Content
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.text import plural
-from sessionbrowse.tui.paint.spans import Line
+from sessionbrowse.tui.paint.spans import Line, line_width
 from sessionbrowse.tui.paint.words import CRUMB, one_line, project_name
 from sessionbrowse.tui.session.state import ShownTree, TreeState
 
 
-def path_line(summary: Summary, session: Session | None, index: int | None, home: str) -> Line:
-    """Return the left of the top bar: project, session, label of the entry under the cursor (if any), and agent."""
+def path_line(summary: Summary, session: Session | None, index: int | None, home: str, room: int) -> Line:
+    """Return the left of the top bar: project, session, label of the entry (if any), and agent if there is room."""
     name = (session.name if session is not None else summary.name) or summary.first_message or "(no messages)"
     project = project_name(summary.cwd, home)[0] if summary.cwd else "(no directory)"
     line: Line = [(project, "dim"), *CRUMB, (one_line(name, 60), "title")]
     mark = session.labels.get(index) if session is not None and index is not None else None
     if mark is not None:
         line += [*CRUMB, (f"⚑ {one_line(mark.text, 24)}", "dim")]
-    return [*line, (f"   {summary.agent}", "dim")]
+    agent: Line = [(f"   {summary.agent}", "dim")]
+    return [*line, *agent] if line_width([*line, *agent]) <= room else line
 
 
 def facts_line(summary: Summary, session: Session | None, damage_key: str, *, narrow: bool = False) -> Line:

@@ -630,3 +630,24 @@ def test_a_text_begins_at_its_beginning_if_its_match_fits_behind_it() -> None:
 
     assert shown("Refactor auth module", 9, 18).startswith("Refactor auth")
     assert shown("Refactor the module of auth", 23, 18).endswith("module of auth")
+
+
+async def test_before_the_first_answer_no_session_is_counted(
+    demo: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("slash")
+        await browser.until(lambda: browser.app.search_client.status is not None)
+        monkeypatch.setattr(SearchClient, "send", lambda client, request: None)
+        await browser.press_now("a", "u")
+        assert "searching …" in browser.screen_text().split("\n")[-2]
+        assert "0 sessions" not in browser.screen_text()
+
+
+async def test_a_query_about_sessions_alone_marks_no_entries_as_hits(demo: dict[str, Any]) -> None:
+    async with searching(demo, "agent:om") as browser:
+        await browser.type("p")
+        assert '· "agent:omp"' in browser.screen_text()
+        await browser.press("enter")
+        assert browser.screen_name == "session"
+        assert "hit" not in browser.footer()
