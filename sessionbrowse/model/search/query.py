@@ -8,13 +8,13 @@ without case and diacritics.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 
 from msgspec import Struct
 
-from sessionbrowse.errors import SessionBrowseError, did_you_mean
+from sessionbrowse.errors import SessionBrowseError, did_you_mean, meant
 from sessionbrowse.model.search.patterns import BadPattern, MatchSpan, compiled
 from sessionbrowse.model.search.words import (
     find_whole,
@@ -31,6 +31,8 @@ STATES = ("active", "abandoned", "compacted")
 ROLE_WORDS = ("user", "assistant", "tool", "bash", "python", "summary", "developer", "custom", "hook")
 """The values of a `role:` filter as people type them."""
 SNIPPET_BEFORE, SNIPPET_AFTER = 48, 112
+FILTERS = ("agent", "project", "name", "label", "role", "tool", "model", "branch", "after", "before")
+"""The names of the filters of a query."""
 MAX_QUERY_CHARACTERS = 4000
 
 
@@ -79,6 +81,8 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     states: tuple[str, ...] = ()
     after_ms: float | None = None
     before_ms: float | None = None
+    doubtful: tuple[str, ...] = ()
+    """Terms that were perhaps meant as filters, such as `age:3d`, which were taken for words or for pattern text."""
 
     @property
     def has_text(self) -> bool:
@@ -147,8 +151,9 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
     excluded: list[str] = []
     compounds: list[tuple[str, ...]] = []
     marks: list[str] = []
+    doubtful: list[str] = []
     pattern: str | None = None
-    filters: dict[str, list[str]] = {key: [] for key in _FILTERS}
+    filters: dict[str, list[str]] = {key: [] for key in FILTERS}
     if text.count('"') % 2:
         # A phrase has no closing quote while the user types it; until it has one, it is not searched.
         text, _, unfinished = text.rpartition('"')
@@ -157,15 +162,18 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
     for found in _TERM.finditer(text):
         if found["pattern"] is not None:
             pattern = _pattern(found["pattern"].strip())
+            doubtful += [each[0] for each in _LIKE_FILTER.finditer(pattern, 1) if _key(each["key"]) in filters]
         elif found["excluded"] is not None:
             excluded += _phrase(found["excluded"].strip('"'))
         elif found["phrase"] is not None:
             phrases += _phrase(found["phrase"])
-        elif found["key"] is not None and found["key"].lower() in filters:
+        elif found["key"] is not None and (key := _key(found["key"])) in filters:
             value = found["quoted"] if found["quoted"] is not None else found["value"]
-            if value or found["key"].lower() == "label":
-                filters[found["key"].lower()].append(value)
+            if value or key not in _WITHOUT_VALUE:
+                filters[key].append(value)
         else:
+            if _LIKE_FILTER.fullmatch(found[0]):
+                doubtful.append(found[0])
             if not _add_term(found[0], words, runs) and not found[0].isascii():
                 marks += _phrase(found[0])
             compounds += _compound(found[0])
@@ -192,6 +200,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
         states=tuple(_one_of("branch", value, STATES) for value in filters["branch"] if value.lower() != "any"),
         after_ms=max([_moment("after", value, now) for value in filters["after"]], default=None),
         before_ms=min([_moment("before", value, now) for value in filters["before"]], default=None),
+        doubtful=tuple(doubtful),
     )
 
 
@@ -205,6 +214,25 @@ def parse_question(text: str) -> SearchQuery:
     if query.is_empty and text.strip():
         raise BadSearch('Add a search word, or put the text in "quotes".', "")
     return query
+
+
+def doubts(query: SearchQuery, missing: Set[str] | None = None) -> list[str]:
+    """Return a sentence for each term of a query that was perhaps meant as a filter, with the filter to type instead.
+
+    With `missing`, the words of the query that were found nowhere, only terms that contain such a word count.
+    """
+    sentences: list[str] = []
+    for term in query.doubtful:
+        key, _, value = term.partition(":")
+        if query.pattern is not None and term in query.pattern:
+            if missing is None:
+                sentences.append(f"re: takes the rest of the query; put {term} before it.")
+        elif missing is None or not missing.isdisjoint(words_of(term)):
+            likely = meant(key, _TIMES) or ("" if _is_moment(value) else meant(key, FILTERS))
+            also = [f"{each}:{value}" for each in ([likely] if likely else _TIMES if _is_moment(value) else [])]
+            hint = f"Did you mean {' or '.join(also)}?" if also else f"The filters are {': '.join(FILTERS)}:."
+            sentences.append(f"{key}: is no filter. {hint}")
+    return sentences
 
 
 def word_spans(query: SearchQuery, text: str, folded: str | None = None) -> list[MatchSpan] | None:
@@ -268,12 +296,17 @@ def excerpt(text: str, begin: int, end: int, spans: Iterable[MatchSpan]) -> tupl
 
 # ---- parts of the grammar ---------------------------------------------------------------------------------------
 
-_FILTERS = ("agent", "project", "name", "label", "role", "tool", "model", "before", "after", "branch")
+_TIMES = ("after", "before")
+_OTHER_KEYS = {"since": "after", "until": "before"}
+"""Other names of filters: the command line's options for times have these names."""
+_WITHOUT_VALUE = ("project", "name", "tool", "model")
+"""Filters that are ignored as long as they have no value, because every text is a value."""
 _TERM = re.compile(
     r'(?:(?<!\S)re:(?P<pattern>.*))|(?<!\S)-(?P<excluded>"[^"]*"|[^\W\d_]{3}[^\s"]*)|"(?P<phrase>[^"]*)"'
     r'|(?:(?<!\S)(?P<key>[A-Za-z]+):(?:"(?P<quoted>[^"]*)"|(?P<value>[^\s"]*)))|[^\s"]+',
     re.DOTALL,
 )
+_LIKE_FILTER = re.compile(r'(?<!\S)(?P<key>[A-Za-z]{2,}):(?P<value>[\w"][^\s/]*)')
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]+(?:[_.-][A-Za-z0-9]+)*")
 _MAX_PARTS, _LEAST_JOINED = 4, 6
 _RELATIVE = re.compile(r"(\d{1,6})([hdwmy])")
@@ -283,6 +316,11 @@ _UNFINISHED_PATTERN = ("unterminated", "end of pattern", "missing")
 """Words in the error messages of the module `re` for a pattern whose end is missing."""
 _DAYS = {"today": 0, "yesterday": 1}
 _HOURS = {"h": 1, "d": 24, "w": 168, "m": 30 * 24, "y": 365 * 24}
+
+
+def _key(typed: str) -> str:
+    """Return the name of the filter that a typed key means; the key in lower case if there is none."""
+    return _OTHER_KEYS.get(typed.lower(), typed.lower())
 
 
 def _folded(values: list[str]) -> tuple[str, ...]:
@@ -345,8 +383,12 @@ def _one_of(key: str, value: str, allowed: tuple[str, ...]) -> str:
 
 
 def _unknown(key: str, value: str, known: tuple[str, ...], *, is_open: bool = False) -> BadSearch:
-    sentence = f"{key}: takes {', '.join(known)}, not '{value}'.{did_you_mean(value, known)}"
-    return BadSearch(sentence, value if is_open else None)
+    sentence = f"{key}: takes {', '.join(known)}{_not(value)}.{did_you_mean(value, known)}"
+    return BadSearch(sentence, f":{value}" if is_open else None)
+
+
+def _not(value: str) -> str:
+    return f", not '{value}'" if value else ""
 
 
 def _roles(value: str) -> tuple[str, ...]:
@@ -354,6 +396,8 @@ def _roles(value: str) -> tuple[str, ...]:
     from sessionbrowse.model.search.entry_text import ROLES, SUMMARIES
 
     wanted = value.lower()
+    if not wanted:
+        raise _unknown("role", value, ROLE_WORDS, is_open=True)
     if any(role.lower().startswith(wanted) for role in ROLES):
         return (wanted,)
     if "summary".startswith(wanted):
@@ -386,8 +430,12 @@ def _moment(key: str, value: str, now: datetime | None) -> float:
     except (ValueError, OverflowError):
         is_open = _OPEN_DATE.fullmatch(value) or any(day.startswith(value.lower()) for day in _DAYS)
         raise BadSearch(
-            f"{key}: needs a date such as 2026-08-13, 7d or today, not '{value}'.", value if is_open else None
+            f"{key}: needs a date such as 2026-08-13, 7d or today{_not(value)}.", f":{value}" if is_open else None
         ) from None
+
+
+def _is_moment(value: str) -> bool:
+    return bool(_RELATIVE.fullmatch(value.lower()) or _DATE.fullmatch(value)) or value.lower() in _DAYS
 
 
 def _in_original(text: str, folded: str, places: list[MatchSpan]) -> list[MatchSpan]:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sessionbrowse.errors import did_you_mean
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.query import SearchQuery
+from sessionbrowse.model.search.query import SearchQuery, doubts
 from sessionbrowse.model.search.words import literal
 from sessionbrowse.store.find.directories import project_texts, spellings_of, within
 
@@ -42,7 +42,7 @@ class SessionFilters:
         return not query.names or any(wanted in literal(summary.name or "") for wanted in query.names)
 
     def unmatched(self, query: SearchQuery) -> list[str]:
-        """Return a sentence for each filter value without a match, with the known value that may be meant.
+        """Return a sentence for each term or filter value that explains why nothing was found, and the value to type.
 
         A model or tool is reported only if it resembles a known one.
         """
@@ -59,22 +59,26 @@ class SessionFilters:
             "model": (query.models, models | {word for model in models for word in model.split("-")}),
             "tool": (query.tools, frozenset().union(*SHOWN_TOOLS.values())),
         }
-        return [
-            f"{key}:{value} fits no session.{did_you_mean(value, sorted(values))}"
-            if value
-            else "No entry of any session has a label."
-            for key, (wanted, values) in known.items()
-            for value in wanted
-            if not any(
-                self.fits(replace(SearchQuery(directories=query.directories), **{f"{key}s": (value,)}), summary)
-                for summary in self._summaries
-            )
-        ] + [
-            f"No entry fits {key}:{value}.{hint}"
-            for key, (wanted, values) in near.items()
-            for value in wanted
-            if not any(value in each for each in values) and (hint := did_you_mean(value, sorted(values)))
-        ]
+        return (
+            [
+                f"{key}:{value} fits no session.{did_you_mean(value, sorted(values))}"
+                if value
+                else "No entry of any session has a label."
+                for key, (wanted, values) in known.items()
+                for value in wanted
+                if not any(
+                    self.fits(replace(SearchQuery(directories=query.directories), **{f"{key}s": (value,)}), summary)
+                    for summary in self._summaries
+                )
+            ]
+            + [
+                f"No entry fits {key}:{value}.{hint}"
+                for key, (wanted, values) in near.items()
+                for value in wanted
+                if not any(value in each for each in values) and (hint := did_you_mean(value, sorted(values)))
+            ]
+            + doubts(query)
+        )
 
     @cached_property
     def projects(self) -> dict[str, str]:

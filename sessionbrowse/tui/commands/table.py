@@ -146,7 +146,7 @@ _ROWS: tuple[Command, ...] = (
     ),
     *in_group(
         FIND,
-        row("filter", "slash", "Search", 'Search by words, "phrases", re:pattern, agent: …', (LIST, SESSION, STATS)),
+        row("filter", "slash", "Search", "Search by words, and filters such as after:7d", (LIST, SESSION, STATS)),
         row("accept_filter", "enter", "Keep search", "Keep the search and focus the list", (TYPING, TREE_LINE)),
         row("find_key", "slash", "Search", "Find keys by words of their commands", (HELP,)),
         row("next_hit", "n", "Next hit", "Go to the next or previous hit", (SESSION,), needs_filter, verb="Hits"),

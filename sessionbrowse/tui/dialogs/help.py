@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -11,14 +12,16 @@ from textual.containers import Vertical
 from sessionbrowse.tui.commands.command import CUSTOM, GROUPS, MOVE, Command, CommandContext, has_words
 from sessionbrowse.tui.commands.contexts import HELP, OVERLAY
 from sessionbrowse.tui.commands.keymap import Keys
+from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.dialogs.text_window import TextWindow
-from sessionbrowse.tui.layout.parts import LinePart, Part
-from sessionbrowse.tui.paint.spans import Line, pad
+from sessionbrowse.tui.layout.parts import LinePart, Part, wrap_line
+from sessionbrowse.tui.paint.spans import Line, Span, pad
+from sessionbrowse.tui.search.examples import EXAMPLES
 from sessionbrowse.tui.shell.command_screen import CommandScreen, state_for_commands
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.text_view import TextView
 
-KEY_CELLS = 16
+KEY_CELLS = 18
 COLUMN_CELLS = 56
 """Minimum width in cells of a column of the help; a window at least twice as wide has two columns."""
 
@@ -51,11 +54,12 @@ class HelpScreen(TextWindow):
         return self.query_one("#window-text", TextView)
 
     def parts(self) -> list[Part]:
-        """Return the lines of the help screen: one for each command that contains the words, and for each sign."""
+        """Return the lines of the help screen: for each command with the words, each kind of search, and each sign."""
         found = help_parts(self.browser.keys, self._contexts, self._command_context, self._words)
-        signs = sign_lines(self._words)
-        if signs:
-            found += [LinePart([]), LinePart([("Signs", "accent strong")]), ColumnsPart(signs)]
+        searches = BY_ID["filter"] in self.browser.keys.at(self._contexts)
+        for title, known in (("Searches", EXAMPLES if searches else {}), ("Signs", SIGNS)):
+            if lines := legend(known, self._words):
+                found += [LinePart([]), LinePart([(title, "accent strong")]), ColumnsPart(lines)]
         return found or [LinePart([("No command contains these words.", "dim")])]
 
     def text_changed(self, text: str) -> None:
@@ -110,29 +114,32 @@ def help_parts(keys: Keys, contexts: tuple[str, ...], context: CommandContext, w
     return parts
 
 
-SIGNS: tuple[tuple[str, str], ...] = (
-    ("π ω α ι", "the agent: pi, omp, atomic, indusagi"),
-    ("⌥3", "the session has 3 branches"),
-    ("⚑", "a label; in lists with their number"),
-    ("⊞ ⊟", "folded: more below; unfolded"),
-    ("↳", "a fork"),
-    ("✗", "problems in the file"),
-    ("↯", "resumes without its newest message"),
-    ("●", "open in a running agent"),
-    ("○", "changed just now, perhaps in use"),
-    ("! ■ ⊗ ◔", "ended: interrupted, aborted, with an error, pending"),
-    ("★", "pinned"),
-    ("✓", "selected"),
-    ("•", "on the active branch, where the agent resumes"),
-    ("← leaf", "the end of the active branch"),
-    ("▸ ▾", "a fold of the view: closed, open"),
-)
+SIGNS: dict[str, str] = {
+    "π ω α ι": "the agent: pi, omp, atomic, indusagi",
+    "⌥3": "the session has 3 branches",
+    "⚑": "a label; in lists with their number",
+    "⊞ ⊟": "folded: more below; unfolded",
+    "↳": "a fork",
+    "✗": "problems in the file",
+    "↯": "resumes without its newest message",
+    "●": "open in a running agent",
+    "○": "changed just now, perhaps in use",
+    "! ■ ⊗ ◔": "ended: interrupted, aborted, with an error, pending",
+    "★": "pinned",
+    "✓": "selected",
+    "•": "on the active branch, where the agent resumes",
+    "← leaf": "the end of the active branch",
+    "▸ ▾": "a fold of the view: closed, open",
+}
 """The signs in lists, trees and views, and their meanings."""
 
 
-def sign_lines(words: str = "") -> list[Line]:
-    """Return the legend: one line for each sign whose meaning contains all `words`."""
-    fitting = [(sign, means) for sign, means in SIGNS if all(word in means.lower() for word in words.lower().split())]
+def legend(known: Mapping[str, str], words: str = "") -> list[Line]:
+    """Return one line for each sign or example whose meaning contains all `words`."""
+    wanted = words.lower().split()
+    fitting = [
+        (sign, means) for sign, means in known.items() if all(word in f"{sign} {means}".lower() for word in wanted)
+    ]
     return [[("  ", ""), *pad([(sign, "key")], KEY_CELLS), (means, "")] for sign, means in fitting]
 
 
@@ -150,24 +157,26 @@ def _help_line(same: list[Command], keys: Keys, contexts: tuple[str, ...], conte
 
 
 class ColumnsPart:
-    """Lines without wrapping, in two columns if the width allows; they fill the left column first."""
+    """Lines, wrapped beside their keys, in two columns if the width allows; they fill the left column first."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self._lines = lines
 
     def estimate(self, width: int) -> int:
-        """Return how many rows the lines need in a pane of `width` cells; exact, because no line is wrapped."""
-        return -(-len(self._lines) // self._columns(width))
+        """Return how many rows the lines need in a pane of `width` cells; exact, because they are few."""
+        return len(self.rows(width))
 
     def rows(self, width: int) -> list[Line]:
-        """Return all lines as rows for a pane of `width` cells; a row contains one line of each column."""
-        columns = self._columns(width)
-        height, cells = self.estimate(width), width // columns
-        return [[span for line in self._lines[row::height] for span in pad(line, cells)] for row in range(height)]
+        """Return all lines as rows for a pane of `width` cells; a row contains a row of each column."""
+        columns = 2 if width >= 2 * COLUMN_CELLS else 1
+        cells = width // columns
+        blocks = [wrap_line(line, max(1, cells - 1), indent=KEY_CELLS + 2) for line in self._lines]
+        half, left, right = -(-sum(map(len, blocks)) // columns), list[Line](), list[Line]()
+        for block in blocks:
+            (right if right or len(left) >= half else left).extend(block)
+        pairs = zip_longest(left, right, fillvalue=list[Span]())
+        return [[*pad(one, cells), *(pad(other, cells) if columns > 1 else [])] for one, other in pairs]
 
     def plain(self) -> str:
         """Return the text of all lines without styles, one line after the other."""
         return "\n".join(["".join([text for text, _ in line]) for line in self._lines])
-
-    def _columns(self, width: int) -> int:
-        return 2 if width >= 2 * COLUMN_CELLS else 1

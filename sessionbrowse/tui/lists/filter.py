@@ -6,7 +6,7 @@ from sessionbrowse.tui.commands.contexts import SEARCHING, TYPING
 from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 
-HINT = 'words "a phrase" -word re: agent: project: label: role: after: …'
+HINT = 'words "a phrase" -word after:7d agent: project: label: role: re: …'
 
 
 def do_filter(screen: BrowseScreen) -> None:

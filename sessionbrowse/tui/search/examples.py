@@ -6,16 +6,16 @@ from sessionbrowse.tui.layout.parts import LinePart, Part
 
 EXAMPLES = {
     "auth token": "both words in any order, also as word prefixes",
-    '"next to each other"': "an exact phrase",
+    '"auth token"': "an exact phrase",
     "auth -token": "without a word",
-    "re:Error: .*timeout": "a regular expression, up to the end of the query",
+    "after:7d": "the last seven days; also before:2026-08, after:yesterday",
     "role:user": "your messages; also role:assistant, role:tool …",
     "project:webshop": "in one project; also agent:pi, name:refactor",
     "label:works": "entries whose label contains the word",
     "tool:bash": "a tool's calls and results",
     "model:opus": "answers of a model",
-    "after:7d": "the last seven days; also before:2026-08, after:yesterday",
     "branch:abandoned": "on abandoned branches; also branch:active, branch:compacted",
+    "re:Err.*timeout": "a regular expression, which takes the rest of the line",
 }
 """Descriptions of the entries that an example of a query finds."""
 

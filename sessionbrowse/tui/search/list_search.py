@@ -361,7 +361,7 @@ class ListSearch:
         if self.problem is not None:
             return [(clean(self.problem), "error")]
         if self._query is None:
-            return too
+            return [(self._unfinished, "dim")] if self._unfinished is not None else too
         if self._is_local:
             found = [(plural(len(self._state.fitting(self._query)), "session"), "dim")]
             is_partial = not self._query.is_about_sessions
@@ -380,7 +380,7 @@ class ListSearch:
             line = [("stopped  ", "warning"), *line]
         if too:
             line += [(" · ", "dim"), *too]
-        if (note := self._note()) and not self.is_searching:
+        if (note := [(self._unfinished, "dim")] if self._unfinished else self._note()) and not self.is_searching:
             line += [(" · ", "dim"), *note]
         return line
 
@@ -388,7 +388,8 @@ class ListSearch:
         from sessionbrowse.tui.search.sentences import answer_note
 
         status = self._screen.browser.search_client.status
-        note = answer_note(self._found, self._page) if self._page is not None and not self._is_first else []
+        page, query = self._page, self._query
+        note = [] if page is None or query is None or self._is_first else answer_note(self._found, page, query)
         if note or status is None:
             return note
         if status.reading:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from sessionbrowse.model.search.query import SearchQuery, doubts
 from sessionbrowse.services.background.search_messages import HitPage
 from sessionbrowse.services.search.ranked_page import RankedSession
 from sessionbrowse.text import plural
@@ -18,8 +19,10 @@ _MEANINGS = {
 MAX_WORDS = 3
 
 
-def answer_note(sessions: Sequence[RankedSession], page: HitPage) -> Line:
+def answer_note(sessions: Sequence[RankedSession], page: HitPage, query: SearchQuery) -> Line:
     """Return how the search interpreted a query, in few words; [] if it found what was typed."""
+    if sessions and (doubtful := doubts(query, {*page.nowhere, *page.instead})):
+        return [(one_line(doubtful[0], 160), "warning")]
     if page.instead:
         wrong, right = next(iter(page.instead.items()))
         return [(f'"{one_line(wrong, 24)}" not found; searched {_words(right)}', "warning")]
@@ -37,7 +40,8 @@ def nothing_sentence(
 ) -> str:
     """Return the message of an empty list of results: what was not found, and the keys of what to try."""
     if page is not None and page.nowhere:
-        why = f"{_quoted(page.nowhere)} {'was' if len(page.nowhere) == 1 else 'were'} found nowhere."
+        said = f"{_quoted(page.nowhere)} {'was' if len(page.nowhere) == 1 else 'were'} found nowhere."
+        why = " ".join([said, *page.notes])
     elif page is not None and page.notes:
         return " ".join(page.notes)
     else:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from textual.content import Content
 
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.search.query import doubts, parse_search
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.text import plural
 from sessionbrowse.tui.paint.spans import Line, line_width
@@ -63,7 +64,8 @@ def no_rows_sentence(session: Session | None, state: TreeState, shown: ShownTree
     if state.query:
         if shown.made is not None and not shown.made.finished:
             return "Searching …"
-        return f'No entry matches "{one_line(state.query, 60)}". {key_of("back")} clears the search.'
+        why = " ".join([f'No entry matches "{one_line(state.query, 60)}".', *doubts(parse_search(state.query))])
+        return f"{why} {key_of('back')} clears the search."
     if state.filter == "labeled-only":
         return f"No entry has a label. {key_of('filter_default')} switches to the default filter."
     return f"The tree filter hides all entries. {key_of('filter_all')} shows all."

@@ -328,7 +328,7 @@ class StatsScreen(CommandScreen[None]):
 
     def do_filter(self) -> None:
         """Open the filter line, in which the user types words that limit the statistics to matching sessions."""
-        self.query_one(FilterLine).open("/", self._text, 'words "a phrase" re: agent: …', replacing=True)
+        self.query_one(FilterLine).open("/", self._text, 'words "a phrase" after:7d agent: project: …', replacing=True)
 
     def do_accept_filter(self) -> None:
         """Keep the filter, close the filter line, and focus the table."""

@@ -114,7 +114,11 @@ class KeyBar(SpanView, can_focus=False):
 
 
 def bar(left: Line, right: Line, width: int) -> Line:
-    """Return a row of `width` cells with one text at its left edge and another at its right edge."""
+    """Return a row of `width` cells with one text at its left edge and another at its right edge.
+
+    A text at the right that is too long is left out, or shortened if there is none at the left.
+    """
+    right = right if left else fit(right, max(0, width - 3))
     return sides([(" ", ""), *left], [*right, (" ", "")] if right else [], width)
 
 

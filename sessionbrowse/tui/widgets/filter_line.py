@@ -7,7 +7,7 @@ from functools import cached_property
 from textual.containers import Horizontal
 from textual.widgets import Input
 
-from sessionbrowse.tui.paint.spans import Line, fit, line_width
+from sessionbrowse.tui.paint.spans import Line, line_width
 from sessionbrowse.tui.widgets.bars import Bar
 from sessionbrowse.tui.widgets.filter_input import FilterInput
 
@@ -63,17 +63,13 @@ class FilterLine(Horizontal):
     def say(self, status: Line) -> None:
         """Show a status text, such as the number of results or an error, at the right of the filter line.
 
-        A long text takes the room that the typed text leaves.
+        A long text takes the room that the typed text leaves; while nothing is typed, the placeholder has the rest.
         """
-        bar = self._status
-        room = self.size.width - len(self.input.value) - LEAST_ROOM
-        wanted = min(line_width(status) + 3, room) if room > bar.size.width > 0 else 0
-        width = wanted if wanted > STATUS_CELLS else None
+        bar, typed = self._status, self.input.value
+        room = self.size.width - len(typed) - LEAST_ROOM
+        wanted = min(line_width(status) + 3, room)
+        width = wanted if wanted > (STATUS_CELLS if typed else 0) else None
         if width != self._grown:
             self._grown = width
-            if width is None:
-                bar.styles.clear_rule("width")
-            else:
-                bar.styles.width = width
-        # `Bar` leaves out a right text that is too long, so the status is shortened to fit.
-        bar.show([], fit(status, max(8, (width or bar.size.width) - 3)) if bar.size.width else status)
+            bar.styles.width = width
+        bar.show([], status)

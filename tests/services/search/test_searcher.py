@@ -432,7 +432,7 @@ def test_what_cannot_be_asked_says_why(query: str, sentence: str) -> None:
     assert sentence in caught.value.sentence
 
 
-@pytest.mark.parametrize("query", ["!!! ...", "role:", 'name:""', "branch:any", '"'])
+@pytest.mark.parametrize("query", ["!!! ...", "tool:", 'name:""', "branch:any", '"'])
 def test_a_question_without_anything_to_look_for_says_so(query: str) -> None:
     with pytest.raises(BadSearch, match="Add a search word"):
         parse_question(query)
@@ -479,6 +479,11 @@ def test_words(text: str, words: list[str]) -> None:
 def test_the_index_holds_letters_as_they_are_asked_for() -> None:
     letters = [chr(code) for code in range(0x80, 0x20000) if chr(code).isalpha()]
     assert [letter for letter in letters if fold_foreign(letter) != fold(letter)] == []
+
+
+def test_the_words_of_the_command_lines_time_options_are_filters_too() -> None:
+    now = datetime(2026, 8, 13, tzinfo=UTC)
+    assert parse_search("since:1d UNTIL:2026-09 x", now) == parse_search("after:1d before:2026-09 x", now)
 
 
 def test_relative_dates_count_from_now() -> None:

@@ -6,6 +6,7 @@ from string import ascii_letters
 
 import pytest
 
+from sessionbrowse.model.search.query import FILTERS
 from sessionbrowse.tui.clean.cleanup_screen import CleanupScreen
 from sessionbrowse.tui.clean.doctor_screen import DoctorScreen
 from sessionbrowse.tui.clean.review_screen import ReviewScreen
@@ -37,13 +38,15 @@ from sessionbrowse.tui.commands.contexts import (
 from sessionbrowse.tui.commands.keymap import Keys, key_label, key_name
 from sessionbrowse.tui.commands.table import ACTIONS, BY_ID, COMMANDS
 from sessionbrowse.tui.dialogs.dialogs import LETTERS, AskScreen, PromptScreen
-from sessionbrowse.tui.dialogs.help import SIGNS, HelpScreen, help_parts, sign_lines
+from sessionbrowse.tui.dialogs.help import SIGNS, ColumnsPart, HelpScreen, help_parts, legend
 from sessionbrowse.tui.dialogs.palette import PaletteScreen
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.dialogs.welcome import WelcomeScreen
 from sessionbrowse.tui.handlers import EVERY_SCREEN, MODULES, find_handler
 from sessionbrowse.tui.lists.screen import BrowseScreen
+from sessionbrowse.tui.paint.spans import line_width
 from sessionbrowse.tui.paint.words import GLYPHS, STATUS_SIGNS
+from sessionbrowse.tui.search.examples import EXAMPLES
 from sessionbrowse.tui.session.screen import SessionScreen
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.stats.screen import StatsScreen
@@ -257,10 +260,27 @@ def test_help_shows_every_command_of_a_place_and_says_what_cannot_work() -> None
 
 
 def test_the_help_has_a_legend_of_all_signs() -> None:
-    shown = "".join([sign for sign, _ in SIGNS])
+    shown = "".join(SIGNS)
     signs = [*GLYPHS.values(), *[sign for sign, _ in STATUS_SIGNS.values()], *"⌥⚑⊞⊟↳✗↯●○★✓•▸▾"]
     assert [sign for sign in signs if sign not in shown] == []
-    assert len(sign_lines("fork")) == 1
+    assert len(legend(SIGNS, "fork")) == 1
+
+
+def test_the_help_names_every_filter_of_a_search() -> None:
+    told = " ".join([f"{example} {finds}" for example, finds in EXAMPLES.items()])
+    assert [key for key in FILTERS if f"{key}:" not in told] == []
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_line_of_the_help_is_cut(width: int) -> None:
+    lines = [*legend(SIGNS), *legend(EXAMPLES)]
+    shown = "".join([text for row in ColumnsPart(lines).rows(width) for text, _ in row])
+    assert all(word in shown for line in lines for text, _ in line for word in text.split())
+    assert all(line_width(row) <= width for row in ColumnsPart(lines).rows(width))
+    for contexts in CONTEXT_STACKS:
+        for part in help_parts(Keys(), contexts, CommandContext(has_rows=False)):
+            shown = " ".join("".join([text for text, _ in row]) for row in part.rows(width))
+            assert "…" not in shown.replace("model, project, …", "")
 
 
 def test_a_sentence_names_the_way_to_a_command_without_a_key() -> None:

@@ -17,6 +17,7 @@ from sessionbrowse.services.background.search_messages import HitPage, SearchPro
 from sessionbrowse.services.search.ranked_page import RankedSession
 from sessionbrowse.tui.changes.reread import read_again
 from sessionbrowse.tui.data.search_client import SearchClient
+from sessionbrowse.tui.lists.filter import HINT
 from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.paint.spans import line_width
 from sessionbrowse.tui.search.examples import EXAMPLES
@@ -220,6 +221,62 @@ async def test_enter_on_what_is_not_yet_complete_says_why_at_the_line_and_opens_
         assert "after: needs a date" in status(browser)
         await browser.press(*["backspace"] * len(" after:2026-"), "enter")
         assert browser.screen_name == "session"
+
+
+@pytest.mark.parametrize(
+    ("end", "sentence"),
+    [(" after:", "after: needs a date such as 2026-08-13"), (" agent:", "agent: takes pi, omp"), (" re:", "after re:")],
+)
+async def test_an_unfinished_filter_says_at_the_line_what_it_waits_for(
+    demo: dict[str, Any], end: str, sentence: str
+) -> None:
+    async with searching(demo, "cookie", size=(160, 40)) as browser:
+        await paste(browser, end)
+        assert "1 session" in status(browser)
+        assert sentence in status(browser)
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+async def test_the_empty_search_line_names_its_filters_in_all_the_room_it_has(demo: dict[str, Any], width: int) -> None:
+    async with searching(demo, size=(width, 24)) as browser:
+        assert HINT in status(browser)
+        await browser.type("cookie")
+        assert "1 session" in status(browser)
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("cookie newer:99d", "newer: is no filter. Did you mean after:99d or before:99d?"),
+        ("cookie befor:99d", "befor: is no filter. Did you mean before:99d?"),
+        ("agnt:zzqqzz", "agnt: is no filter. Did you mean agent:zzqqzz?"),
+        ("foo:zzqqzz", "foo: is no filter. The filters are agent: project: name: label: role:"),
+        ("re:zzqqzz after:7d", "re: takes the rest of the query; put after:7d before it."),
+    ],
+)
+async def test_a_filter_that_there_is_not_is_answered_with_those_that_there_are(
+    demo: dict[str, Any], query: str, sentence: str
+) -> None:
+    async with searching(demo, query, size=(200, 40)) as browser:
+        assert sentence in browser.screen_text()
+
+
+@pytest.mark.parametrize("query", ["http://zzqqzz", "std::zzqqzz", "C:\\zzqqzz", "zzqqzz: cookie"])
+async def test_text_with_a_colon_is_no_filter(demo: dict[str, Any], query: str) -> None:
+    async with searching(demo, query, size=(200, 40)) as browser:
+        assert "is no filter" not in browser.screen_text()
+
+
+async def test_text_with_a_colon_that_is_found_is_text(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    write(folder(store) / "a.jsonl", header(), user("aaaaaaaa", None, "set foo:barbar for cookie"))
+    options: dict[str, Any] = {"roots": [str(store)], "home": str(tmp_path)}
+    source = searched_source(options, store, tmp_path / "cache")
+    async with browsing(size=(160, 40), source=source, **options) as browser:
+        await browser.press("slash")
+        await browser.type("foo:barbar cookie")
+        assert "1 session" in status(browser)
+        assert "is no filter" not in browser.screen_text()
 
 
 async def test_an_answer_that_comes_late_is_named_by_its_own_query(demo: dict[str, Any]) -> None:
