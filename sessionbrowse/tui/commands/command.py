@@ -35,6 +35,8 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     can_mend: bool = True
     has_project: bool = False
     has_entry: bool = False
+    enter_resumes: bool = False
+    """True if the command "open" resumes the session or entry under the cursor (setting `enter`)."""
     caller: str | None = None
     """The agent in whose terminal the browser runs, else None; inside an agent, commands that change files are off."""
     is_callers: bool = False

@@ -149,8 +149,9 @@ def _help_line(same: list[Command], keys: Keys, contexts: tuple[str, ...], conte
     labels = " ".join(
         [keys.shown(each, contexts, all_keys=True) or (each.letter and keys.key_of(each.id)) for each in same]
     )
-    shown: Line = pad([(labels, "key" if reason is None else "faint")], KEY_CELLS)
-    line: Line = [("  ", ""), *shown, (command.help, "" if reason is None else "dim")]
+    shown: Line = [*pad([(labels, "key" if reason is None else "faint")], KEY_CELLS - 1), (" ", "")]
+    said = BY_ID["resume"].help if command.id == "open" and context.enter_resumes else command.help
+    line: Line = [("  ", ""), *shown, (said, "" if reason is None else "dim")]
     if reason is not None:
         line.append((f"  Not now: {reason}", "warning"))
     return line

@@ -391,6 +391,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
 def state_for_commands(screen: CommandScreen[Any]) -> CommandContext:
     """Return a screen's state, with the agent from which the user started `sessionbrowse pick`, if any."""
     context, caller = screen.command_context(), screen.browser.options.caller
+    context = replace(context, enter_resumes=opens_by_resuming(screen))
     if caller is None:
         return context
     subject = screen.subject
@@ -418,7 +419,8 @@ def _verb(screen: CommandScreen[Any], command: Command) -> str:
 def opens_by_resuming(screen: CommandScreen[Any]) -> bool:
     """Return True if the command "open" resumes the session or entry under the cursor (setting `enter`)."""
     options = screen.browser.options
-    return options.settings.enter == "resume" and options.pick is None and screen.active_contexts()[0] != PROJECTS
+    has_sessions = screen.name in ("browse", "session") and screen.active_contexts()[0] != PROJECTS
+    return options.settings.enter == "resume" and options.pick is None and has_sessions
 
 
 def _typing_command(screen: CommandScreen[Any], key: str) -> Command | None:

@@ -191,6 +191,16 @@ async def test_the_cursor_stays_on_its_session_when_the_order_changes(demo: dict
         assert browser.row_list("#sessions").key == key
 
 
+async def test_curly_brackets_move_by_half_a_page(demo: dict) -> None:
+    async with browsing(**demo, size=(100, 24)) as browser:
+        rows = browser.row_list("#sessions")
+        half = rows.size.height // 2
+        await browser.press("g", "right_curly_bracket", "right_curly_bracket")
+        assert abs(rows.cursor - 2 * half) <= 2
+        await browser.press("left_curly_bracket")
+        assert abs(rows.cursor - half) <= 1
+
+
 async def test_ctrl_n_shows_named_sessions_only(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await browser.press("ctrl+n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,10 @@ async def test_enter_alone_can_be_set_to_resume(tmp_path: Path) -> None:
     async with browsing(**demo_options(tmp_path / "demo", enter="resume")) as browser:
         assert "⏎ resume" in browser.footer()
         assert "b browse" in browser.footer()
+        await browser.press("question_mark")
+        assert re.search("⏎ +Resume the session in its agent", browser.screen_text())
+        await browser.press("escape", "exclamation_mark")
+        assert "⏎ open" in browser.footer(), "there Enter opens the damaged entry"
 
 
 async def test_tab_before_the_folder_was_read_shows_all_folders(demo: dict) -> None:
