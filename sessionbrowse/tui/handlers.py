@@ -27,16 +27,17 @@ SESSION = (label, checkout, tree_commands, view_commands)
 BOTH = (archive, delete, relocate, rename, fork, undo, copying, resume, selection)
 
 LATER = {
-    "cleanup": "open_clean",
-    "problems": "open_clean",
-    "mend": "open_clean",
-    "other_problems": "open_clean",
-    "prune": "clean_copy",
-    "shrink": "clean_copy",
-    "export": "export_session",
-    "redact": "redact_session",
+    "cleanup": "clean.open_clean",
+    "problems": "clean.open_clean",
+    "mend": "clean.open_clean",
+    "other_problems": "clean.open_clean",
+    "prune": "clean.clean_copy",
+    "shrink": "clean.clean_copy",
+    "export": "clean.export_session",
+    "redact": "clean.redact_session",
+    "convert": "resume.convert",
 }
-"""By command id: the module in `tui/clean` to import on first use; importing all at the start would take 10 ms."""
+"""By command id: the module in `tui` to import on first use; importing all at the start would take 10 ms."""
 
 MODULES = {
     "browse": (*LISTS, *BOTH, *EVERY_SCREEN),
@@ -53,7 +54,7 @@ def find_handler(screen: str, command_id: str) -> Callable[[Any], None] | None:
     if command_id.startswith(CUSTOM_ID):
         return partial(run_custom_command, command_id=command_id)
     if command_id in LATER and screen in ("browse", "session", "doctor", "cleanup"):
-        module = import_module(f"sessionbrowse.tui.clean.{LATER[command_id]}")
+        module = import_module(f"sessionbrowse.tui.{LATER[command_id]}")
         return cast(Callable[[Any], None], getattr(module, f"do_{command_id}"))
     found = (getattr(module, f"do_{command_id}", None) for module in MODULES.get(screen, EVERY_SCREEN))
     return next((handler for handler in found if handler is not None), None)

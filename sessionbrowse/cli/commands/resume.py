@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.interrupts import interrupts_clean_up
@@ -18,7 +17,7 @@ from sessionbrowse.cli.references import find
 from sessionbrowse.config import load_settings
 from sessionbrowse.errors import CannotResume, InUse, RefusedWrite
 from sessionbrowse.model.convert.carried import TARGETS
-from sessionbrowse.model.convert.losses import HEADINGS, Loss
+from sessionbrowse.model.convert.losses import loss_lines
 from sessionbrowse.services.list.locate import Located
 from sessionbrowse.services.resume.before_resume import before_resume
 from sessionbrowse.services.resume.plan import ResumeCommand, check_directory, plan
@@ -162,15 +161,6 @@ def run_convert(arguments: argparse.Namespace) -> int:
     if not carried.dry_run:
         output.print_lines([clean(carried.path)])
     return 0
-
-
-def loss_lines(losses: Sequence[Loss]) -> list[str]:
-    """Return the lines of a loss list: below each heading the kinds of losses, each with its number."""
-    lines = []
-    for heading in HEADINGS:
-        listed = [f"  {loss.count:,} {loss.sentence}" for loss in losses if loss.heading == heading]
-        lines += [f"{heading}:", *listed] if listed else []
-    return lines
 
 
 COMMANDS = {"resume": run_resume, "convert": run_convert}

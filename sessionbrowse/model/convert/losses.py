@@ -108,6 +108,15 @@ _REASONS = {
 """For the beginning of a reason why one agent leaves out an entry, the kind of loss."""
 
 
+def loss_lines(losses: Iterable[Loss]) -> list[str]:
+    """Return the lines of a loss list: below each heading the kinds of losses, each with its number at the end."""
+    among, lines = list(losses), []
+    for heading in HEADINGS:
+        listed = [f"  {loss.sentence}: {loss.count:,}" for loss in among if loss.heading == heading]
+        lines += [f"{heading}:", *listed] if listed else []
+    return lines
+
+
 _IN_TAIL = frozenset({"other", "compaction", "unanswered_call", "shell_command"})
 """Kinds of losses that, where atomic takes part, come from the kept entries that it sends as text."""
 

@@ -44,6 +44,7 @@ _DONE = {
     "archive": "Unarchived",
     "unarchive": "Archived",
     "relocate": "Moved back",
+    "convert": "Took back the conversion to",
 }
 
 

@@ -287,6 +287,15 @@ _ROWS: tuple[Command, ...] = (
             letter="m",
         ),
         row(
+            "convert",
+            "",
+            "Continue in",
+            "Carry the session over to another agent",
+            _ON_SESSION,
+            needs_session,
+            letter="n",
+        ),
+        row(
             "redact", "", "Mask secrets", "Copy the session with secrets masked", _ON_SESSION, needs_session, letter="i"
         ),
         row("prune", "", "Prune", "Drop branches, after a preview", _ON_ENTRY, needs_rows, letter="b"),
@@ -335,8 +344,8 @@ COMMANDS = tuple(
 """Every command, by group, in the order of the help screen."""
 
 _ACTIONS_IDS = """
-    resume resume_as checkout fork label rename copy compare edit export relocate archive redact prune shrink mend pin
-    family delete
+    resume resume_as convert checkout fork label rename copy compare edit export relocate archive redact prune shrink
+    mend pin family delete
 """
 ACTIONS = tuple(_ACTIONS_IDS.split())
 """Ids of the commands in the actions menu, in its order; the user's own commands follow."""

@@ -34,6 +34,7 @@ MOST_OFFERS = 6
 _LETTERS = """
     trash=t nowhere=p own=o anyway=! instead=i
     leaf=l checkout=c fork=f repair=w elsewhere=d relocate=m delete=D
+    to-pi=p to-omp=o to-atomic=a carry=o carry-resume=r convert=a
     here=h tmux-window=n tmux-split=s command=u clipboard=y list=U open=o
     selected=s unlabelled=u abandoned=a cursor=e
     images=i results=o thinking=r everything=a

@@ -82,6 +82,8 @@ def do_resume_as(screen: CommandScreen[None]) -> None:
         usual = "default" if way == _usual(screen) else ""
         choices.append(Choice(way, text, reason or usual, "faint" if reason else ""))
     choices.append(Choice("clipboard", "Copy the command"))
+    if screen.find_handler("convert") is not None:
+        choices.append(Choice("convert", "In another agent …", "carries the session over"))
 
     def answered(key: str | None) -> None:
         if key == "checkout":
@@ -90,6 +92,8 @@ def do_resume_as(screen: CommandScreen[None]) -> None:
             _fork(screen, summary, entry_id or "")
         elif key == "clipboard":
             _copy(screen, summary)
+        elif key == "convert":
+            screen.give(BY_ID["convert"])
         elif key is not None:
             _begin(screen, summary, cast("ResumeIn", key))
 
@@ -151,7 +155,7 @@ def _ask_directory(screen: CommandScreen[None], summary: Summary, way: ResumeIn,
         elif key == "relocate":
             screen.give(BY_ID["relocate"])
         elif key == "fork":
-            ask_directory(screen, [summary], show=lambda forked: _resume_path(screen, forked.path, way))
+            ask_directory(screen, [summary], show=lambda forked: resume_path(screen, forked.path, way))
 
     screen.browser.push_screen(AskScreen("Directory missing", parts, choices), answered)
 
@@ -203,17 +207,18 @@ def _fork(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
     def then(done: Sequence[Forked]) -> None:
         if done[0].text:
             browser.copy_to_clipboard(done[0].text)
-        _resume_path(screen, done[0].path, _usual(screen))
+        resume_path(screen, done[0].path, _usual(screen))
 
     browser.changes.carry_out(
         ChangePlan(title="Forking", items=[ChangeItem(named(summary), make)], describe=describe, on_success=then)
     )
 
 
-def _resume_path(screen: CommandScreen[None], path: str, way: ResumeIn) -> None:
+def resume_path(screen: CommandScreen[None], path: str, way: ResumeIn | None = None) -> None:
+    """Resume a listed session by the path of its file, as the settings say if `way` is None."""
     made = screen.browser.library.get(path)
     if made is not None:
-        _begin(screen, made, way)
+        _begin(screen, made, way or _usual(screen))
 
 
 def _start(screen: CommandScreen[None], command: ResumeCommand, way: ResumeIn) -> None:

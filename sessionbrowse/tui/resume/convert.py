@@ -1,0 +1,94 @@
+"""The command that continues a session in another agent: a preview of what is lost, then the new session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from sessionbrowse.model.convert.carried import TARGETS
+from sessionbrowse.model.convert.losses import loss_lines
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.convert.convert import Carried, convert
+from sessionbrowse.text import clean, plural, shorten_home
+from sessionbrowse.tui.changes.session_titles import named, session_parts
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.resume.resume import resume_path
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.command_screen import CommandScreen
+
+
+def do_convert(screen: CommandScreen[None]) -> None:
+    """Ask for the agent, then show what the session would lose there, and carry it over if the user accepts."""
+    summary = screen.subject
+    if summary is None:
+        return
+    agents = [agent for agent in TARGETS if agent != summary.agent]
+
+    def answered(key: str | None) -> None:
+        if key is not None:
+            to = key.removeprefix("to-")
+            screen.browser.changes.run(
+                lambda run: _carry(screen, summary, to, run, dry_run=True), partial(_ask, screen, summary)
+            )
+
+    parts = session_parts([summary], screen.browser.home)
+    choices = [Choice(f"to-{agent}", f"Continue in {agent}") for agent in agents]
+    screen.browser.push_screen(AskScreen("Continue in another agent", parts, choices), answered)
+
+
+def _carry(screen: CommandScreen[None], summary: Summary, to: str, run: ChangeRun, *, dry_run: bool = False) -> Carried:
+    return convert(
+        summary.path,
+        to,
+        summary.agent,
+        roots=tuple(screen.browser.options.roots),
+        dry_run=dry_run,
+        force=run.force,
+        context=run.context,
+        group=run.group,
+    )
+
+
+def _ask(screen: CommandScreen[None], summary: Summary, seen: Carried) -> None:
+    """Show what is carried and lost, and ask whether to go on."""
+    browser, to = screen.browser, seen.to_agent
+    if seen.added_to is not None:
+        effect = f"{plural(seen.entries, 'new entry', 'new entries')} added to the session made before."
+    elif seen.entries:
+        effect = f"{plural(seen.entries, 'entry', 'entries')} in a new session of {to}."
+    else:
+        effect = f"The session in {to} has all entries already."
+    parts: list[Part] = [*session_parts([summary], browser.home), LinePart([(effect, "")])]
+    parts += [LinePart([(clean(shorten_home(note, browser.home)), "warning")], indent=2) for note in seen.notes]
+    for line in loss_lines(seen.losses) or ["Nothing is lost."]:
+        parts.append(LinePart([(line, "" if line.startswith(" ") else "title")], indent=4))
+    parts.append(LinePart([]))
+    verb = "Carry over" if seen.entries else "Show"
+    choices = [Choice("carry", f"{verb}, and open it"), Choice("carry-resume", f"{verb}, and resume in {to}"), CANCEL]
+
+    def answered(key: str | None) -> None:
+        if key not in ("carry", "carry-resume"):
+            return
+        show = partial(_show if key == "carry" else resume_path, screen)
+        if not seen.entries:
+            show(seen.path)
+            return
+
+        def describe(done: Sequence[Carried]) -> str:
+            return f"Carried {plural(done[0].entries, 'entry', 'entries')} to {to}."
+
+        item = ChangeItem(named(summary), lambda run: _carry(screen, summary, to, run))
+        browser.changes.carry_out(
+            ChangePlan(
+                title="Carrying over", items=[item], describe=describe, on_success=lambda done: show(done[0].path)
+            )
+        )
+
+    browser.push_screen(AskScreen(f"Continue in {to}", parts, choices), answered)
+
+
+def _show(screen: CommandScreen[None], path: str) -> None:
+    made = screen.browser.library.get(path)
+    if made is not None:
+        screen.browser.show_session(made)
