@@ -227,16 +227,20 @@ def _withheld(index: Index, rows: Sequence[FileRow]) -> set[str]:
 
 def _entries(typed: _Typed, reference: str, begun: str) -> Iterator[Completion]:
     """Yield the labels and the entry ids of the session `reference` that begin with `begun`."""
-    from sessionbrowse.store.index.indexed_session import session_from_index
+    from sessionbrowse.store.read.session_file import open_session
 
     index = _index()
     if index is None:
         return
     try:
         path = _path_of(index, typed, reference)
-        session = session_from_index(index, path) if path is not None else None
+        row = index.row_of(path) if path is not None else None
     finally:
         index.close()
+    try:
+        session = open_session(row.path, row.agent) if row is not None else None
+    except SessionBrowseError:
+        session = None
     if session is None:
         return
     for number, mark in session.labels.items():

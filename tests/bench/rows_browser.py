@@ -289,10 +289,8 @@ def row_open(bench: Bench) -> list[Line]:
     env = bench.env(store, bench.cache(store, "ours"))
     checkout = str(Path(__file__).resolve().parents[2])
 
-    def ours(*arguments: str) -> float:
-        done = must(
-            run([sys.executable, "-m", "tests.bench.open_ours", file, *arguments], env | {"PYTHONPATH": checkout})
-        )
+    def ours() -> float:
+        done = must(run([sys.executable, "-m", "tests.bench.open_ours", file], env | {"PYTHONPATH": checkout}))
         answer = json.loads(done.stdout)
         if answer["count"] != store.spec.entries:
             raise Failed(f"{answer['count']} entries instead of {store.spec.entries}")
@@ -302,21 +300,7 @@ def row_open(bench: Bench) -> list[Line]:
         return pi_open(bench.peers.pi, env, file)
 
     what = f"open {title_of(store)}, to the rows of its tree"
-    lines = [against(bench, f"{what}, no index; pi's `open` + `getTree`", ours, pi, unit=seconds, faster=3)]
-    try:
-        bench.indexed(store)
-        lines.append(
-            against(
-                bench,
-                f"{what}, from the index; pi's `open` + `getTree`",
-                lambda: ours("--indexed"),
-                pi,
-                unit=seconds,
-                faster=5,
-            )
-        )
-    except NotThere as reason:
-        lines.append(Line(f"{what}, from the index", f"not there yet: {reason}", "", "", "≥ 5× faster", False))
+    lines = [against(bench, f"{what}; pi's `open` + `getTree`", ours, pi, unit=seconds, faster=3)]
     what = "the same in the browser: Enter to tree painted"
     taken: list[float] = []
     try:

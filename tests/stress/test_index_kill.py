@@ -19,7 +19,6 @@ from sessionbrowse.services.list import gather
 from sessionbrowse.services.list.snapshot import Snapshot, take_snapshot
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.index import Index, open_index
-from sessionbrowse.store.index.packed_entries import unpack_entries
 from sessionbrowse.store.index.schema import IndexBusy
 from tests.support.index_support import answer, append, folder, header, scope_of, user, write
 
@@ -125,13 +124,7 @@ def gathered(root: Path, index: Index) -> None:
 
 
 def entries_of(index: Index) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for row in index.rows():
-        ask = "SELECT places, packed FROM entries WHERE file = ? ORDER BY first"
-        columns = unpack_entries(index.connection.execute(ask, (row.row,)))
-        kinds = [columns.kind(number) for number in range(len(columns))]
-        found[row.path] = (columns.ids, columns.parent_ids, kinds, columns.lines, columns.offsets, columns.sizes)
-    return found
+    return {row.path: index.entries(row) for row in index.rows()}
 
 
 def hits_in(index: Index, found: Snapshot, word: str) -> set[tuple[str, int | None]]:

@@ -115,13 +115,12 @@ def run_labels(arguments: argparse.Namespace) -> int:
     """Run `labels`: print the labels of all sessions; only session files with labels are opened."""
     from sessionbrowse.model.search.query import parse_question
     from sessionbrowse.services.inspect import documents as inspect
-    from sessionbrowse.services.list.open_session import Opener
     from sessionbrowse.services.search.checkpoints import fits
     from sessionbrowse.services.search.hits import Checkpoint
     from sessionbrowse.store.find.directories import project_texts
+    from sessionbrowse.store.read.session_file import open_session
 
     scope = scope_of(arguments)
-    opener = Opener(cache_dir(), worth_bytes=0)
     with open_listing(
         scope, cache_dir(), skipped=output.warn, note=output.noting_once(arguments.notes), processes=True
     ) as listing:
@@ -131,7 +130,7 @@ def run_labels(arguments: argparse.Namespace) -> int:
     texts = project_texts({session.cwd for session in labelled}) if query.projects else {}
     documents: list[dict[str, Any]] = []
     for session in labelled:
-        for document in inspect.label_documents(opener.open(session.path, session.agent), scope.around.home):
+        for document in inspect.label_documents(open_session(session.path, session.agent), scope.around.home):
             at = parse_time(str(document["time"] or ""))
             known = {key: value for key, value in document.items() if key != "time"}
             mark = Checkpoint(**known, entry_index=0, time_ms=at)

@@ -240,7 +240,7 @@ def _of_links(session: Session) -> Iterator[Damage]:
 def _of_calls(session: Session) -> Iterator[Damage]:
     """Yield damage of tool calls: calls without result, results without call, and messages between the two."""
     if not any(session.kind(index).role == "toolResult" for index in range(len(session.ids))) and (
-        not session.columns.has_calls
+        not session.columns.calls
     ):
         return
     for index in range(len(session.ids)):

@@ -78,3 +78,8 @@ class SummaryProgress(Struct, frozen=True, array_like=True):
     tokens: int
     cost: float
     short_summary: str | None
+    answered: bool
+    labels: dict[str, str]
+    is_message: bytes
+    models: dict[int, tuple[str, bool]]
+    moves: set[int]

@@ -28,7 +28,6 @@ from sessionbrowse.model.listing.bulk_lines import (
 from sessionbrowse.model.listing.lineage import Lineage
 from sessionbrowse.model.listing.message_text import cut_to_bytes, joined_text
 from sessionbrowse.model.listing.summary import SessionStatus, Summary, SummaryProgress
-from sessionbrowse.model.session.columns import Columns, Kind
 from sessionbrowse.model.session.origin import parent_of
 from sessionbrowse.model.session.records import Reader, Record, is_workflow_stage
 from sessionbrowse.model.session.session import next_name
@@ -83,7 +82,7 @@ class SummaryBuilder:
         return self._first_at
 
     def progress(self) -> SummaryProgress:
-        """Return this builder's state for storing; `resume` needs this state and the entries' fields (`Columns`)."""
+        """Return this builder's state for storing; `resume` needs this state, and the entries' ids and parent ids."""
         return SummaryProgress(
             self._messages,
             self._name,
@@ -94,32 +93,27 @@ class SummaryBuilder:
             self._tokens,
             self._cost,
             self._short_summary,
+            self._answered,
+            dict(self._labels),
+            bytes(self._lineage.is_message),
+            dict(self._lineage.models),
+            set(self._lineage.moves),
         )
 
-    def resume(self, progress: SummaryProgress, columns: Columns) -> None:
-        """Restore the stored state `progress`, which belongs to the entries in `columns`.
+    def resume(self, progress: SummaryProgress, ids: list[str | None], parent_ids: list[str | None]) -> None:
+        """Restore the stored state `progress`, which belongs to the entries with these ids and parent ids.
 
         A first message that was shortened for storing stays shortened.
         """
-        self._entries = len(columns)
+        self._entries = len(ids)
         self._messages, self._name = progress.messages, progress.name
         self._first, self._first_of_others = progress.first, progress.first_of_others
         self._first_at, self._active_ms = progress.first_at, progress.active_ms
         self._tokens, self._cost, self._short_summary = progress.tokens, progress.cost, progress.short_summary
         lineage = self._lineage
-        lineage.ids, lineage.parents = list(columns.ids), list(columns.parent_ids)
-        kinds = columns.kinds.all
-        lineage.is_message = bytearray(map([kind.type == "message" for kind in kinds].__getitem__, columns.codes))
-        self._answered = any(kind.role == "assistant" for kind in kinds)
-        models = {code: model for code, kind in enumerate(kinds) if (model := self._model_of(kind)) is not None}
-        lineage.models = {index: models[code] for index, code in enumerate(columns.codes) if code in models}
-        moves = {code for code, kind in enumerate(kinds) if is_move(kind.type, kind.custom_type)}
-        if moves:
-            lineage.moves = {index for index, code in enumerate(columns.codes) if code in moves}
-        for index in sorted(columns.kept):
-            envelope = columns.kept[index]
-            if envelope.type == "label":
-                self._note_mark(index, envelope)
+        lineage.ids, lineage.parents, lineage.is_message = ids, parent_ids, bytearray(progress.is_message)
+        lineage.models, lineage.moves = progress.models, progress.moves
+        self._answered, self._labels = progress.answered, progress.labels
 
     def add(self, record: Record) -> None:
         """Add the next entry of the session file to the summary."""
@@ -333,7 +327,7 @@ class SummaryBuilder:
         if model is not None:
             self._lineage.models[index] = model
 
-    def _model_of(self, about: Envelope | Kind) -> tuple[str, bool] | None:
+    def _model_of(self, about: Envelope) -> tuple[str, bool] | None:
         """Return the model that an entry names, and True if the entry is omp's `model_change`; None without a model."""
         if about.type == "model_change":
             return self._choice(about.provider, about.model, about.role)

@@ -12,7 +12,7 @@ from sessionbrowse.format.json_value import Json
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.model.session.column_reader import ColumnReader
 from sessionbrowse.model.session.columns import Columns, columns_of
-from sessionbrowse.model.session.envelopes import Envelopes, ReadBytes
+from sessionbrowse.model.session.envelopes import ReadBytes
 from sessionbrowse.model.session.parents import ROOT, is_chain, loops
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import Rules
@@ -33,31 +33,19 @@ def session_read(lines: ColumnReader, path: str, read_bytes: ReadBytes) -> Sessi
     return session_of(lines.reader, lines.columns, lines.ordinals, path, read_bytes)
 
 
-def session_of(
-    reader: Reader,
-    columns: Columns,
-    ordinals: list[int],
-    path: str,
-    read_bytes: ReadBytes,
-    *,
-    is_migrated: bool = False,
-) -> Session:
+def session_of(reader: Reader, columns: Columns, ordinals: list[int], path: str, read_bytes: ReadBytes) -> Session:
     """Build the session of a file. All lines of the file must have been read with `reader`.
 
     `columns` has the facts about each entry that stay in memory. `ordinals` are the entries'
-    positions in the file (`Record.ordinal`), which only format version 1 needs. If `is_migrated`, `columns` was made
-    from migrated entries (`Migration`).
+    positions in the file (`Record.ordinal`), which only format version 1 needs.
     """
     session = Session(reader, columns, path, read_bytes)
     if reader.generation < 3:
         session._ordinals = ordinals
-        if is_migrated:
-            session.envelopes = Envelopes(columns, read_bytes, is_migrated=True)
-        else:
-            migration = Migration(reader)
-            migrated = list(map(migration.migrated, session.envelopes, ordinals))
-            session.columns = columns_of(migrated, session.lines, session.offsets, session.sizes)
-            session.envelopes = migrated
+        migration = Migration(reader)
+        migrated = list(map(migration.migrated, session.envelopes, ordinals))
+        session.columns = columns_of(migrated, session.lines, session.offsets, session.sizes)
+        session.envelopes = migrated
     _link(session, reader)
     _find_leaf(session, reader)
     _find_labels(session, reader)

@@ -6,7 +6,8 @@ All other facts about an entry are read from the file on demand.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
@@ -65,27 +66,21 @@ class Columns:
     """Consecutive entries of a file as columns: each list has one item per entry, in file order.
 
     `lines` are 1-based line numbers; `offsets` and `sizes` are in bytes. `kept` maps the index of every entry that is
-    not an ordinary message to an `Envelope` with the entry's facts. `times` are the timestamps of all entries. If
-    `times` is empty, `some_times` maps the indexes of some entries to their timestamps. `calls` are the ids of all tool
-    calls.
+    not an ordinary message to an `Envelope` with the entry's facts. `times` are the timestamps of all entries, `calls`
+    the ids of all tool calls.
     """
 
-    def __init__(
-        self, kinds: Iterable[Kind] = (), *, has_calls: bool = False, calls_repeat: bool | None = None
-    ) -> None:
+    def __init__(self) -> None:
         self.ids: list[str | None] = []
         self.parent_ids: list[str | None] = []
-        self.kinds = Kinds(kinds)
+        self.kinds = Kinds()
         self.codes: array[int] = array("I")
         self.lines: array[int] = array("q")
         self.offsets: array[int] = array("q")
         self.sizes: array[int] = array("q")
         self.kept: dict[int, Envelope] = {}
         self.times: list[Time] = []
-        self.some_times: dict[int, Time] = {}
         self.calls: list[str] = []
-        self._calls_repeat = calls_repeat
-        self._has_calls = has_calls
         self._heard = _Heard(self.kinds)
         self._answers: dict[tuple[str | None, str | None, str | None, bool, bool], int] = {}
 
@@ -132,22 +127,10 @@ class Columns:
             begin = number + 1
         self._add_codes(entries[begin:] if begin else entries)
 
-    def known_times(self, shift: int = 0) -> Iterator[tuple[int, Time]]:
-        """Yield (entry index plus `shift`, timestamp) for all timestamps that are known without reading the file."""
-        known = enumerate(self.times) if self.times else self.some_times.items()
-        return ((index + shift, time) for index, time in known)
-
-    @property
-    def has_calls(self) -> bool:
-        """True if any entry has tool calls."""
-        return self._has_calls or bool(self.calls)
-
-    @property
+    @cached_property
     def calls_repeat(self) -> bool:
-        """False only if it is certain that all tool calls in the file have different ids."""
-        if self._calls_repeat is None:
-            self._calls_repeat = len(set(self.calls)) < len(self.calls)
-        return self._calls_repeat
+        """True if two tool calls of the file have the same id; add all entries first."""
+        return len(set(self.calls)) < len(self.calls)
 
     def kind(self, index: int) -> Kind:
         """Return the kind of the entry at `index`: type, role, model and other facts shared by many entries."""
@@ -205,28 +188,6 @@ def kind_of(envelope: Envelope) -> Kind:
         envelope.has_text,
         envelope.has_words,
     )
-
-
-def joined(first: Columns, then: Columns) -> Columns:
-    """Return the columns of two consecutive parts of a file as the columns of one."""
-    if not len(first):
-        return then
-    columns = Columns(
-        first.kinds.all,
-        has_calls=first.has_calls or then.has_calls,
-        calls_repeat=first.calls_repeat or then.calls_repeat or (first.has_calls and then.has_calls),
-    )
-    codes = [columns.kinds.code(kind) for kind in then.kinds.all]
-    columns.codes = first.codes + array("I", [codes[code] for code in then.codes])
-    columns.ids = first.ids + then.ids
-    columns.parent_ids = first.parent_ids + then.parent_ids
-    columns.lines, columns.offsets = first.lines + then.lines, first.offsets + then.offsets
-    columns.sizes = first.sizes + then.sizes
-    before = len(first)
-    columns.kept = first.kept | {before + index: envelope for index, envelope in then.kept.items()}
-    times = {index: time for part in (first, then) for index, time in part.known_times(0 if part is first else before)}
-    columns.some_times = times
-    return columns
 
 
 def columns_of(

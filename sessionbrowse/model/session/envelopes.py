@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
-import msgspec
-
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.format.entries import BadLine
 from sessionbrowse.format.envelope import Envelope, read_envelope
@@ -24,15 +22,12 @@ ReadBytes = Callable[[int, int], bytes]
 class Envelopes(Sequence[Envelope]):
     """All envelopes of a session in file order: facts about each entry, without its contents.
 
-    If `is_migrated`, ids, parents and roles are those in `columns`, because the file has format version 1 or 2.
-
     Access to an envelope may read the file, unlike `Session.ids` and `Session.kind`. If the file was deleted or
     changed since the session was opened, an envelope has only the facts that `Columns` keeps in memory.
     """
 
-    def __init__(self, columns: Columns, read_bytes: ReadBytes, *, is_migrated: bool = False) -> None:
+    def __init__(self, columns: Columns, read_bytes: ReadBytes) -> None:
         self._columns = columns
-        self._is_migrated = is_migrated
         self._read_bytes = read_bytes
         self._read: dict[int, Envelope] = {}
 
@@ -91,13 +86,11 @@ class Envelopes(Sequence[Envelope]):
         envelope = read_envelope(line)
         if isinstance(envelope, BadLine):
             envelope = read_envelope(first_of_fused(line) or b"")
-        if isinstance(envelope, Envelope) and envelope.id == columns.ids[index] and not self._is_migrated:
+        if isinstance(envelope, Envelope) and envelope.id == columns.ids[index]:
             return envelope
         kind = columns.kind(index)
-        if not (self._is_migrated and isinstance(envelope, Envelope) and envelope.type == kind.type):
-            envelope = Envelope(**{name: getattr(kind, name) for name in kind.__struct_fields__})
-        named = {"id": columns.ids[index], "parent_id": columns.parent_ids[index]}
-        return msgspec.structs.replace(envelope, **named, role=kind.role, id_value=None)
+        facts = {name: getattr(kind, name) for name in kind.__struct_fields__}
+        return Envelope(**facts, id=columns.ids[index], parent_id=columns.parent_ids[index])
 
 
 def runs(indexes: Sequence[int], columns: Columns) -> Iterator[list[int]]:

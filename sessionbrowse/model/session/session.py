@@ -138,10 +138,7 @@ class Session:
 
     def time(self, index: int) -> Time:
         """Return the timestamp of the entry at `index` as written in the file: ISO 8601, rarely milliseconds."""
-        columns = self.columns
-        if columns.times:
-            return columns.times[index]
-        return columns.some_times[index] if index in columns.some_times else self.envelopes[index].timestamp
+        return self.columns.times[index]
 
     @property
     def is_chain(self) -> bool:

@@ -6,7 +6,6 @@ import sqlite3
 
 from msgspec import Struct
 
-from sessionbrowse.model.tree.entry_states import BOUNDARIES
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.rows import ORDINARY, FileRow
 
@@ -31,15 +30,15 @@ def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
     if row.kind != ORDINARY:
         return None
     try:
-        places, links = index.places(row), index.links(row)
+        entries = index.entries(row)
     except sqlite3.Error:
         return None
-    ids, parent_ids = links.ids, links.parent_ids
+    ids, parent_ids = entries.ids, entries.parent_ids
     by_id = dict(zip(ids, range(len(ids)), strict=True))
-    if not ids or not ids[-1] or None in by_id or len(by_id) < len(ids) or not links.types.isdisjoint(BOUNDARIES):
+    if not ids or not ids[-1] or None in by_id or len(by_id) < len(ids) or entries.has_boundary:
         return None
     # The index is not enough if the file continues after the last indexed entry: it may have newer entries.
-    if places.offsets[-1] + places.sizes[-1] + 1 != row.size:
+    if entries.offsets[-1] + entries.sizes[-1] + 1 != row.size:
         return None
     active = [len(ids) - 1]
     while (parent_id := parent_ids[active[-1]]) is not None:

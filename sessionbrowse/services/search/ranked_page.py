@@ -17,8 +17,8 @@ from sessionbrowse.model.search.word_forms import EXACT as EXACT_FORM
 from sessionbrowse.model.search.word_forms import MISSPELT
 from sessionbrowse.services.search.hits import DONE_ROLE, LABEL_SCORE, MATCHES, Hit, entry_hit
 from sessionbrowse.services.search.searcher import Searcher
-from sessionbrowse.store.index.packed_places import Places
 from sessionbrowse.store.index.rows import FileRow
+from sessionbrowse.store.index.stored_entries import StoredEntries
 
 PER_SESSION = 3
 """Maximum number of entries shown for one session in the results, by default."""
@@ -82,7 +82,7 @@ class MatchingSession(Struct):
     summary: Summary
     row: FileRow | None
     named: Weights
-    places: Places | None = None
+    places: StoredEntries | None = None
     """The places of the entries in the file, once they are needed."""
     hits: dict[int, float] = {}
     """The entries that the index found, with their scores."""

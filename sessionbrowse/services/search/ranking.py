@@ -365,7 +365,7 @@ class Ranker:
             return 0
         candidate.read.update(chosen)
         try:
-            places = candidate.places = candidate.places or index.places(row)
+            places = candidate.places = candidate.places or index.entries(row)
             spots = [(entry, places.offsets[entry], places.sizes[entry]) for entry in chosen]
             lines = lines_at(candidate.summary.path, spots)
             candidate.found += self._judged(candidate.summary, lines)

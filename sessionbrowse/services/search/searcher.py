@@ -257,7 +257,7 @@ class Searcher:
         assert self.index is not None
         given: set[int | None] = set()
         try:
-            places = self.index.places(row)
+            places = self.index.entries(row)
             lines = lines_at(summary.path, [(i, places.offsets[i], places.sizes[i]) for i in reversed(chosen)])
             for hit in self._in_lines(query, summary, lines, tools, cancelled):
                 given.add(hit.entry_index)

@@ -62,7 +62,7 @@ class SessionTree:
 
 
 class SessionTreeCache:
-    """Reads and caches the trees of sessions: from the index, or from session files that are not in the index.
+    """Reads and caches the trees of sessions.
 
     Labels stay cached until their session changes. The labels cached in `before`, an earlier cache, are reused.
     """
@@ -77,16 +77,10 @@ class SessionTreeCache:
         tree = self._trees.get(summary.path)
         if tree is None:
             # Imported here for a faster start, because most searches need no tree.
-            from sessionbrowse.store.index.indexed_session import session_from_index
+            from sessionbrowse.store.read.session_file import open_session
 
             try:
-                session = session_from_index(self._index, summary.path, summary.agent) if self._index else None
-                if session is None:
-                    # Imported here for a faster start, because the index contains most sessions.
-                    from sessionbrowse.store.read.session_file import open_session
-
-                    session = open_session(summary.path, summary.agent)
-                tree = SessionTree(session)
+                tree = SessionTree(open_session(summary.path, summary.agent))
             except SessionBrowseError:
                 return None
             while len(self._trees) >= KEPT_TREES:

@@ -9,11 +9,10 @@ from typing import Any
 
 import msgspec
 
-from sessionbrowse.format.envelope import Envelope, read_envelope
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.format.ordinary_line import decode_with_calls, decode_with_tools
-from sessionbrowse.model.listing.bulk_lines import ANSWER, OTHER, RESULT, DecodedLines, of_kind
+from sessionbrowse.model.listing.bulk_lines import ANSWER, OTHER, RESULT, DecodedLines
 from sessionbrowse.model.listing.summary import SummaryProgress
 from sessionbrowse.model.listing.summary_builder import SummaryBuilder
 from sessionbrowse.model.search.entry_facts import role_of
@@ -27,10 +26,11 @@ from sessionbrowse.model.search.entry_text import (
     tool_text,
 )
 from sessionbrowse.model.session.build_session import Migration
-from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import Reader, ReaderProgress, Record
+from sessionbrowse.model.tree.entry_states import BOUNDARIES
 from sessionbrowse.model.usage.request import FileRequests
 from sessionbrowse.model.usage.request_reader import RequestReader
+from sessionbrowse.store.index.stored_entries import StoredEntries
 
 _NAMED = msgspec.defstruct("_NAMED", [(key, Any, None) for key in NAME_KEYS], gc=False)
 _decode_named = msgspec.json.Decoder(_NAMED).decode
@@ -54,10 +54,7 @@ TakeText = Callable[[EntryText], object]
 
 
 class State(msgspec.Struct, frozen=True, array_like=True):
-    """State after reading the complete lines of a file, up to offset `end`; `last` is the offset of the last entry.
-
-    `ordinals` are the entries' positions in the file (`Record.ordinal`) in format version 1, else an empty list.
-    """
+    """State after reading the complete lines of a file, up to offset `end`; `last` is the offset of the last entry."""
 
     end: int
     last: int
@@ -65,15 +62,6 @@ class State(msgspec.Struct, frozen=True, array_like=True):
     tail_hash: bytes
     reader: ReaderProgress
     summary: SummaryProgress
-    ordinals: list[int]
-
-
-class StoredEntries(msgspec.Struct, frozen=True):
-    """A file's entries in the index, the number of runs they are stored in, and the state after reading them."""
-
-    state: State
-    columns: Columns
-    runs: int
 
 
 decode_state = msgspec.msgpack.Decoder(State).decode
@@ -84,14 +72,14 @@ class Collector(SummaryBuilder):
 
     def __init__(self, reader: Reader, take_text: TakeText, *, tools: bool) -> None:
         super().__init__(reader)
-        self.columns = Columns()
-        """The entries collected from the file; if `resume` has continued an earlier reading, only the new entries."""
+        self._offsets: array[int] = array("q")
+        self._sizes: array[int] = array("q")
+        self._has_boundary = False
+        self._made_ids: list[str | None] = []
         self.end = 0
         """Byte offset of the end of the last complete line (with a newline) that was read."""
         self.resumable: tuple[ReaderProgress, SummaryProgress] | None = None
         """State of line reader and summary at the offset `end`; None if the index cannot stand in for the file."""
-        self.ordinals: list[int] = []
-        """The entries' positions in the file (`Record.ordinal`); filled only for format version 1."""
         self.decode = decode_with_tools if tools else decode_with_calls
         self.requests = RequestReader()
         self._take_text = take_text
@@ -132,16 +120,9 @@ class Collector(SummaryBuilder):
         super().add_ordinary(block, offset)
         lines, kinds = block.lines, block.kinds
         self.requests.add_ordinary(index, block.entries, kinds, ANSWER, OTHER)
-        others: dict[int, Envelope] = {}
-        for number in of_kind(range(len(kinds)), kinds, OTHER):
-            envelope = read_envelope(lines[number])
-            # `self.decode` has already decoded this line without an error, so the line is an entry.
-            assert isinstance(envelope, Envelope)
-            others[number] = envelope
-        sizes = array("q", [size - 1 for size in map(len, lines)])
-        starts = array("q", accumulate(map(len, lines[:-1]), initial=offset))
-        first_line = self._reader.lines_read - len(lines) + 1
-        self.columns.add_ordinary(block.entries, sizes, first_line, starts, others)
+        sizes = list(map(len, lines))
+        self._sizes.extend([size - 1 for size in sizes])
+        self._offsets.extend(accumulate(sizes[:-1], initial=offset))
         self._hand_on(block.messages, kinds, index)
 
     def add(self, record: Record) -> None:
@@ -154,11 +135,11 @@ class Collector(SummaryBuilder):
         envelope = record.envelope
         # An entry before the header is migrated when the session is opened, not here.
         self._is_headless |= self._reader.header is None
-        if self._reader.generation < 3:
-            envelope = self._migration.migrated(envelope, record.ordinal)
-            if self._reader.generation == 1:
-                self.ordinals.append(record.ordinal)
-        self.columns.add(envelope, record.line, record.offset, record.size)
+        if self._reader.generation == 1:
+            self._made_ids.append(self._migration.migrated(envelope, record.ordinal).id)
+        self._offsets.append(record.offset)
+        self._sizes.append(record.size)
+        self._has_boundary |= envelope.type in BOUNDARIES
         if not may_have_text(record.envelope.type, record.raw):
             return
         try:
@@ -169,6 +150,21 @@ class Collector(SummaryBuilder):
             return
         tools = tool_text(value) if self._tools else ""
         self._take(EntryText(index, role_of(value), message_text(value), done_text(value), tools))
+
+    def continue_from(self, state: State, known: StoredEntries, usage: FileRequests) -> None:
+        """Restore the state after an earlier reading, which found the entries `known` and the model requests."""
+        self.resume(state.summary, known.ids, known.parent_ids)
+        self._offsets, self._sizes, self._has_boundary = known.offsets, known.sizes, known.has_boundary
+        self.requests = RequestReader(usage, len(known.sizes))
+
+    def entries(self) -> StoredEntries:
+        """Return the entries of the file once it is read; in format version 1 with the ids that pi gives them."""
+        count, ids, parent_ids = len(self._sizes), self.tree.ids, self.tree.parents
+        if self._reader.generation == 1:
+            # An entry before the header has no id.
+            ids = [*[None] * (count - len(self._made_ids)), *self._made_ids]
+            parent_ids = [None, *ids]
+        return StoredEntries(self._offsets, self._sizes, ids[:count], parent_ids[:count], self._has_boundary)
 
     def usage(self, leaf: int | None = None) -> FileRequests:
         """Return the model requests of the file once it is read; if `leaf` is None, the last entry is the leaf."""

@@ -24,7 +24,8 @@ def check_index(index: Index) -> None:
         check(index.directory, index.connection, thorough=True)
         rows = {row.row: row for row in index.rows()}
         for row in rows.values():
-            index.stored(row)
+            index.state(row)
+            index.entries(row)
             read_usage(index.connection, row)
         if sum(1 for _ in read_sums(index.connection, rows)) != len(rows):
             raise damaged("model requests are missing in the index")

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -33,8 +33,8 @@ from sessionbrowse.store.index.schema import (
 )
 
 if TYPE_CHECKING:
-    from sessionbrowse.store.index.collector import StoredEntries
-    from sessionbrowse.store.index.packed_places import EntryLinks, Places
+    from sessionbrowse.store.index.collector import State
+    from sessionbrowse.store.index.stored_entries import StoredEntries
 
 BULK_BYTES = 64 * 1024 * 1024
 """An update that reads at least this number of bytes uses several processes."""
@@ -115,48 +115,29 @@ class Index:
         """
         return read_first_messages(self.connection)
 
-    def stored(self, row: FileRow) -> StoredEntries | None:
-        """Return a file's entries, and the state in which their reading ended; None if the index lacks them.
+    def state(self, row: FileRow) -> State | None:
+        """Return the state in which the reading of a file ended; None if appended lines cannot be read alone.
 
         Raises:
             sqlite3.DatabaseError: the index is damaged.
         """
-        from sessionbrowse.store.index.collector import StoredEntries, decode_state
-        from sessionbrowse.store.index.packed_entries import unpack_entries
+        from sessionbrowse.store.index.collector import decode_state
 
         found = self.connection.execute("SELECT state FROM contents WHERE file = ?", (row.row,)).fetchone()
-        if found is None or found[0] is None:
-            return None
-        parts = self._parts(row, "places, packed")
-        state, columns = unpack(found[0], decode_state), unpack_entries(parts)
-        if (columns.offsets[-1] if len(columns) else 0) != state.last:
+        return unpack(found[0], decode_state) if found is not None and found[0] is not None else None
+
+    def entries(self, row: FileRow) -> StoredEntries:
+        """Return the places, ids and parents of a file's entries.
+
+        Raises:
+            sqlite3.DatabaseError: the index is damaged.
+        """
+        from sessionbrowse.store.index.stored_entries import unpack_entries
+
+        found = self.connection.execute("SELECT packed FROM entries WHERE file = ?", (row.row,)).fetchone()
+        if found is None:
             raise damaged("entries are missing in the index")
-        return StoredEntries(state, columns, len(parts))
-
-    def places(self, row: FileRow) -> Places:
-        """Return the places of the lines of a file's entries.
-
-        Raises:
-            sqlite3.DatabaseError: the index is damaged.
-        """
-        from sessionbrowse.store.index.packed_places import unpack_places
-
-        return unpack_places(packed for (packed,) in self._parts(row, "places"))
-
-    def links(self, row: FileRow) -> EntryLinks:
-        """Return the ids and parent ids of a file's entries.
-
-        Raises:
-            sqlite3.DatabaseError: the index is damaged.
-        """
-        from sessionbrowse.store.index.packed_places import unpack_links
-
-        return unpack_links(packed for (packed,) in self._parts(row, "packed"))
-
-    def _parts(self, row: FileRow, columns: str) -> list[Any]:
-        """Return the packed values of each run of consecutive entries of a file."""
-        ask = f"SELECT {columns} FROM entries WHERE file = ? ORDER BY first"
-        return self.connection.execute(ask, (row.row,)).fetchall()
+        return unpack_entries(found[0])
 
     @property
     def has_tools(self) -> bool:
@@ -241,11 +222,11 @@ class Index:
                     last = number
                 else:
                     old = known.get(file.path)
-                    stored = entries = None
+                    stored = state = None
                     if old is not None and old.may_have_grown(file) and bool(old.has_tools) == tools:
-                        entries = self.stored(old)
-                    if old is not None and entries is not None:
-                        stored = reader.growth(file, old, entries, read_usage(self.connection, old))
+                        state = self.state(old)
+                    if old is not None and state is not None:
+                        stored = reader.growth(file, old, state, self.entries(old), read_usage(self.connection, old))
                     if stored is None:
                         if old is not None:
                             self._forget(old)

@@ -6,6 +6,7 @@ This module writes nothing: it passes the texts to a callback, and returns summa
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Callable
 from hashlib import blake2b
 
@@ -19,14 +20,13 @@ from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
 from sessionbrowse.format.other_files import recognise
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.listing.summary_builder import KEPT_FIRST_CHARACTERS
-from sessionbrowse.model.session.columns import Columns
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.usage.request import NO_USAGE, FileRequests
-from sessionbrowse.model.usage.request_reader import RequestReader
 from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.index.collector import Collector, State, TakeText
 from sessionbrowse.store.index.rows import FOREIGN, ORDINARY, TRANSCRIPT
+from sessionbrowse.store.index.stored_entries import StoredEntries
 from sessionbrowse.store.read.content import closing, content_status, file_blocks, head_of, open_content, open_regular
 from sessionbrowse.store.read.line_feeder import feed_lines
 from sessionbrowse.store.read.summarise import session_status, summarise_transcript, transcript_session, without_content
@@ -36,10 +36,11 @@ HEAD_HASH_BYTES = 4096
 TAIL_HASH_BYTES = 64 * 1024
 
 AgentOf = Callable[[Marks], str]
+_NO_ENTRIES = StoredEntries(array("q"), array("q"), [], [], has_boundary=False)
 
 
 class IndexedFile(Struct, frozen=True):
-    """The result of reading a file for the index. `entries` are the entries from number `first` on."""
+    """The result of reading a file for the index."""
 
     status: os.stat_result
     agent: str
@@ -48,8 +49,7 @@ class IndexedFile(Struct, frozen=True):
     summary: Summary
     first_at: tuple[int, int] | None
     state: State | None
-    entries: Columns
-    first: int = 0
+    entries: StoredEntries
     usage: FileRequests = NO_USAGE
 
 
@@ -73,7 +73,8 @@ def read_for_index(
             foreign = recognise(head)
             if foreign is not None:
                 summary = without_content(path, agent, status, foreign)
-                return IndexedFile(status, agent, tuple(sorted(marks.agents)), FOREIGN, summary, None, None, Columns())
+                agents = tuple(sorted(marks.agents))
+                return IndexedFile(status, agent, agents, FOREIGN, summary, None, None, _NO_ENTRIES)
             while True:
                 reader = Reader(RULES[agent])
                 collector = Collector(reader, take_text, tools=tools)
@@ -91,14 +92,14 @@ def read_for_index(
                         kept,
                         at,
                         None,
-                        collector.columns,
+                        collector.entries(),
                         usage=collector.usage(session.leaf),
                     )
                 # Each round finds the mark (content that only one agent writes) of one more agent, so this loop ends.
                 marks = Marks(marks.agents | reader.marks)
                 decided = agent_of(marks)
                 if decided == agent:
-                    return _finished(path, descriptor, status, marks, collector, 0, 0)
+                    return _finished(path, descriptor, status, marks, collector)
                 agent = decided
                 restart()
         except OSError:
@@ -111,7 +112,7 @@ def read_growth(
     marks: Marks,
     agent_of: AgentOf,
     state: State,
-    known: Columns,
+    known: StoredEntries,
     take_text: TakeText,
     *,
     tools: bool,
@@ -145,14 +146,13 @@ def read_growth(
                 return None
             reader.resume(state.reader)
             collector = Collector(reader, take_text, tools=tools)
-            collector.resume(state.summary, known)
-            collector.requests = RequestReader(usage, len(known))
+            collector.continue_from(state, known, usage)
             _feed(descriptor, collector, state.end)
             reader.finish()
             marks = Marks(marks.agents | reader.marks)
             if reader.is_transcript or agent_of(marks) != agent:
                 return None
-            return _finished(path, descriptor, status, marks, collector, len(known), state.last)
+            return _finished(path, descriptor, status, marks, collector)
         except OSError:
             return None
 
@@ -169,20 +169,17 @@ def _finished(
     status: os.stat_result,
     marks: Marks,
     collector: Collector,
-    first: int,
-    last_before: int,
 ) -> IndexedFile:
-    columns, end = collector.columns, collector.end
+    entries, end = collector.entries(), collector.end
     state = None
     if collector.resumable is not None:
-        # If no entry was appended, the last entry is still the one that the index already had.
-        last = columns.offsets[-1] if len(columns) else last_before
-        state = State(end, last, *_hashes(descriptor, last, end), *collector.resumable, collector.ordinals)
+        last = entries.offsets[-1] if entries.offsets else 0
+        state = State(end, last, *_hashes(descriptor, last, end), *collector.resumable)
     summary = collector.finish(path, status.st_size, status.st_mtime_ns, session_status(descriptor))
     summary, at = _cut_first(summary, collector.first_at)
     agents = tuple(sorted(marks.agents))
     usage = collector.usage()
-    return IndexedFile(status, summary.agent, agents, ORDINARY, summary, at, state, columns, first, usage)
+    return IndexedFile(status, summary.agent, agents, ORDINARY, summary, at, state, entries, usage)
 
 
 def _hashes(descriptor: int, last: int, end: int) -> tuple[bytes, bytes]:

@@ -77,23 +77,29 @@ def unread_bytes(known: FileStamp | None, file: FileStamp) -> int:
     return file.size - known.size if known is not None and file.size > known.size else file.size
 
 
-def pack(value: object, level: int = 0) -> bytes:
-    """Pack a value for the database, compressed if `level` is above 0; its checksum lets `unpack` find damage.
+def pack(value: object) -> bytes:
+    """Pack a value for the database, which is a struct, a tuple or None.
 
     Raises:
         UnicodeEncodeError, OverflowError: a text has a lone surrogate, or a number more than 64 bits.
     """
-    return zlib.compress(_encode(value), level)
+    return _encode(value)
+
+
+def pack_small(value: object) -> bytes:
+    """Pack and compress a value for the database; raises the same errors as `pack`."""
+    return zlib.compress(_encode(value), 1)
 
 
 def unpack(packed: bytes, decode: Callable[[bytes], T]) -> T:
-    """Return the value that `pack` has packed; `decode` is the method of a decoder for its type.
+    """Return the value that `pack` or `pack_small` has packed; `decode` is the method of a decoder for its type.
 
     Raises:
         sqlite3.DatabaseError: the bytes are damaged.
     """
     try:
-        return decode(zlib.decompress(packed))
+        # A packed struct or tuple never begins with the byte that begins all compressed values.
+        return decode(zlib.decompress(packed) if packed[:1] == b"x" else packed)
     except (ValueError, TypeError, LookupError, OverflowError, zlib.error) as error:
         raise damaged(f"a value in the index is damaged: {error}") from error
 
@@ -104,9 +110,8 @@ def write_row(connection: sqlite3.Connection, row: FileRow) -> None:
     Raises:
         UnicodeEncodeError: a text of the row has a lone surrogate.
     """
-    packed = _encode(row)
-    values = (os.fsencode(row.path), row.row, zlib.crc32(packed), packed)
-    connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", values)
+    values = (os.fsencode(row.path), row.row, _encode(row))
+    connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", values)
 
 
 def read_rows(connection: sqlite3.Connection, path: str | None = None) -> list[FileRow]:
@@ -116,12 +121,10 @@ def read_rows(connection: sqlite3.Connection, path: str | None = None) -> list[F
         sqlite3.DatabaseError: the index is damaged.
     """
     ask, values = ("", ()) if path is None else (" WHERE path = ?", (os.fsencode(path),))
-    found = connection.execute(f"SELECT sum, row FROM files{ask}", values).fetchall()
+    found = connection.execute(f"SELECT row FROM files{ask}", values).fetchall()
     try:
-        if [zlib.crc32(packed) for _, packed in found] != [total for total, _ in found]:
-            raise damaged("a row of the index has a wrong checksum")
         # With the header of a MessagePack array in front, one call decodes all rows.
-        return _decode_rows(b"\xdd" + len(found).to_bytes(4, "big") + b"".join([packed for _, packed in found]))
+        return _decode_rows(b"\xdd" + len(found).to_bytes(4, "big") + b"".join([packed for (packed,) in found]))
     except (ValueError, TypeError) as error:
         raise damaged(f"a row of the index is damaged: {error}") from error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 import stat
 import time
@@ -17,7 +16,7 @@ from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW
 from sessionbrowse.store.system.locks import take_lock
 
 APPLICATION_ID = 0x5E551085
-SCHEMA_VERSION = 18
+SCHEMA_VERSION = 19
 LOCK_NAME = "index.lock"
 TEXTS_PREFIXES = ("text-", "tools-")
 """Beginnings of the names of text directories, and of files of earlier versions."""
@@ -26,7 +25,7 @@ _WAIT_S = 2.0
 _DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT)
 """SQLite's result codes for a damaged database. SQLITE_ERROR occurs when a table is missing."""
 _POLL_S = 0.02
-STORED_FIELDS = "a531af7b05695245"
+STORED_FIELDS = "8415125dc42c8f6f"
 """Digest of the names of all stored fields, in order; an index with another digest is rebuilt.
 
 It is a constant because listing sessions should not import the structs with these fields; a test checks the value.
@@ -34,13 +33,10 @@ It is a constant because listing sessions should not import the structs with the
 
 TABLES = """
 CREATE TABLE files (
-    path BLOB PRIMARY KEY, id INTEGER NOT NULL UNIQUE, sum INTEGER NOT NULL, row BLOB NOT NULL
+    path BLOB PRIMARY KEY, id INTEGER NOT NULL UNIQUE, row BLOB NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE contents (file INTEGER PRIMARY KEY, summary BLOB NOT NULL, state BLOB);
-CREATE TABLE entries (
-    file INTEGER NOT NULL, first INTEGER NOT NULL, count INTEGER NOT NULL, places BLOB NOT NULL, packed BLOB NOT NULL
-);
-CREATE UNIQUE INDEX entries_by_file ON entries (file, first);
+CREATE TABLE entries (file INTEGER PRIMARY KEY, count INTEGER NOT NULL, packed BLOB NOT NULL);
 CREATE TABLE usage (file INTEGER PRIMARY KEY, sums BLOB NOT NULL, requests BLOB NOT NULL);
 CREATE TABLE settled (name TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE texts (name TEXT PRIMARY KEY, writing INTEGER NOT NULL, stamps BLOB NOT NULL);
@@ -55,8 +51,6 @@ A scan finds files in the order of their paths, and compares each with its row. 
 so that memory is read in sequence, which is faster.
 """
 _MAGIC = b"SQLite format 3\0"
-_FIXED_HEAD = re.compile(rb"\x20\x00(\x01\x01|\x02\x02)\x00\x40\x20\x20.{20}\x00\x00\x00[\x00-\x04]", re.DOTALL)
-"""Bytes 16 to 47 of a database header as SQLite writes them for our page size; SQLite refuses other bytes."""
 _APPLICATION_AT, _HEAD_BYTES = 68, 72
 """Position of the application id in a database header, and the end of that id (SQLite's file format, 1.3)."""
 _BESIDE = ("-wal", "-shm", "-journal")
@@ -260,7 +254,7 @@ def _foreign(path: Path) -> str | None:
         return "the index file is damaged"
     if int.from_bytes(head[_APPLICATION_AT:_HEAD_BYTES], "big") != APPLICATION_ID:
         return "the file is not an index of sessionbrowse"
-    return None if _FIXED_HEAD.fullmatch(head[16:48]) else "the index file is damaged"
+    return None
 
 
 def _connect_if_usable(path: Path) -> tuple[sqlite3.Connection | None, str | None]:

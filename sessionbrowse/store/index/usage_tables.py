@@ -16,11 +16,10 @@ import msgspec
 
 from sessionbrowse.model.usage.request import NO_USAGE, FileRequests
 from sessionbrowse.model.usage.sums import FileSums, sums_of
-from sessionbrowse.store.index.rows import FileRow, damaged, pack, unpack
+from sessionbrowse.store.index.rows import FileRow, damaged, pack, pack_small, unpack
 
 _ASK_ALL_ABOVE = 500
 """For more files than this, `read_sums` reads the whole table `usage` instead of the rows of these files."""
-_LEVEL = 1
 _decode_usage = msgspec.msgpack.Decoder(FileRequests).decode
 _decode_sums = msgspec.msgpack.Decoder(tuple[bytes, FileSums] | None).decode
 
@@ -38,7 +37,7 @@ def pack_usage(usage: FileRequests) -> PackedUsage:
         OverflowError: a sum has more than 64 bits. UnicodeEncodeError: a text contains a lone surrogate.
     """
     sums = (array("Q", usage.identities).tobytes(), sums_of(usage)) if usage.requests else None
-    return pack(sums), pack(usage, _LEVEL)
+    return pack(sums), pack_small(usage)
 
 
 def read_usage(connection: sqlite3.Connection, row: FileRow) -> FileRequests:

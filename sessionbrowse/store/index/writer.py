@@ -9,39 +9,31 @@ from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from sessionbrowse.agents import Marks
-from sessionbrowse.model.session.columns import joined
 from sessionbrowse.model.usage.request import FileRequests
 from sessionbrowse.sequences import without_sequences
 from sessionbrowse.store.find.discover import FoundFile
-from sessionbrowse.store.index.collector import EntryText, StoredEntries
-from sessionbrowse.store.index.packed_entries import Part, pack_entries
+from sessionbrowse.store.index.collector import EntryText, State
 from sessionbrowse.store.index.read_file import IndexedFile, read_for_index, read_growth
-from sessionbrowse.store.index.rows import FileRow, pack, pack_summary, write_row
+from sessionbrowse.store.index.rows import FileRow, pack_small, pack_summary, write_row
+from sessionbrowse.store.index.stored_entries import StoredEntries, pack_entries
 from sessionbrowse.store.index.texts import SAID, TOOLS, TextWriter, new_name
 from sessionbrowse.store.index.usage_tables import PackedUsage, pack_usage
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 
 COMMIT_DOCUMENTS, COMMIT_SECONDS = 60_000, 1.0
 """The entries read so far are committed after this number of entries with text, or this number of seconds."""
-MAX_RUNS = 16
-"""Each update stores a session's new entries as one run of entries; when this many runs exist, they are merged."""
 
 
 class Stored(Struct, frozen=True):
-    """The packed values of a file for the database: summary, state, a run of entries, model requests.
-
-    The run begins with entry number `first` and has `count` entries.
-    """
+    """The packed values of a file for the database: summary, state, the `count` entries, model requests."""
 
     row: FileRow
     summary: bytes
     state: bytes | None
-    first: int
     count: int
-    part: Part
+    entries: bytes
     usage: PackedUsage
 
 
@@ -49,9 +41,7 @@ def put(connection: sqlite3.Connection, stored: Stored) -> None:
     """Write the values of a file into the database; the caller commits."""
     identity, run = stored.row.row, connection.execute
     run("DELETE FROM forgotten WHERE file = ?", (identity,))
-    if stored.count:
-        run("DELETE FROM entries WHERE file = ? AND first >= ?", (identity, stored.first))
-        run("INSERT INTO entries VALUES (?, ?, ?, ?, ?)", (identity, stored.first, stored.count, *stored.part))
+    run("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", (identity, stored.count, stored.entries))
     run("INSERT OR REPLACE INTO usage VALUES (?, ?, ?)", (identity, *stored.usage))
     run("INSERT OR REPLACE INTO contents VALUES (?, ?, ?)", (identity, stored.summary, stored.state))
     write_row(connection, stored.row)
@@ -83,10 +73,12 @@ class FileReader:
         found = read_for_index(file.path, file.agent, self._take_text, tools=self._tools, restart=self._restart)
         return self._packed(file, found, identity)
 
-    def growth(self, file: FoundFile, known: FileRow, entries: StoredEntries, usage: FileRequests) -> Stored | None:
+    def growth(
+        self, file: FoundFile, known: FileRow, state: State, entries: StoredEntries, usage: FileRequests
+    ) -> Stored | None:
         """Read the appended lines of a file; return the values to store, None if the whole file must be read.
 
-        `known`, `entries` and `usage` are the file's values in the index.
+        `known`, `state`, `entries` and `usage` are the file's values in the index.
         """
         self._identity = known.row
         found = read_growth(
@@ -94,15 +86,12 @@ class FileReader:
             known.agent,
             known.found_marks() or Marks(),
             file.agent,
-            entries.state,
-            entries.columns,
+            state,
+            entries,
             self._take_text,
             tools=self._tools,
             usage=usage,
         )
-        if found is not None and entries.runs >= MAX_RUNS:
-            # All entries become one run.
-            found = replace(found, first=0, entries=joined(entries.columns, found.entries))
         return self._packed(file, found, known.row) if found is not None else None
 
     def _packed(self, file: FoundFile, found: IndexedFile | None, identity: int) -> Stored | None:
@@ -113,9 +102,8 @@ class FileReader:
                 return Stored(
                     _row(file, found, identity, self._tools),
                     pack_summary(found.summary, found.first_at),
-                    pack(found.state) if found.state is not None else None,
-                    found.first,
-                    len(found.entries),
+                    pack_small(found.state) if found.state is not None else None,
+                    len(found.entries.sizes),
                     pack_entries(found.entries),
                     pack_usage(found.usage),
                 )

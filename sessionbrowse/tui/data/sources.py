@@ -12,7 +12,6 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.channel import Channel
 from sessionbrowse.services.background.programs import start_job
 from sessionbrowse.services.background.search_messages import SearchAnswer, SearchSessions
-from sessionbrowse.services.list.open_session import Opener
 from sessionbrowse.services.list.repositories import moved, repositories_of
 from sessionbrowse.services.list.scan import Batch, scan
 from sessionbrowse.services.resume import plan
@@ -23,6 +22,7 @@ from sessionbrowse.store.find.discover import Skipped
 from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings
 from sessionbrowse.store.find.slow_disks import exists_many
 from sessionbrowse.store.own.pins import read_pins, set_pin
+from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.data.jobs import Job, Lane
 from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.data.source import Cancelled, Exists, Source, place_of
@@ -98,7 +98,7 @@ def source_of(options: BrowseOptions) -> Source:
         count_usage=lambda question: usage_program().ask(question),
         make_detector=make_detector,
         scan=scan_all,
-        open_session=Opener(cache).open,
+        open_session=open_session,
         exists_many=_exist_now if roots else noting_projects(_exist_now, state),
         repositories=repositories_of,
         resolved=resolved,

@@ -5,31 +5,20 @@ from __future__ import annotations
 import random
 import sqlite3
 import zlib
+from array import array
 from collections.abc import Callable
 
 import msgspec
 import pytest
 
-from sessionbrowse.format.envelope import Envelope
-from sessionbrowse.model.session.columns import Columns
-from sessionbrowse.store.index.packed_entries import pack_entries, unpack_entries
-from sessionbrowse.store.index.packed_places import unpack_links, unpack_places
 from sessionbrowse.store.index.rows import unpack_summary
+from sessionbrowse.store.index.stored_entries import StoredEntries, pack_entries, unpack_entries
 
-SOUND = Columns()
-for number in range(5):
-    SOUND.add(Envelope(type="message", id=f"i{number}", parent_id=f"i{number - 2}"), number + 2, number * 100, 99)
-PLACES, FACTS = pack_entries(SOUND)
-
-UNPACKERS: dict[str, Callable[[bytes], object]] = {
-    "links": lambda packed: unpack_links([packed]),
-    "places": lambda packed: unpack_places([packed]),
-    "entries by places": lambda packed: unpack_entries([(packed, FACTS)]),
-    "entries by facts": lambda packed: unpack_entries([(PLACES, packed)]),
-    "summary": unpack_summary,
-}
+OFFSETS, SIZES = array("q", [0, 100, 200]), array("q", [99, 99, 99])
+SOUND = pack_entries(StoredEntries(OFFSETS, SIZES, ["a", "b", "c"], [None, "a", None], has_boundary=False))
+UNPACKERS: dict[str, Callable[[bytes], object]] = {"entries": unpack_entries, "summary": unpack_summary}
 ODD: list[object] = [
-    *(b"", b"\x00", "text", 7, None, zlib.compress(b""), PLACES[:-1], FACTS[:-1], PLACES + FACTS[:9]),
+    *(b"", b"\x00", "text", 7, None, zlib.compress(b""), SOUND[:-1]),
     *(
         zlib.compress(msgspec.msgpack.encode(value))
         for value in (
@@ -37,9 +26,8 @@ ODD: list[object] = [
             [b"\xff", b"\xff", b"\xff"],
             [[1], [2, 3], [4]],
             [[1 << 63], [0], [0]],
-            [["a"], {9: "b"}, [], [3], {}, {}, False, False],
-            [["a"] * 5, {}, [], [0] * 5, {}, {}, False, False],
-            [["a"], None],
+            [[1], [0], ["a"], {9: "b"}, False],
+            [[1], [0], ["a"] * 5, {}, False],
         )
     ),
 ]
@@ -50,18 +38,11 @@ def test_damaged_bytes_are_refused(name: str) -> None:
     chance = random.Random(7)
     refused = 0
     pieces = [*ODD, *(chance.randbytes(chance.randrange(40)) for _ in range(300))]
-    for sound in (PLACES, FACTS):
-        for at in range(len(sound)):
-            pieces.append(sound[:at] + bytes([sound[at] ^ 1 << chance.randrange(8)]) + sound[at + 1 :])
+    for at in range(len(SOUND)):
+        pieces.append(SOUND[:at] + bytes([SOUND[at] ^ 1 << chance.randrange(8)]) + SOUND[at + 1 :])
     for packed in pieces:
         try:
             UNPACKERS[name](packed)  # type: ignore[arg-type]
         except sqlite3.DatabaseError:
             refused += 1
     assert refused > 100
-
-
-def test_entries_come_back_as_they_were() -> None:
-    for columns in (SOUND, Columns()):
-        found = unpack_entries([pack_entries(columns)])
-        assert (found.ids, found.parent_ids, found.offsets) == (columns.ids, columns.parent_ids, columns.offsets)
