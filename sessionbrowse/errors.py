@@ -6,7 +6,6 @@ that raises an error writes its sentence: it says what is wrong, where, and what
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterable
 
 
@@ -150,23 +149,6 @@ class LostForGood(CannotUndo):
 
 class WriteFailed(SessionBrowseError):
     """An I/O error occurred while writing a change; the sentence says what the file contains now."""
-
-
-# ---- shortages ---------------------------------------------------------------------------------------------
-
-
-def shortage_sentence(error: BaseException) -> str | None:
-    """Return the sentence for an error due to lack of memory, threads or file handles; None for other errors."""
-    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
-        return "There is not enough memory; close other programs, or raise the limit of memory (ulimit -v)."
-    if isinstance(error, RuntimeError) and "start new thread" in str(error):
-        return (
-            "The system cannot start more threads; end other processes, or raise the limits of processes (ulimit -u) "
-            "and of memory (ulimit -v)."
-        )
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        return "Too many files are open; close other programs, or raise the limit of open files (ulimit -n)."
-    return None
 
 
 # ---- mistyped words ----------------------------------------------------------------------------------------

@@ -83,8 +83,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         is_output = not _is_written()
         if isinstance(error, BrokenPipeError):
             return 0
-        if _has_said_shortage(error, ends=argv is None):
-            return 1
         from sessionbrowse.text import clean
 
         reason = clean(error.strerror or str(error))
@@ -94,9 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             reason = f"Standard output cannot be used ({reason})"
         print(f"sessionbrowse: {reason}.", file=sys.stderr)
         return 1
-    except Exception as error:
-        if _has_said_shortage(error, ends=argv is None):
-            return 1
+    except Exception:
         if argv is not None:
             raise
         # A traceback may quote text of a session file, so control characters are removed before it is printed.
@@ -111,22 +107,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.flush()
         os._exit(status)
     return status
-
-
-def _has_said_shortage(error: Exception, *, ends: bool) -> bool:
-    """Print a sentence if the error means a lack of memory, threads or open files; return False for other errors.
-
-    With `ends` the process exits here, because cleaning up half-initialised objects would print tracebacks.
-    """
-    from sessionbrowse.errors import shortage_sentence
-
-    sentence = shortage_sentence(error)
-    if sentence is None:
-        return False
-    print(f"sessionbrowse: {sentence}", file=sys.stderr, flush=True)
-    if ends:
-        os._exit(1)
-    return True
 
 
 def _may_be_unfinished() -> bool:

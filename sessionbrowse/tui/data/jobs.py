@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from sessionbrowse.errors import SessionBrowseError, shortage_sentence
+from sessionbrowse.errors import SessionBrowseError
 
 PATIENCE_SECONDS = 2.0
 """A cancelled job that has run for more than this many seconds is not waited for: the next job starts beside it."""
@@ -34,7 +34,7 @@ class Outcome(Struct, frozen=True):
         """The error that ended the job, as a sentence for the user; for an unexpected exception its `repr`."""
         if isinstance(self.error, SessionBrowseError):
             return self.error.sentence
-        return (self.error and shortage_sentence(self.error)) or repr(self.error)
+        return repr(self.error)
 
 
 class Job:

@@ -6,13 +6,10 @@ a C extension, an exception would leave incomplete objects.
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from os import _exit
-from typing import NoReturn
 
 _USUAL = ("SIGINT", "SIGTERM", "SIGHUP")
 """Signals that end the browser even if the program that started it has ignored them."""
@@ -41,20 +38,6 @@ class Ending:
     def before_end(self, step: Callable[[], object]) -> None:
         """Add a clean-up step to run before a signal ends the process; steps run in reverse order of their addition."""
         self._steps.append(step)
-
-    def end_with(self, sentence: str) -> NoReturn:
-        """Run the clean-up steps, print a sentence to the terminal, and end the process at once with status 1.
-
-        This is for a system that refuses memory or threads, where a normal exit would fail or hang. If a change of
-        session files is interrupted, the next change completes it or rolls it back, as after a crash.
-        """
-        message = f"sessionbrowse: {sentence}\r\n".encode()
-        terminal = os.dup(2)
-        for step in reversed(self._steps):
-            with suppress(Exception):
-                step()
-        os.write(terminal, message)
-        _exit(1)
 
     def _take(self, number: int | None) -> None:
         if number is not None:

@@ -22,7 +22,6 @@ from textual import constants, events, on
 from textual._compositor import ChopsUpdate, Compositor
 from textual._compositor import LayoutUpdate as LayoutUpdate
 from textual.app import App
-from textual.css.errors import StylesheetError
 from textual.geometry import Size
 from textual.message_pump import MessagePump
 from textual.reactive import Reactive
@@ -31,8 +30,6 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.timer import Timer, TimerCallback
 
-from sessionbrowse.errors import shortage_sentence
-from sessionbrowse.tui.paint.signals import ENDING
 from sessionbrowse.tui.paint.terminal_cells import TerminalCells
 
 if TYPE_CHECKING:
@@ -42,8 +39,6 @@ Result = TypeVar("Result")
 
 FRAME_SECONDS = 1 / 120
 """Seconds between two repaints of the screen: half of Textual's 1/60 s, so that changes become visible sooner."""
-
-RESERVE_BYTES = 16 * 1024 * 1024
 
 
 # -- frames -----------------------------------------------------------------------------------------------------------
@@ -166,17 +161,13 @@ class CompatScrollView(ScrollView):
 
 
 class CompatApp(LateTimers, App[int], inherit_bindings=False):
-    """A Textual app that repaints only changed cells, keeps its focus, and ends cleanly when memory runs out."""
+    """A Textual app that repaints only changed cells, keeps its focus, and ends after any error."""
 
     def __init__(self, driver_class: type[Driver] | None = None) -> None:
         super().__init__(driver_class=driver_class)
         self.terminal_cells = TerminalCells()
         self.stopped_until = 0.0
         """The time (`time.monotonic`) at which the process went on after it was stopped by a key."""
-        self.is_short = False
-        """True once the system refused memory, threads or files; the app then ends."""
-        self._reserve = bytearray(RESERVE_BYTES)
-        """Reserved memory; it is released if the system refuses memory, so that the app can still end cleanly."""
 
     def on_resize(self) -> None:
         """Send all cells again after a change of the terminal's size, because terminals then move or cut their text."""
@@ -188,26 +179,17 @@ class CompatApp(LateTimers, App[int], inherit_bindings=False):
         self.refresh(layout=True)
 
     def _handle_exception(self, error: Exception) -> None:
-        """End the app with a traceback, or with a sentence if the system refused memory, threads or files.
+        """End the app with a traceback.
 
         Ignore the error if the app is ending already: errors in screens that are not complete are expected then.
         """
-        if self._exit or self.is_short:
+        if self._exit:
             return
-        # If a style sheet cannot be read, Textual raises its own error, with the system's error as `__context__`.
-        hidden = error.__context__ if isinstance(error, StylesheetError) else None
-        sentence = shortage_sentence(hidden or error)
-        self.is_short = sentence is not None
-        if sentence is not None:
-            self._reserve = bytearray()
-            if not isinstance(error, OSError) and getattr(self._driver, "is_terminal", False):
-                ENDING.end_with(sentence)
-        last = error if sentence is None else LastSentence(sentence)
         # Textual prints the traceback of the error that is being handled, and fails if there is none, as in a callback.
         try:
-            raise last
+            raise error
         except Exception:
-            super()._handle_exception(last)
+            super()._handle_exception(error)
 
     def tell(self, sentence: str) -> None:
         """Tell the user a sentence; subclasses show it."""
@@ -230,7 +212,7 @@ class CompatApp(LateTimers, App[int], inherit_bindings=False):
 
 
 class LastSentence(Exception):
-    """An error that ends the app, for example if the system refuses memory; Textual prints it without a traceback."""
+    """An error that ends the app; Textual prints it without a traceback."""
 
     def __rich__(self) -> Text:
         return Text(f"sessionbrowse: {self}")

@@ -25,7 +25,6 @@ from textual._xterm_parser import XTermParser
 from textual.keys import Keys
 from textual.message import Message
 
-from sessionbrowse.errors import shortage_sentence
 from sessionbrowse.tui.paint.signals import ENDING
 from sessionbrowse.tui.paint.terminal_input import InputSplitter, Piece
 from sessionbrowse.tui.paint.textual_compat import CompatApp, LastSentence
@@ -72,10 +71,8 @@ class InputParser(XTermParser):
                     return [key for character in piece.text for key in self._keys_of(character)]
                 case "sequence":
                     return self._events_of_sequence(piece.text)
-        except Exception as error:
+        except Exception:
             # Textual fails, for example, for the number of a character that does not exist.
-            if shortage_sentence(error):
-                raise
             return []
 
     def _events_of_sequence(self, text: str) -> list[Message]:
@@ -113,8 +110,6 @@ def terminal_driver() -> type[Driver] | None:
 
     class TerminalDriver(LinuxDriver):
         """A Textual driver that uses the size of the terminal it draws on, and survives SIGSTOP at any moment."""
-
-        is_terminal = True
 
         def __init__(self, app: CompatApp, **options: Any) -> None:
             # A shell that cannot continue a stopped program, as in `$(…)`, lets it ignore the signal.
@@ -165,13 +160,11 @@ def terminal_driver() -> type[Driver] | None:
                 self._modes = termios.tcgetattr(self.fileno)
 
         def _watch_errors(self, loop: asyncio.AbstractEventLoop) -> None:
-            """End the browser after an error in an asyncio callback, or a shortage in a thread; tell other errors."""
+            """End the browser after an error in an asyncio callback; tell an error in a thread."""
 
             def in_thread(args: threading.ExceptHookArgs) -> None:
                 error = args.exc_value
-                if isinstance(error, Exception) and shortage_sentence(error):
-                    self._end_with(error)
-                elif isinstance(error, Exception):
+                if isinstance(error, Exception):
                     self._do_soon(partial(self._browser.tell, f"Work in the background failed: {error!r}"))
                 threading.__excepthook__(args)
 
@@ -185,9 +178,7 @@ def terminal_driver() -> type[Driver] | None:
             loop.set_exception_handler(in_callback)
 
         def _end_with(self, error: Exception) -> None:
-            """End the browser with an error's traceback, or with a sentence; callable from any thread."""
-            if shortage_sentence(error):
-                self._browser._handle_exception(error)
+            """End the browser with an error; callable from any thread."""
             self._do_soon(partial(self._browser._handle_exception, error))
 
         def _run_input_thread(self) -> None:
@@ -195,8 +186,7 @@ def terminal_driver() -> type[Driver] | None:
             try:
                 self.run_input_thread()
             except Exception as error:
-                is_shortage = shortage_sentence(error) is not None
-                self._end_with(error if is_shortage else LastSentence(f"The keyboard can no longer be read: {error}"))
+                self._end_with(LastSentence(f"The keyboard can no longer be read: {error}"))
 
         def run_input_thread(self) -> None:
             """Read what the terminal sends until the browser ends or lends the terminal to another program."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import errno
 import importlib
 import inspect
 import pkgutil
@@ -171,23 +170,6 @@ def imported(tree: ast.Module) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-async def test_a_style_sheet_that_cannot_be_opened_ends_with_the_sentence_for_too_many_files(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError(errno.EMFILE, "Too many open files")
-
-    class Refused(textual_compat.CompatApp):
-        def on_mount(self) -> None:
-            monkeypatch.setattr("textual.css.stylesheet.open", refuse, raising=False)
-            self.stylesheet.read("other.tcss")
-
-    app = Refused()
-    await app.run_async(headless=True)
-    assert app.is_short
-    assert "Too many files are open" in capsys.readouterr().err
 
 
 async def test_an_error_in_a_callback_ends_with_its_traceback(capsys: pytest.CaptureFixture[str]) -> None:
