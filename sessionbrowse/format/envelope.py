@@ -15,6 +15,7 @@ from sessionbrowse.format.entries import TRANSCRIPT_SCHEMA, BadLine
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.javascript_values import is_true
 from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.lines import is_deep
 from sessionbrowse.format.ordinary_line import (
     REFUSALS,
     OrdinaryAnswer,
@@ -25,7 +26,6 @@ from sessionbrowse.format.ordinary_line import (
     OrdinaryUsage,
     decode_ordinary,
 )
-from sessionbrowse.format.oversized_line import is_deep
 
 
 class Spending(Struct, frozen=True, gc=False, array_like=True):

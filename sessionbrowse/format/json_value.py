@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from sessionbrowse.format.oversized_line import is_deep, without_deepest
+from sessionbrowse.format.lines import is_deep, without_deepest
 
 Json = Any
 """A decoded JSON value: None, bool, int, float, str, list or dict."""

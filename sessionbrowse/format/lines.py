@@ -5,20 +5,29 @@ Only `\\n` ends a line.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from io import BytesIO
+from itertools import accumulate
 
 from msgspec import Struct
 
-from sessionbrowse.format.oversized_line import BigLine, reduce_line
+MAX_LINE_BYTES = 64 * 1024 * 1024
+"""Maximum size in bytes of a line that is read whole; of a longer line, only the beginning is read."""
+BEGINNING_BYTES = 64 * 1024
+MAX_DEPTH = 200
+"""Maximum depth of nested lists and objects in a line; deeper lists and objects become empty."""
 
-MAX_LINE_BYTES = 8 * 1024 * 1024
-"""Maximum size in bytes of a line that is read unchanged; a longer line is shortened (see `oversized_line`)."""
-MAX_LISTED_LINE_BYTES = 256 * 1024
-"""Maximum size in bytes of a line that session lists and the search index read unchanged.
-
-It is smaller than `MAX_LINE_BYTES`, because lists and the index read thousands of files. Usually only lines with
-images are longer.
-"""
+_KEYS = rb'\{(?:\s*"[^"\\]*"\s*:\s*(?:"[^"\\]*(?:\\.[^"\\]*)*"|[^][{}",]+)\s*,)*'
+# These patterns match the keys before the first list, object or cut text in an entry, and in an entry's message. No
+# pattern uses possessive groups, because Python before 3.11.5 matches them wrongly.
+_ENTRY_KEYS = re.compile(rb"\s*" + _KEYS, re.DOTALL)
+_MESSAGE_KEYS = re.compile(rb'\s*"message"\s*:\s*(' + _KEYS + rb")", re.DOTALL)
+_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[][{}]', re.DOTALL)
+_STRING = re.compile(rb'"[^"]*"')
+_NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
+# This table maps each bracket to a signed byte: +1 if the bracket opens a list or object, -1 if it closes one.
+_STEPS = bytes.maketrans(b"[{]}", b"\x01\x01\xff\xff")
 
 
 class LineBlock(Struct, frozen=True, gc=False):
@@ -34,89 +43,83 @@ class LineBlock(Struct, frozen=True, gc=False):
     torn: bool = False
 
 
-def line_blocks(pieces: Iterable[bytes], offset: int = 0, max_line: int = MAX_LINE_BYTES) -> Iterator[LineBlock]:
+def line_blocks(pieces: Iterable[bytes], offset: int = 0) -> Iterator[LineBlock]:
     """Yield blocks with all lines of a byte stream, given in pieces; the stream begins at `offset` of its file.
 
-    A line of more than `max_line` bytes is shortened.
+    Of a line of more than `MAX_LINE_BYTES` bytes, the block has the beginning (see `beginning_of`).
     """
-    carry: list[bytes] = []
-    carried = 0
-    big: BigLine | None = None
+    for block in blocks_with_newlines(pieces, offset):
+        is_whole = not block.reduced_from and not block.torn
+        yield LineBlock(block.offset, [line[:-1] for line in block.lines]) if is_whole else block
+
+
+def blocks_with_newlines(pieces: Iterable[bytes], offset: int = 0) -> Iterator[LineBlock]:
+    """Yield the same blocks as `line_blocks`, but with the newlines of lines that are complete and not too large."""
+    carry, size = bytearray(), 0
     for piece in pieces:
-        first = piece.find(b"\n")
-        if first < 0:
-            if big is not None:
-                big.feed(piece)
+        lines = BytesIO(piece).readlines()
+        if size and lines:
+            first = lines.pop(0)
+            carry += first
+            size += len(first)
+            if size > MAX_LINE_BYTES:
+                del carry[BEGINNING_BYTES:]
+            if not first.endswith(b"\n"):
                 continue
-            carry.append(piece)
-            carried += len(piece)
-            if carried > max_line:
-                big = BigLine()
-                for part in carry:
-                    big.feed(part)
-                carry, carried = [], 0
-            continue
-        if big is None and carried + first > max_line:
-            big = BigLine()
-            for part in carry:
-                big.feed(part)
-        if big is not None:
-            big.feed(piece[:first])
-            yield LineBlock(offset, [big.reduced()], big.size)
-            offset += big.size + 1
-            big = None
-            lines = _split(piece[first + 1 :])
-        else:
-            lines = _split(piece)
-            if carried:
-                carry.append(lines[0])
-                lines[0] = b"".join(carry)
-        rest = lines.pop()
-        carry, carried = [rest], len(rest)
+            if size > MAX_LINE_BYTES:
+                yield LineBlock(offset, [beginning_of(carry)], size - 1)
+                offset += size
+            else:
+                lines.insert(0, bytes(carry))
+            carry, size = bytearray(), 0
+        if lines and not lines[-1].endswith(b"\n"):
+            carry = bytearray(lines.pop())
+            size = len(carry)
         if lines:
-            yield from _complete_lines(lines, offset, max_line)
-            offset += sum(map(len, lines)) + len(lines)
-    if big is not None:
-        yield LineBlock(offset, [big.reduced()], big.size, torn=True)
-        return
-    rest = b"".join(carry)
-    if len(rest) > max_line:
-        yield LineBlock(offset, [reduce_line(rest)], len(rest), torn=True)
-    elif rest:
-        yield LineBlock(offset, [rest], torn=True)
+            yield LineBlock(offset, lines)
+            offset += sum(map(len, lines))
+    if size > MAX_LINE_BYTES:
+        yield LineBlock(offset, [beginning_of(carry)], size, torn=True)
+    elif size:
+        yield LineBlock(offset, [bytes(carry)], torn=True)
 
 
-def _split(piece: bytes) -> list[bytes]:
-    """Split a piece of bytes at its newlines."""
-    # `bytes.find` is faster than `bytes.split`, which tests every byte separately.
-    lines: list[bytes] = []
-    begin = 0
-    while (end := piece.find(b"\n", begin)) >= 0:
-        lines.append(piece[begin:end])
-        begin = end + 1
-    lines.append(piece[begin:])
-    return lines
+def beginning_of(line: bytes | bytearray) -> bytes:
+    """Return JSON with the keys before the first list or object of an entry, and before the content of its message.
 
-
-def _complete_lines(lines: list[bytes], offset: int, max_line: int) -> Iterator[LineBlock]:
-    """Yield `lines`, which begin at `offset` of the file, as blocks of consecutive lines.
-
-    A line of more than `max_line` bytes is shortened and gets its own block.
+    A line that is no JSON object stays none.
     """
-    if max(map(len, lines)) <= max_line:
-        yield LineBlock(offset, lines)
-        return
-    run: list[bytes] = []
-    begin = offset
-    for line in lines:
-        end = offset + len(line) + 1
-        if len(line) > max_line:
-            if run:
-                yield LineBlock(begin, run)
-            yield LineBlock(offset, [reduce_line(line)], len(line))
-            run, begin = [], end
-        else:
-            run.append(line)
-        offset = end
-    if run:
-        yield LineBlock(begin, run)
+    head = bytes(line[:BEGINNING_BYTES])
+    keys = _ENTRY_KEYS.match(head)
+    if keys is None:
+        return head
+    message = _MESSAGE_KEYS.match(head, keys.end())
+    if message is None:
+        return keys[0].rstrip(b",") + b"}"
+    return keys[0] + b'"message":' + message[1] + b'"content":[]}}'
+
+
+def is_deep(line: bytes) -> bool:
+    """Return True if the lists and objects of a JSON line are nested deeper than `MAX_DEPTH`."""
+    if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
+        return False
+    # Escaped quotes and backslashes are replaced, so that every quote delimits a string.
+    text = line.replace(b"\\\\", b"__").replace(b'\\"', b"__") if b"\\" in line else line
+    steps = memoryview(_STRING.sub(b"", text).translate(_STEPS, _NO_BRACKETS)).cast("b")
+    return max(accumulate(steps), default=0) > MAX_DEPTH
+
+
+def without_deepest(line: bytes) -> bytes:
+    """Return a JSON line in which lists and objects nested deeper than `MAX_DEPTH` are empty."""
+    depth = begin = 0
+    kept: list[bytes] = []
+    for found in _BRACKET.finditer(line):
+        if found[0] in b"[{":
+            depth += 1
+            if depth == MAX_DEPTH + 1:
+                kept.append(line[begin : found.end()])
+        elif found[0] in b"]}":
+            if depth == MAX_DEPTH + 1:
+                begin = found.start()
+            depth -= 1
+    return b"".join(kept) + (line[begin:] if depth <= MAX_DEPTH else b"")

@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from sessionbrowse.format.entries import Value
 from sessionbrowse.format.javascript_values import is_true
-from sessionbrowse.format.oversized_line import MAX_DEPTH
+from sessionbrowse.format.lines import MAX_DEPTH
 from sessionbrowse.manager.to_json import plain
 
 Json = Any

@@ -14,7 +14,7 @@ from sessionbrowse.demo import make_demo
 from tests.support.session_files import snapshot
 
 MISSING_FUNCTIONS = """
-pread preadv pwrite O_NONBLOCK O_NOFOLLOW O_CLOEXEC O_DIRECTORY getuid geteuid fork fchown chown lchown fstatvfs statvfs
+pread pwrite O_NONBLOCK O_NOFOLLOW O_CLOEXEC O_DIRECTORY getuid geteuid fork fchown chown lchown fstatvfs statvfs
 getxattr setxattr removexattr mkfifo killpg setsid posix_fadvise sched_getaffinity
 """
 LIKE_WINDOWS = f"""

@@ -14,7 +14,7 @@ from sessionbrowse.format import entries as e
 from sessionbrowse.format.codec import build, content_from_json, decode_line, from_json, message_from_json
 from sessionbrowse.format.entry_types import BLOCK_TYPES, ENTRY_TYPES, MESSAGE_TYPES, PLAIN_TYPES, type_name
 from sessionbrowse.format.json_value import BadJson, loads
-from sessionbrowse.format.oversized_line import MAX_DEPTH
+from sessionbrowse.format.lines import MAX_DEPTH
 
 BASE = {"id": "b", "parentId": "a", "timestamp": "2026-08-13T08:00:00.000Z"}
 OF_BASE: dict[str, Any] = {"id": "b", "parent_id": "a", "timestamp": "2026-08-13T08:00:00.000Z"}

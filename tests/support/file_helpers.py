@@ -50,7 +50,7 @@ def counted_forks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def replace_reads(monkeypatch: pytest.MonkeyPatch, name: str, function: Callable[..., Any]) -> None:
-    """Replace `pread` or `preadv` in every module of the program that reads files by it."""
+    """Replace a function such as `pread` in every module of the program that reads files by it."""
     real = getattr(files, name)
     for module in [module for key, module in sys.modules.items() if key.startswith("sessionbrowse.")]:
         if getattr(module, name, None) is real:

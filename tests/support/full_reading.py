@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
+from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.listing.summary_builder import SummaryBuilder
 from sessionbrowse.store.read import summarise
@@ -21,5 +21,5 @@ def summary_in_full(path: Path, agent: str) -> Summary | None:
 
 
 def _feed_in_full(descriptor: int, summariser: SummaryBuilder) -> None:
-    for block in line_blocks(file_blocks(descriptor), max_line=MAX_LISTED_LINE_BYTES):
+    for block in line_blocks(file_blocks(descriptor)):
         summariser.add_block(block)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from sessionbrowse.format.json_value import BadJson, Json, loads
-from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES
-from sessionbrowse.format.oversized_line import reduce_line
 
 MAX_FIRST_MESSAGE_BYTES = 64 * 1024
 
@@ -30,7 +28,7 @@ def first_message_of(raw: bytes) -> tuple[str | None, bool]:
 
     The text is None if the message has no text.
     """
-    text = joined_text(reduce_line(raw) if len(raw) > MAX_LISTED_LINE_BYTES else raw)
+    text = joined_text(raw)
     return cut_to_bytes(text) if text else (None, False)
 
 

@@ -130,6 +130,8 @@ class Reader:
                 self._note_start(raw, offset)
             envelope = read_envelope(raw)
             if isinstance(envelope, Envelope):
+                if block.reduced_from:
+                    self.report(self._lines, offset, f"a line of {size:,} bytes, of which only the beginning is read")
                 record = self._place(envelope, raw, offset, size)
                 if record is not None:
                     yield record

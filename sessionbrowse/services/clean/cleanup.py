@@ -11,7 +11,6 @@ import msgspec
 from sessionbrowse.agents import AGENTS, Place, Surroundings
 from sessionbrowse.agents.companions import stem_of
 from sessionbrowse.errors import ChangedMeanwhile, SameFile, SessionBrowseError
-from sessionbrowse.format.lines import MAX_LINE_BYTES
 from sessionbrowse.model.clean.cleanup import (
     NOTHING_OWN,
     CleanupRow,
@@ -123,7 +122,7 @@ def content_of(path: str) -> SessionContent | None:
     reader = ContentReader()
     try:
         with closing(open_content(path)) as descriptor:
-            feed_lines(descriptor, reader, max_line=MAX_LINE_BYTES)
+            feed_lines(descriptor, reader)
             status = os.stat(path)
     except (SessionBrowseError, OSError):
         return None

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.format.json_value import BadJson, Json, loads
-from sessionbrowse.format.oversized_line import is_deep
+from sessionbrowse.format.lines import is_deep
 from sessionbrowse.model.clean.masker import Mask, Masker, neighbours, strings, unpacked
 from sessionbrowse.model.clean.plan import CleanPlan
 from sessionbrowse.services.clean.clean import Cleaned, Where, clean_session

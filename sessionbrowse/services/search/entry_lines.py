@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from sessionbrowse.errors import Unreadable
-from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
-from sessionbrowse.format.oversized_line import reduce_line
+from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.read.content import closing, file_blocks, open_content
 
@@ -15,7 +14,7 @@ from sessionbrowse.store.read.content import closing, file_blocks, open_content
 def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tuple[int, bytes]]:
     """Yield (entry index, line) for some entries of a file; `places` are their (index, offset, size in bytes).
 
-    Very long lines are shortened as in the index. Nothing more is yielded if the file cannot be read.
+    Nothing more is yielded if the file cannot be read.
 
     Raises:
         IndexError: the file has become shorter since the offsets were determined.
@@ -32,7 +31,7 @@ def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tupl
                 return
             if len(raw) < size:
                 raise IndexError(path)
-            yield index, reduce_line(raw) if size > MAX_LISTED_LINE_BYTES else raw
+            yield index, raw
 
 
 def streamed_lines(summary: Summary) -> Iterator[tuple[int, bytes]]:
@@ -49,7 +48,7 @@ def streamed_lines(summary: Summary) -> Iterator[tuple[int, bytes]]:
         reader = Reader(RULES[summary.agent])
         index = -1
         with suppress(OSError):
-            for block in line_blocks(file_blocks(descriptor), max_line=MAX_LISTED_LINE_BYTES):
+            for block in line_blocks(file_blocks(descriptor)):
                 for record in reader.read(block):
                     index += 1
                     yield index, record.raw

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from sessionbrowse.agents import Marks
 from sessionbrowse.agents.file_marks import marks_of_head
 from sessionbrowse.errors import Unreadable
-from sessionbrowse.format.lines import MAX_LISTED_LINE_BYTES, line_blocks
+from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.format.other_files import recognise
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.listing.summary_builder import KEPT_FIRST_CHARACTERS
@@ -138,7 +138,7 @@ def read_growth(
             ):
                 return None
             reader = Reader(RULES[agent])
-            for block in line_blocks(file_blocks(descriptor, 0, state.end), max_line=MAX_LISTED_LINE_BYTES):
+            for block in line_blocks(file_blocks(descriptor, 0, state.end)):
                 for _ in reader.read(block):
                     pass
                 break

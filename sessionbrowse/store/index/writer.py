@@ -26,6 +26,10 @@ COMMIT_DOCUMENTS, COMMIT_SECONDS = 60_000, 1.0
 """The entries read so far are committed after this number of entries with text, or this number of seconds."""
 
 
+MOST_CHARACTERS = 1024 * 1024
+"""Number of characters of an entry's text that are indexed."""
+
+
 class Stored(Struct, frozen=True):
     """The packed values of a file for the database: summary, state, the `count` entries, model requests."""
 
@@ -112,7 +116,7 @@ class FileReader:
 
     def _take_text(self, text: EntryText) -> None:
         self._documents += 1
-        said, done, tools = map(without_sequences, (text.said, text.done, text.tools))
+        said, done, tools = (without_sequences(one[:MOST_CHARACTERS]) for one in (text.said, text.done, text.tools))
         if said or done:
             self._texts[SAID].add(self._identity, text.index, text.role, said, done)
         if tools:

@@ -8,16 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sessionbrowse.errors import Unreadable
+from sessionbrowse.format.lines import BEGINNING_BYTES, MAX_LINE_BYTES, beginning_of
 from sessionbrowse.format.other_files import PROBED_LINES
-from sessionbrowse.format.oversized_line import BigLine
 from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.read.archive import unpacked_descriptor
 from sessionbrowse.store.system.files import CLOEXEC, NONBLOCK, pread
 
 BLOCK_BYTES = 128 * 1024
 """Number of bytes read at once; larger blocks do not fit into the processor's cache, and need new memory each time."""
-MAX_SHOWN_BYTES = 64 * 1024 * 1024
-"""Maximum size in bytes of an entry's line that is read completely; a longer line is read with its long strings cut."""
 HEAD_BYTES = 64 * 1024
 SHORT_HEAD_BYTES = 8 * 1024
 
@@ -44,20 +42,16 @@ def head_of(descriptor: int) -> bytes:
 def read_at(path: str | os.PathLike[str], offset: int, size: int) -> bytes:
     """Return the line of `size` bytes at `offset` of a session file, fewer bytes if the file has become shorter.
 
-    The long strings in a line over 64 MiB are cut.
+    Of a line over 64 MiB, only the beginning is returned.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
     """
     with closing(open_content(path)) as descriptor:
         try:
-            pieces = file_blocks(descriptor, offset, offset + size)
-            if size <= MAX_SHOWN_BYTES:
-                return b"".join(pieces)
-            big = BigLine()
-            for piece in pieces:
-                big.feed(piece)
-            return big.reduced()
+            if size > MAX_LINE_BYTES:
+                return beginning_of(pread(descriptor, BEGINNING_BYTES, offset))
+            return b"".join(file_blocks(descriptor, offset, offset + size))
         except OSError as error:
             raise unreadable(path, error) from error
 

@@ -8,7 +8,6 @@ from typing import NoReturn
 from sessionbrowse.agents.base import Marks
 from sessionbrowse.agents.file_marks import marks_of_head
 from sessionbrowse.errors import NeedsRepair, SessionBrowseError, UnsupportedFormat
-from sessionbrowse.format.lines import MAX_LINE_BYTES
 from sessionbrowse.format.other_files import recognise
 from sessionbrowse.model.session.build_session import session_read
 from sessionbrowse.model.session.column_reader import ColumnReader
@@ -64,7 +63,7 @@ def refuse_damaged(session: Session, empty: type[SessionBrowseError]) -> NoRetur
 
 def _read(descriptor: int, path: str, agent: str) -> Session:
     into = ColumnReader(Reader(RULES[agent]), Columns())
-    feed_lines(descriptor, into, max_line=MAX_LINE_BYTES)
+    feed_lines(descriptor, into)
     if is_packed(path):
         return session_read(into, path, Unpacked(descriptor).read)
     return session_read(into, path, lambda offset, size: read_at(path, offset, size))

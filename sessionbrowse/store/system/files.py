@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from _thread import allocate_lock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 
 CLOEXEC: int = getattr(os, "O_CLOEXEC", getattr(os, "O_NOINHERIT", 0)) | getattr(os, "O_BINARY", 0)
@@ -27,17 +26,8 @@ def seek_and_read(descriptor: int, size: int, offset: int) -> bytes:
         return os.read(descriptor, size)
 
 
-def seek_and_fill(descriptor: int, buffers: Sequence[bytearray | memoryview], offset: int) -> int:
-    """Read bytes from an offset into the one buffer in `buffers`, if the system lacks `preadv`; return their number."""
-    (buffer,) = buffers
-    got = seek_and_read(descriptor, len(buffer), offset)
-    buffer[: len(got)] = got
-    return len(got)
-
-
-# These are the functions of `os` itself, if it has them: a wrapper function around every read would slow down lists.
+# This is the function of `os` itself, if there is one: a wrapper function around every read would slow down lists.
 pread: Callable[[int, int, int], bytes] = getattr(os, "pread", seek_and_read)
-preadv: Callable[[int, Sequence[bytearray | memoryview], int], int] = getattr(os, "preadv", seek_and_fill)
 
 
 def pwrite(descriptor: int, content: bytes, offset: int) -> int:
@@ -47,19 +37,6 @@ def pwrite(descriptor: int, content: bytes, offset: int) -> int:
     with _ONE_POSITION:
         os.lseek(descriptor, offset, os.SEEK_SET)
         return os.write(descriptor, content)
-
-
-def end_of_hole(descriptor: int, offset: int) -> int:
-    """Return the offset at which a hole of a sparse file ends; `offset` itself if no hole is there, or none is known.
-
-    The position of the descriptor changes.
-    """
-    try:
-        return os.lseek(descriptor, offset, os.SEEK_DATA)
-    except (AttributeError, OSError) as error:
-        # Some systems and disks do not know holes. ENXIO means that no data follows.
-        is_last = isinstance(error, OSError) and error.errno == errno.ENXIO
-        return max(offset, os.fstat(descriptor).st_size) if is_last else offset
 
 
 def flush(descriptor: int) -> None:

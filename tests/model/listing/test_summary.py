@@ -361,7 +361,7 @@ def test_a_disk_that_fails_while_it_is_read_is_a_problem_of_the_file(tmp_path: P
     def fail(*_: object) -> int:
         raise OSError(5, "Input/output error")
 
-    replace_reads(monkeypatch, "preadv", fail)
+    replace_reads(monkeypatch, "pread", fail)
     found = summarise_path(str(path), lambda _: "pi")
     assert found is not None
     assert found.problem == "cannot be read: Input/output error"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list.gather import gather_summaries
-from sessionbrowse.store.read import line_feeder, worker_processes
+from sessionbrowse.store.read import content, worker_processes
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.store.read.worker_processes import chunked, fork_map
 from tests.support.file_helpers import unmeasured_environ
@@ -96,7 +96,7 @@ STRANGE = [
 @given(
     st.lists(st.sampled_from(ORDINARY[:10] + STRANGE), max_size=14),
     st.sampled_from(list(AGENTS)),
-    st.sampled_from([64, 301, 1000, line_feeder.BUFFER_BYTES]),
+    st.sampled_from([64, 301, 1000, content.BLOCK_BYTES]),
     st.booleans(),
 )
 def test_lines_that_are_no_one_record_are_summed_up_the_same_wherever_a_block_ends(
@@ -107,11 +107,10 @@ def test_lines_that_are_no_one_record_are_summed_up_the_same_wherever_a_block_en
     ends: bool,
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "strange.jsonl"
-    content = line_of(header("a")) + b"".join(lines)
-    path.write_bytes(content if ends else content.rstrip(b"\n"))
+    written = line_of(header("a")) + b"".join(lines)
+    path.write_bytes(written if ends else written.rstrip(b"\n"))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(line_feeder, "BUFFER_BYTES", block)
-        patched.setattr(line_feeder, "_spare_buffers", [])
+        patched.setattr(content, "BLOCK_BYTES", block)
         quick, careful = both_ways(path, agent)
     assert quick == careful
 

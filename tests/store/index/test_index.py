@@ -147,20 +147,14 @@ def test_a_file_that_was_rewritten_is_read_from_its_old_end_when_it_grows(
 def bytes_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count the bytes that are read of files from now on."""
     read: list[int] = []
-    real_pread, real_preadv = os.pread, os.preadv
+    real_pread = os.pread
 
     def pread(*arguments: Any) -> bytes:
         got = real_pread(*arguments)
         read.append(len(got))
         return got
 
-    def preadv(*arguments: Any) -> int:
-        got = real_preadv(*arguments)
-        read.append(got)
-        return got
-
     replace_reads(monkeypatch, "pread", pread)
-    replace_reads(monkeypatch, "preadv", preadv)
     return read
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import subprocess
 import sys
@@ -28,9 +27,9 @@ from sessionbrowse.store.write.trash import NoTrash
 from tests.support.session_files import header
 
 
-@pytest.mark.parametrize("lacks", [(), ("pread", "preadv", "pwrite")], ids=["linux", "windows"])
+@pytest.mark.parametrize("lacks", [(), ("pread", "pwrite")], ids=["linux", "windows"])
 def test_bytes_at_an_offset_are_read_and_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacks) -> None:
-    pread, preadv = (files.seek_and_read, files.seek_and_fill) if lacks else (files.pread, files.preadv)
+    pread = files.seek_and_read if lacks else files.pread
     for name in lacks:
         monkeypatch.delattr(os, name)
     path = tmp_path / "x"
@@ -40,9 +39,6 @@ def test_bytes_at_an_offset_are_read_and_written(tmp_path: Path, monkeypatch: py
         assert pread(descriptor, 4, 3) == b"3456"
         assert pread(descriptor, 40, 8) == b"89"
         assert pread(descriptor, 4, 100) == b""
-        buffer = bytearray(6)
-        assert preadv(descriptor, [buffer], 6) == 4
-        assert bytes(buffer) == b"6789\0\0"
         assert files.pwrite(descriptor, b"ab", 9) == 2
     finally:
         os.close(descriptor)
@@ -239,21 +235,3 @@ def test_windows_says_why_its_trash_is_not_used(tmp_path: Path) -> None:
             lambda path: pytest.fail("used"),
         )
     assert path.exists()
-
-
-def test_the_end_of_a_hole_is_its_offset_where_holes_are_unknown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "x"
-    path.write_bytes(b"x" * 10)
-    with path.open("rb") as file:
-        assert files.end_of_hole(file.fileno(), 3) == 3
-        assert files.end_of_hole(file.fileno(), 99) == 99, "beyond the end"
-        monkeypatch.setattr(os, "lseek", _einval)
-        assert files.end_of_hole(file.fileno(), 3) == 3
-        monkeypatch.delattr(os, "SEEK_DATA", raising=False)
-        assert files.end_of_hole(file.fileno(), 3) == 3
-
-
-def _einval(descriptor: int, offset: int, how: int) -> int:
-    raise OSError(errno.EINVAL, "this disk does not know holes")
