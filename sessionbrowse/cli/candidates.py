@@ -22,8 +22,8 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.text import age, clean, truncate
 
 if TYPE_CHECKING:
+    from sessionbrowse.model.listing.summary import Summary
     from sessionbrowse.store.index.index import Index
-    from sessionbrowse.store.index.rows import FileRow
 
 FILES, DIRECTORIES = ":files", ":directories"
 """Placeholders printed instead of completions: the completion script replaces them by names of files or directories."""
@@ -168,15 +168,12 @@ def _sessions(typed: _Typed, begun: str) -> Iterator[Completion]:
         rows = sorted(_rows(index, typed), key=lambda row: row.modified or 0, reverse=True)
         wanted = begun.casefold()
         fitting = [row for row in rows if row.id and row.id.casefold().startswith(wanted)][:_MOST]
-        summaries = index.summaries(fitting)
         now = time.time() * 1000
         if "latest".startswith(wanted):
             yield Completion("latest", "the newest session")
         count = Counter(row.id for row in fitting)
         for row in [row for row in fitting if count[row.id] == 1]:
-            packed = summaries.get(row.path)
-            title = packed[0].title if packed is not None else row.name or ""
-            yield from _offered(row.id or "", f"{age(row.modified, now)}  {truncate(clean(title), _TITLE_CELLS)}")
+            yield from _offered(row.id or "", f"{age(row.modified, now)}  {truncate(clean(row.title), _TITLE_CELLS)}")
         for session_id in [one for one in count if count[one] > 1]:
             yield from _offered(session_id or "", f"{count[session_id]} sessions have this id; give a path")
         if wanted and not fitting:
@@ -194,8 +191,8 @@ def _index() -> Index | None:
     return Index(cache_dir(), connection) if connection is not None else None
 
 
-def _rows(index: Index, typed: _Typed) -> Iterator[FileRow]:
-    """Yield the index rows of the sessions that `--root` and `--agent` select, but no subagents and workflow stages."""
+def _rows(index: Index, typed: _Typed) -> Iterator[Summary]:
+    """Yield the indexed sessions that `--root` and `--agent` select, but no subagents and workflow stages."""
     from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings
 
     agents = tuple(name for name in typed.agents if name in AGENT_NAMES)
@@ -204,15 +201,15 @@ def _rows(index: Index, typed: _Typed) -> Iterator[FileRow]:
     except SessionBrowseError:
         return
     below = tuple(f"{place.root}/" for place in places)
-    rows = index.rows()
-    withheld = _withheld(index, rows)
+    rows = [row.summary for row in index.rows()]
+    withheld = _withheld(rows)
     for row in rows:
         is_listed = row.path.startswith(below) and not row.hidden and row.path not in withheld
         if is_listed and (not agents or row.agent in agents):
             yield row
 
 
-def _withheld(index: Index, rows: Sequence[FileRow]) -> set[str]:
+def _withheld(sessions: Sequence[Summary]) -> set[str]:
     """Return the paths of the sessions that the user hides from agents, if an agent completes; else none."""
     if not is_for_agent():
         return set()
@@ -222,7 +219,7 @@ def _withheld(index: Index, rows: Sequence[FileRow]) -> set[str]:
     excluded = excluded_of(load_settings().settings, os.path.expanduser("~"))
     if excluded is None:
         return set()
-    return excluded.withheld(rows, lambda: [found[0] for found in index.summaries(rows).values()])
+    return excluded.withheld(sessions, lambda: sessions)
 
 
 def _entries(typed: _Typed, reference: str, begun: str) -> Iterator[Completion]:
@@ -238,7 +235,7 @@ def _entries(typed: _Typed, reference: str, begun: str) -> Iterator[Completion]:
     finally:
         index.close()
     try:
-        session = open_session(row.path, row.agent) if row is not None else None
+        session = open_session(row.path, row.summary.agent) if row is not None else None
     except SessionBrowseError:
         session = None
     if session is None:
@@ -263,7 +260,7 @@ def _offered(word: str, meaning: str) -> Iterator[Completion]:
 def _path_of(index: Index, typed: _Typed, reference: str) -> str | None:
     if "/" in reference or reference.endswith(".jsonl"):
         path = str(Path(reference).expanduser().resolve())
-        return None if path in _withheld(index, index.rows()) else path
+        return None if path in _withheld([row.summary for row in index.rows()]) else path
     rows = sorted(_rows(index, typed), key=lambda row: row.modified or 0, reverse=True)
     if reference == "latest":
         return rows[0].path if rows else None

@@ -99,7 +99,7 @@ def assert_like_fresh(root: Path, cache: Path, other: Path) -> None:
         assert index is not None
         gathered(root, index)
         listing = gather.gather(scope_of(root), index)
-        summaries = gather.unpack(listing, listing.sessions, whole=True)
+        summaries = gather.completed(listing, listing.sessions, whole=True)
         found = take_snapshot(scope_of(root), index)
         assert {summary.path: summary for summary in summaries} == expected
         contents.append((entries_of(index), hits_in(index, found, "word7"), hits_in(index, found, "turn1")))

@@ -23,7 +23,7 @@ from sessionbrowse.services.clean.clean import Cleaned, Where, clean_session
 from sessionbrowse.services.clean.cleanup import clean_up, find_cleanup
 from sessionbrowse.services.clean.doctor import every_session, examine, repair
 from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
-from sessionbrowse.services.list.gather import open_listing, unpack
+from sessionbrowse.services.list.gather import completed, open_listing
 from sessionbrowse.services.list.locate import Located
 from sessionbrowse.services.transaction.bulk import in_bulk
 from sessionbrowse.services.transaction.change import target_of
@@ -136,7 +136,7 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
     places = places_of(scope, output.warn)
     pins = read_pins(context.state, places)
     with open_listing(scope, cache_dir(), skipped=output.warn, note=output.noting_once()) as listing:
-        summaries = unpack(listing, listing.sessions)
+        summaries = completed(listing, listing.sessions)
         files = listing.files
     found = find_cleanup(
         summaries,

@@ -26,7 +26,7 @@ from sessionbrowse.cli.parser import (
 from sessionbrowse.cli.shared_options import add_span, span_ms
 from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.errors import NotFound
-from sessionbrowse.services.list.gather import newest, open_listing, select, unpack
+from sessionbrowse.services.list.gather import completed, newest, open_listing, select
 from sessionbrowse.store.find.slow_disks import exists_many
 from sessionbrowse.text import is_time, iso_ms, parse_time
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sessionbrowse.model.listing.summary import Summary
     from sessionbrowse.model.search.patterns import FindFirst
     from sessionbrowse.model.search.query import SearchQuery
-    from sessionbrowse.services.list.gather import Listed, Listing
+    from sessionbrowse.services.list.gather import Listing
     from sessionbrowse.services.search.ranked_page import RankedSession
     from sessionbrowse.services.search.searcher import Searcher
     from sessionbrowse.store.find.roots import Scope
@@ -64,12 +64,11 @@ def run_list(arguments: argparse.Namespace) -> int:
         summaries, ranks = _found(scope, query, arguments.sort, filters, note, whole=arguments.json)
     else:
         with open_listing(scope, cache_dir(), skipped=output.warn, note=note, processes=True) as listing:
-            chosen: Sequence[Listed]
             if arguments.sort in (None, "newest", "best"):
                 chosen = newest(listing.sessions, **filters)
             else:
-                chosen = select(unpack(listing, listing.sessions), sort=arguments.sort, **filters)
-            summaries = unpack(listing, chosen, whole=arguments.json)
+                chosen = select(completed(listing, listing.sessions), sort=arguments.sort, **filters)
+            summaries = completed(listing, chosen, whole=arguments.json)
     cwd = arguments.cwd
     if cwd is not None and not summaries and not os.path.isdir(cwd):
         from sessionbrowse.store.find.directories import given
@@ -196,13 +195,13 @@ def summary_document(summary: Summary) -> dict[str, Any]:
 
 
 def project_documents(
-    sessions: Iterable[Listed], exists: Mapping[str, bool | None], spelled: Mapping[str, str]
+    sessions: Iterable[Summary], exists: Mapping[str, bool | None], spelled: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Return the JSON objects of `projects --json`, one per working directory, most recently active first.
 
     `spelled` maps each stored directory to the spelling that stands for all spellings of this directory.
     """
-    by_cwd: dict[str, list[Listed]] = {}
+    by_cwd: dict[str, list[Summary]] = {}
     for session in sessions:
         by_cwd.setdefault(spelled.get(session.cwd, session.cwd), []).append(session)
     documents: list[dict[str, Any]] = []
@@ -246,8 +245,8 @@ def _found(
         if not rows:
             note_filters(searcher, question, note)
         if order is not None:
-            rows = [by_path[each.path] for each in select(unpack(listing, rows), sort=order)]
-        return unpack(listing, rows[:limit], whole=whole), {}
+            rows = [by_path[each.path] for each in select(completed(listing, rows), sort=order)]
+        return completed(listing, rows[:limit], whole=whole), {}
     ranker = Ranker(searcher, question, half_life_days=settings_in_force().search_half_life)
     ranking = ranker.rank(_MOST_RANKED if limit is None else limit, 0, copies=True)
     note_index(searcher, note)
@@ -255,7 +254,7 @@ def _found(
     ranks = {each.summary.path: each for each in ranking.sessions}
     if not ranks:
         note_filters(searcher, question, note)
-    return unpack(listing, [by_path[path] for path in ranks], whole=whole), ranks
+    return completed(listing, [by_path[path] for path in ranks], whole=whole), ranks
 
 
 def _rank_of(found: RankedSession | None) -> dict[str, Any]:
@@ -279,12 +278,12 @@ def paths_found(scope: Scope, text: str, note: Note) -> set[str]:
 
 def _searched(
     scope: Scope, text: str, filters: dict[str, Any], note: Note
-) -> tuple[SearchQuery, Listing, list[Listed], Searcher]:
+) -> tuple[SearchQuery, Listing, list[Summary], Searcher]:
     """Return the parsed query, all sessions, the sessions that pass the filters, and a searcher for these sessions."""
     from sessionbrowse.model.search.patterns import first_spans
     from sessionbrowse.model.search.query import parse_question
     from sessionbrowse.services.list.gather import gather
-    from sessionbrowse.services.list.snapshot import snapshot_of
+    from sessionbrowse.services.list.snapshot import Snapshot
     from sessionbrowse.services.search.searcher import Searcher
     from sessionbrowse.store.index.index import open_index
 
@@ -298,7 +297,7 @@ def _searched(
     generation = index.generation if index is not None else 0
     listing = gather(scope, index, skipped=output.warn, note=note)
     listed = newest(listing.sessions, within=filters["within"], named=filters["named"])
-    snapshot = snapshot_of(listing, listed, generation, brief=True)
+    snapshot = Snapshot(listed, listing.rows, generation)
     return question, listing, listed, Searcher(snapshot, index, find_first=find_first)
 
 

@@ -53,7 +53,7 @@ def run_search(arguments: argparse.Namespace) -> int:
     tools = arguments.tools or settings.index_tools
     note = output.noting_once(arguments.notes)
     index = open_index(cache_dir(), note)
-    snapshot = take_snapshot(scope, index, skipped=output.warn, note=note, brief=True)
+    snapshot = take_snapshot(scope, index, skipped=output.warn, note=note)
     find_first: FindFirst = first_spans
     if query.pattern is not None:
         # Imported here because the import takes time and only queries with a regular expression need the module.

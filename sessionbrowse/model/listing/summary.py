@@ -12,7 +12,7 @@ SessionStatus = Literal["complete", "interrupted", "aborted", "error", "pending"
 """The status names of omp's session list; omp displays "complete" as "done"."""
 
 
-class Summary(Struct, frozen=True, kw_only=True):
+class Summary(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """The facts of one session that a list shows; times are in milliseconds since 1970, None if unknown.
 
     `modified`, `message_count`, `first_message`, `name` and `hidden` are as in the list of the session's agent.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 
@@ -20,23 +20,17 @@ TITLE_CHARACTERS = 200
 
 
 class Titles:
-    """Searches the names of sessions for exact words, and their titles for words with typing mistakes.
+    """Searches the names of sessions for exact words, and their titles for words with typing mistakes."""
 
-    `first_messages` returns the first messages by path for sessions whose summaries were loaded without them.
-    """
-
-    def __init__(
-        self, summaries: Sequence[Summary], first_messages: Callable[[], Mapping[str, str]] | None = None
-    ) -> None:
+    def __init__(self, summaries: Sequence[Summary]) -> None:
         self._summaries = summaries
-        self._ask_first_messages = first_messages
         self._names: list[tuple[Summary, str]] | None = None
         self._words: dict[str, tuple[str, ...]] | None = None
         self._letters: dict[str, int] = {}
 
     def title(self, summary: Summary) -> str:
         """Return a session's name, or the beginning of its first message."""
-        return summary.name or (self._first_message(summary) or "")[:TITLE_CHARACTERS]
+        return summary.name or (summary.first_message or "")[:TITLE_CHARACTERS]
 
     def named(self, query: SearchQuery) -> Iterator[tuple[Summary, list[MatchSpan]]]:
         """Yield the sessions whose name contains all words of the query, each with the positions of these words."""
@@ -84,9 +78,6 @@ class Titles:
             if all(not others.isdisjoint(own) for others in near) and not has_words(query, self.title(summary)):
                 yield summary
 
-    def _first_message(self, summary: Summary) -> str | None:
-        return summary.first_message or (self._first_messages or {}).get(summary.path)
-
     @cached_property
     def _about(self) -> tuple[str, list[int]]:
         """The ids, names and labels of all sessions as one text, and the offset at which each session's part begins.
@@ -101,10 +92,6 @@ class Titles:
     @cached_property
     def _directories(self) -> dict[str, str]:
         return {cwd: literal(cwd) for cwd in {each.cwd for each in self._summaries}}
-
-    @cached_property
-    def _first_messages(self) -> Mapping[str, str] | None:
-        return self._ask_first_messages() if self._ask_first_messages is not None else None
 
     def _near_words(self, word: str, cancelled: Callable[[], bool]) -> set[str]:
         allowed, letters, least = _allowed(word), _letters_of(word), len(word) - _allowed(word)

@@ -48,7 +48,6 @@ from sessionbrowse.services.list.summary_cache import SummaryCache
 from sessionbrowse.store.find.discover import FoundFile, Skipped, is_session_name, newest_first, stamp_of
 from sessionbrowse.store.find.parent_links import link_parents
 from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings, scan_passes
-from sessionbrowse.store.index.rows import FileRow
 from sessionbrowse.store.watch import Watcher
 from sessionbrowse.store.write.sessions_in_use import sessions_in_use
 
@@ -139,12 +138,11 @@ class DiskMonitor:
 
     def _send_newest(self, is_listed: Callable[[str], bool]) -> bool:
         """Send the newest indexed sessions, and each directory's number of sessions; return False if there are none."""
-        listed = [row for row in self._summaries.rows(is_listed) if self._is_wanted(row)]
-        newest = sorted(listed, key=lambda row: (-(row.modified or 0), -row.mtime_ns))[:FIRST_ROWS]
-        rows = self._summaries.summaries(newest)
-        if rows:
-            self._send(FirstRows(tuple(rows), count_directories(listed), len(listed)))
-        return bool(rows)
+        listed = [row.summary for row in self._summaries.rows(is_listed) if self._is_wanted(row.summary)]
+        newest = sorted(listed, key=lambda each: (-(each.modified or 0), -each.mtime_ns))[:FIRST_ROWS]
+        if newest:
+            self._send(FirstRows(tuple(newest), count_directories(listed), len(listed)))
+        return bool(newest)
 
     def _wait_for_paint(self) -> None:
         """Wait until the browser has painted its first screen, because the monitor would slow the browser down."""
@@ -261,7 +259,7 @@ class DiskMonitor:
                 deadline = time.monotonic() + BATCH_SECONDS
         self._send_changed(pending, done, len(files))
 
-    def _is_wanted(self, summary: Summary | FileRow) -> bool:
+    def _is_wanted(self, summary: Summary) -> bool:
         scope = self._scope
         return (scope.hidden or not summary.hidden) and (not scope.agents or summary.agent in scope.agents)
 

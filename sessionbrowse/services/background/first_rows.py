@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -24,9 +23,6 @@ from sessionbrowse.model.search.query import AGENTS
 from sessionbrowse.services.background.monitor_messages import BrowserScope, DirectoryCount, FirstRows, MonitorDisk
 from sessionbrowse.store.own.remembered_views import recall, scope_key
 from sessionbrowse.store.own.small_file import DAMAGED, read_own_file, write_own_file
-
-if TYPE_CHECKING:
-    from sessionbrowse.store.index.rows import FileRow
 
 FIRST_ROWS = 120
 """Number of sessions that are saved: enough to fill the first screen of any terminal."""
@@ -105,10 +101,10 @@ def first_order(request: MonitorDisk) -> str:
 
 
 def count_directories(
-    sessions: Iterable[Summary | FileRow], spelled: Mapping[str, str] = _AS_STORED
+    sessions: Iterable[Summary], spelled: Mapping[str, str] = _AS_STORED
 ) -> tuple[DirectoryCount, ...]:
     """Return the session counts of each working directory; see `make_first_rows` for `spelled`."""
-    by_cwd: dict[str, list[Summary | FileRow]] = {}
+    by_cwd: dict[str, list[Summary]] = {}
     for session in sessions:
         by_cwd.setdefault(spelled.get(session.cwd, session.cwd), []).append(session)
     return tuple(

@@ -6,10 +6,10 @@ Its steps:
 2. Files that did not change since they were indexed are represented by their index rows.
 3. New and changed files are read: into the index, or only into summaries if they have more than `MAX_UPDATE_BYTES`
    or there is no index.
-4. `newest` or `select` filters and sorts; an index row has all the fields that `newest` needs.
-5. `unpack` turns the chosen rows into summaries and links sessions with their parents.
+4. `newest` or `select` filters and sorts.
+5. `completed` links the chosen sessions with their parents, and reads what the index has only in part.
 
-Rows are unpacked last because a list shows few of many sessions. `summary_cache` repeats steps 2 and 3 for the browser,
+`summary_cache` repeats steps 2 and 3 for the browser,
 which keeps its summaries. `SessionManager` only reads files as in step 3, because it finds files by the rules of each
 program.
 """
@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,9 +39,6 @@ from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_loc
 MAX_UPDATE_BYTES = 64 * 1024 * 1024
 """Maximum number of bytes of changed files for which a list command updates the index; `update_index` has no limit."""
 
-Listed: TypeAlias = FileRow | Summary
-"""A session of a list: its row in the index if its file is unchanged, else its summary read from the file."""
-AnyListed = TypeVar("AnyListed", bound=Listed)
 Summarise: TypeAlias = Callable[[FoundFile], Summary | None]
 """A function that reads a session file into its summary, or returns None to leave the file out of the list."""
 Within: TypeAlias = Callable[[Iterable[str]], Container[str]]
@@ -52,30 +49,28 @@ class Listing(Struct, frozen=True, dict=True):
     """The sessions found in a scope (searched directories and agents), newest files first.
 
     `everyone` includes sessions of agents that the scope leaves out. If the user excludes sessions, it also includes
-    hidden and archived ones, because forks of an excluded session are excluded too. `is_whole` is False if the scope's
-    limit of bytes to read left some files out.
+    hidden and archived ones, because forks of an excluded session are excluded too. `rows` are the index rows of the
+    sessions whose files are unchanged. `is_whole` is False if the scope's limit of bytes to read left some files out.
     """
 
     scope: Scope
-    everyone: list[Listed]
+    everyone: list[Summary]
     files: dict[str, FoundFile]
+    rows: Mapping[str, FileRow] = {}
     index: Index | None = None
     is_whole: bool = True
 
     @cached_property
-    def sessions(self) -> list[Listed]:
+    def sessions(self) -> list[Summary]:
         """The sessions to list: those of the scope's agents, without sessions that the user excludes."""
         agents, shown = self.scope.agents, self.everyone
         if self.scope.excluded is not None:
-            withheld = self.scope.excluded.withheld(shown, lambda: unpack(self, self.everyone))
+            withheld = self.scope.excluded.withheld(shown, lambda: completed(self, self.everyone))
             shown = [session for session in shown if session.path not in withheld and self._is_in_scope(session)]
         return [session for session in shown if session.agent in agents] if agents else shown
 
-    def _is_in_scope(self, session: Listed) -> bool:
-        file = self.files.get(session.path)
-        is_hidden = session.hidden or (file is not None and file.hidden)
-        is_archived = file is not None and file.archived
-        return (self.scope.hidden or not is_hidden) and (self.scope.archived or not is_archived)
+    def _is_in_scope(self, session: Summary) -> bool:
+        return (self.scope.hidden or not session.hidden) and (self.scope.archived or not session.archived)
 
 
 @contextmanager
@@ -111,7 +106,8 @@ def gather(
         NotFound: a given root is not a directory, or a given agent is unknown.
     """
     files: dict[str, FoundFile] = {}
-    sessions: dict[str, Listed] = {}
+    sessions: dict[str, Summary] = {}
+    rows: dict[str, FileRow] = {}
     # Forks of excluded sessions are hidden too, so the parents must be read even if they are archived or hidden.
     read = scope if scope.excluded is None else replace(scope, hidden=True, archived=True)
     left_out: list[FoundFile] = []
@@ -126,6 +122,7 @@ def gather(
             processes=processes,
             summarise=summarise,
             left_out=left_out,
+            unchanged=rows,
         ):
             pass
     except sqlite3.DatabaseError as error:
@@ -140,12 +137,12 @@ def gather(
         read_count = f"{len(files) - len(left_out):,} of {len(files):,}"
         note(f"Only the newest {read_count} sessions were read, because the others are not in an index yet.")
     found = [sessions[path] for path in files if path in sessions]
-    return Listing(scope, found, files, index, is_whole=not left_out)
+    return Listing(scope, found, files, rows, index, is_whole=not left_out)
 
 
 def gather_into(
     files: dict[str, FoundFile],
-    sessions: dict[str, Listed],
+    sessions: dict[str, Summary],
     scope: Scope,
     index: Index | None = None,
     *,
@@ -155,21 +152,24 @@ def gather_into(
     summarise: Summarise | None = None,
     cancelled: Callable[[], bool] = lambda: False,
     left_out: list[FoundFile] | None = None,
+    unchanged: dict[str, FileRow] | None = None,
 ) -> Iterator[Summary | None]:
     """Add the files of a scope (directories and agents) to `files`, newest first, and its sessions to `sessions`.
 
     Each summary is yielded as soon as it has been read from a file, and None for a file that is no session. Files
-    beyond the scope's limit of bytes to read (`most_unread`) are added to `left_out`.
+    beyond the scope's limit of bytes to read (`most_unread`) are added to `left_out`, and the index rows of unchanged
+    files to `unchanged`.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
         sqlite3.DatabaseError: the index is damaged, or locked by another program.
     """
     rows, room = _rows_by_path(index), scope.most_unread
+    taken = unchanged if unchanged is not None else {}
     for places, found in scan_passes(scope, sessions.values, cancelled=cancelled, skipped=skipped):
         # Files are compared with their index rows in the order of the scan: the rows were loaded in this order, and
         # reading memory in sequence is faster. The changed files are sorted afterwards.
-        changed = newest_first(_take_unchanged(rows, found, sessions, scope))
+        changed = newest_first(_take_unchanged(rows, found, sessions, taken, scope))
         files.update({file.path: file for file in newest_first(found)})
         gone = _gone(rows, files, [place.root for place in places])
         if index is not None and (changed or gone) and _unread(rows, changed) <= MAX_UPDATE_BYTES:
@@ -181,7 +181,7 @@ def gather_into(
             except IndexUnavailable as error:
                 note(error.sentence)
             rows = _rows_by_path(index)
-            changed = newest_first(_take_unchanged(rows, found, sessions, scope))
+            changed = newest_first(_take_unchanged(rows, found, sessions, taken, scope))
         if room is not None:
             changed, late = _split_at(changed, room)
             room -= sum([file.size for file in changed])
@@ -202,7 +202,7 @@ def gather_summaries(
 ) -> list[Summary]:
     """Read every session in a scope (directories and agents); return the summaries, linked with their parents."""
     listing = gather(scope, skipped=skipped, processes=processes)
-    return unpack(listing, listing.sessions)
+    return completed(listing, listing.sessions)
 
 
 def update_index(
@@ -229,8 +229,8 @@ def update_index(
     files: dict[str, FoundFile] = {}
     rows: dict[str, FileRow] = {}
 
-    def visible() -> list[FileRow]:
-        return [row for path, row in rows.items() if path in files and (scope.hidden or not row.hidden)]
+    def visible() -> list[Summary]:
+        return [row.summary for path, row in rows.items() if path in files and (scope.hidden or not row.summary.hidden)]
 
     for places, found in scan_passes(scope, visible, skipped=skipped):
         found = newest_first(found)
@@ -247,12 +247,12 @@ def update_index(
 
 
 def newest(
-    sessions: Iterable[AnyListed],
+    sessions: Iterable[Summary],
     *,
     within: Within | None = None,
     named: bool = False,
     limit: int | None = None,
-) -> list[AnyListed]:
+) -> list[Summary]:
     """Return at most `limit` of the given sessions, most recently changed first.
 
     `within` selects sessions by working directory; `named` selects sessions that have a name.
@@ -285,33 +285,20 @@ def select(
     return ordered(chosen, sort)[:limit]
 
 
-def unpack(listing: Listing, chosen: Sequence[Listed], *, whole: bool = False) -> list[Summary]:
-    """Return the summaries of the chosen sessions, linked with their parent sessions.
+def completed(listing: Listing, chosen: Sequence[Summary], *, whole: bool = False) -> list[Summary]:
+    """Return the chosen sessions, linked with their parent sessions.
 
     The index stores only the beginning of a long first message; with `whole`, the session file is read for the rest.
     """
-    rows = [session for session in chosen if not isinstance(session, Summary)]
-    packed = listing.index.summaries(rows) if listing.index is not None else {}
-    # Rows can vanish from the index if it is damaged or another process rebuilds it; then their files are read.
-    lost = [file for row in rows if row.path not in packed and (file := listing.files.get(row.path)) is not None]
-    read = {summary.path: summary for summary in _read(lost) if summary is not None}
-    found: dict[str, Summary] = {}
-    for session in chosen:
-        path = session.path
-        if isinstance(session, Summary):
-            found[path] = session
-        elif path in packed:
-            summary, first_at = packed[path]
-            if whole and first_at is not None:
-                summary = _with_whole_first_message(summary, *first_at)
-            file = listing.files.get(path)
-            found[path] = placed(summary, file) if file is not None and file.is_out_of_place else summary
-        elif path in read:
-            found[path] = read[path]
-    if any(summary.parent_session and summary.parent_path is None for summary in found.values()):
+    found = {session.path: session for session in chosen}
+    for path, summary in found.items() if whole else ():
+        row = listing.rows.get(path)
+        if row is not None and row.first_at is not None:
+            found[path] = _with_whole_first_message(summary, *row.first_at)
+    if any(summary.parent_session and summary.parent_path is None for summary in chosen):
         linked = link_parents(found.values(), listing.everyone)
         found.update({summary.path: summary for summary in linked})
-    if any(summary.id is None and summary.problem for summary in found.values()):
+    if any(summary.id is None and summary.problem for summary in chosen):
         # `explained` is imported here because it only concerns files without a header, which hardly any list contains.
         from sessionbrowse.services.list.stray_lines import explained
 
@@ -337,17 +324,21 @@ def _rows_by_path(index: Index | None) -> dict[str, FileRow]:
 
 
 def _take_unchanged(
-    rows: dict[str, FileRow], files: Iterable[FoundFile], sessions: dict[str, Listed], scope: Scope
+    rows: dict[str, FileRow],
+    files: Iterable[FoundFile],
+    sessions: dict[str, Summary],
+    taken: dict[str, FileRow],
+    scope: Scope,
 ) -> list[FoundFile]:
-    """Add the index rows of unchanged files to `sessions`; return the new and changed files."""
+    """Add the sessions of unchanged files to `sessions`, and their rows to `taken`; return the other files."""
     changed: list[FoundFile] = []
     for file in files:
         path = file.path
         row = rows.get(path)
         if row is None or not row.is_current(file):
             changed.append(file)
-        elif scope.hidden or not (file.hidden or row.hidden):
-            sessions[path] = row
+        elif scope.hidden or not (file.hidden or row.summary.hidden):
+            sessions[path], taken[path] = placed(row.summary, file), row
     return changed
 
 

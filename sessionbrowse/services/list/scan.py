@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.list.gather import Listed, Summarise, gather_into
+from sessionbrowse.services.list.gather import Summarise, gather_into
 from sessionbrowse.store.find.discover import FoundFile, Skipped
 from sessionbrowse.store.find.parent_links import link_parents
 from sessionbrowse.store.find.roots import Scope
@@ -42,7 +42,7 @@ def scan(
         NotFound: a given root is not a directory, or a given agent is unknown.
     """
     files: dict[str, FoundFile] = {}
-    sessions: dict[str, Listed] = {}
+    sessions: dict[str, Summary] = {}
     pending: list[Summary] = []
     done = 0
     # A batch is yielded at `deadline`. It starts at 0, so the first session is a batch by itself and is shown at once.
@@ -59,6 +59,6 @@ def scan(
         return
     if pending or not done:
         yield Batch(pending, done, len(files))
-    linked = link_parents([session for session in sessions.values() if isinstance(session, Summary)])
+    linked = link_parents(sessions.values())
     if linked:
         yield Batch(linked, done, len(files))

@@ -66,18 +66,12 @@ class SummaryCache:
             self._discard_index(error)
             return []
 
-    def summaries(self, rows: Sequence[FileRow]) -> list[Summary]:
-        """Return the summaries that the index stores for the given rows."""
-        return [summary for summary, _ in self._index.summaries(rows).values()] if self._index is not None else []
-
     def load(self, is_listed: Callable[[str], bool]) -> list[Summary]:
         """Load the summaries whose path `is_listed` accepts from the index; return all cached summaries.
 
         Whether the files changed is not checked.
         """
-        rows = self.rows(is_listed)
-        found = self._index.summaries(rows) if self._index is not None else {}
-        self._cached.update({row.path: _Cached(row, found[row.path][0]) for row in rows if row.path in found})
+        self._cached.update({row.path: _Cached(row, row.summary) for row in self.rows(is_listed)})
         return [cached.summary for cached in self._cached.values()]
 
     def get(self, file: FoundFile) -> Summary | None:
@@ -139,10 +133,9 @@ class SummaryCache:
         except sqlite3.DatabaseError as error:
             self._discard_index(error)
             return []
-        found = self._index.summaries(rows)
         by_path = {file.path: file for file in files}
-        current = [row for row in rows if row.path in found and row.is_current(by_path[row.path])]
-        self._cached.update({row.path: _Cached(by_path[row.path], found[row.path][0]) for row in current})
+        current = [row for row in rows if row.is_current(by_path[row.path])]
+        self._cached.update({row.path: _Cached(by_path[row.path], row.summary) for row in current})
         return [by_path[row.path] for row in current]
 
     def _discard_index(self, error: Exception) -> None:

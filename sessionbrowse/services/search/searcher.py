@@ -70,7 +70,7 @@ class Searcher:
         self._labelled = [summary for summary in self.summaries if summary.labels]
         self._filters = SessionFilters(self.summaries)
         self.trees: SessionTreeCache = SessionTreeCache(index, before.trees if before else None)
-        self.titles = Titles(self.summaries, snapshot.first_messages)
+        self.titles = Titles(self.summaries)
         self._snapshot = snapshot
         self._asked_rows: dict[bool, Mapping[str, FileRow]] = {}
 

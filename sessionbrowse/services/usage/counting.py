@@ -16,7 +16,7 @@ from sessionbrowse.model.usage.counts import Place, add_sums, is_within, totals_
 from sessionbrowse.model.usage.ownership import Decision, UsageFile, decide
 from sessionbrowse.model.usage.sums import QUARTER_MS
 from sessionbrowse.model.usage.totals import ALL_TIME, Span, Totals
-from sessionbrowse.services.list.gather import unpack
+from sessionbrowse.services.list.gather import completed
 from sessionbrowse.services.usage.usage_files import usage_files
 from sessionbrowse.services.usage.usage_listing import VERSIONS, GroupKey, UsageListing, UsageRow, stored_answer
 from sessionbrowse.store.index.facts import write_settled
@@ -43,7 +43,7 @@ class Counting:
 
     def __init__(self, found: UsageListing, paths: Collection[str] | None = None) -> None:
         self._found = found
-        self._summaries: list[Summary] = unpack(found.listing, found.listing.sessions)
+        self._summaries: list[Summary] = completed(found.listing, found.listing.sessions)
         known = _decode_decisions(found)
         self.files: list[UsageFile] = usage_files(found, self._summaries, None if known is None else paths)
         self._by_path = {summary.path: summary for summary in self._summaries}

@@ -38,8 +38,8 @@ def usage_files(
         if usage.requests:
             add(path, sums_of(usage), array("Q", usage.identities), lambda: usage)
 
-    wanted = [session for session in found.listing.sessions if session.path in by_path]
-    lost = {session.row: session for session in wanted if isinstance(session, FileRow)}
+    rows = [found.listing.rows.get(session.path) for session in found.listing.sessions if session.path in by_path]
+    lost = {row.row: row for row in rows if row is not None}
     index = found.listing.index
     if index is not None:
         try:

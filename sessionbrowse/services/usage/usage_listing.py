@@ -21,7 +21,6 @@ from sessionbrowse.store.find.discover import FoundFile, Skipped
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.index.facts import read_settled
 from sessionbrowse.store.index.index import Index, Note, open_index
-from sessionbrowse.store.index.rows import FileRow
 
 VERSIONS = "versions"
 """Name under which the index stores the versions of all files, as they were when the costs were computed."""
@@ -111,7 +110,7 @@ def _heal(index: Index | None, note: Note) -> None:
 
 def _versions(listing: Listing) -> bytes | None:
     """Return bytes that identify the versions of all files; None if a file is not in the index."""
-    rows = [session for session in listing.sessions if isinstance(session, FileRow)]
+    rows = [row for session in listing.sessions if (row := listing.rows.get(session.path)) is not None]
     if listing.index is None or not listing.is_whole or len(rows) < len(listing.sessions):
         return None
     stamps = [(row.row, row.size, row.mtime_ns, row.ctime_ns) for row in rows]

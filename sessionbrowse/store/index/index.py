@@ -16,12 +16,9 @@ from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.index import facts
 from sessionbrowse.store.index.rows import (
     FileRow,
-    PackedSummary,
     damaged,
-    read_first_messages,
     read_rows,
     unpack,
-    unpack_summary,
     unread_bytes,
 )
 from sessionbrowse.store.index.schema import (
@@ -40,9 +37,6 @@ BULK_BYTES = 64 * 1024 * 1024
 """An update that reads at least this number of bytes uses several processes."""
 WORN_SHARE = 1 / 3
 """The index is rebuilt if more than this share of its texts belongs to deleted or rewritten files."""
-
-_FEW = 500
-"""Maximum number of summaries that are fetched by id; for more, the whole table `files` is read."""
 
 Note = Callable[[str], None]
 """A callback that receives a sentence for the user."""
@@ -91,30 +85,6 @@ class Index:
         found = read_rows(self.connection, path)
         return found[0] if found else None
 
-    def summaries(self, rows: Sequence[FileRow]) -> dict[str, PackedSummary]:
-        """Return the summaries of these files by path; skip damaged ones and files that are no longer in the index."""
-        wanted = {row.row for row in rows}
-        ask = "SELECT file, summary FROM contents"
-        found: dict[str, PackedSummary] = {}
-        with suppress(sqlite3.Error):
-            if len(wanted) > _FEW:
-                packed = self.connection.execute(ask)
-            else:
-                packed = self.connection.execute(f"{ask} WHERE file IN ({','.join('?' * len(wanted))})", tuple(wanted))
-            for identity, content in packed:
-                if identity in wanted:
-                    summary, first_at = unpack_summary(content)
-                    found[summary.path] = summary, first_at
-        return found
-
-    def first_messages(self) -> dict[str, str]:
-        """Return the first message of each session by path; long messages are truncated.
-
-        Raises:
-            sqlite3.Error: the index is damaged.
-        """
-        return read_first_messages(self.connection)
-
     def state(self, row: FileRow) -> State | None:
         """Return the state in which the reading of a file ended; None if appended lines cannot be read alone.
 
@@ -123,7 +93,7 @@ class Index:
         """
         from sessionbrowse.store.index.collector import decode_state
 
-        found = self.connection.execute("SELECT state FROM contents WHERE file = ?", (row.row,)).fetchone()
+        found = self.connection.execute("SELECT state FROM entries WHERE file = ?", (row.row,)).fetchone()
         return unpack(found[0], decode_state) if found is not None and found[0] is not None else None
 
     def entries(self, row: FileRow) -> StoredEntries:
@@ -322,7 +292,7 @@ class Index:
             run = self.connection.execute
             run("BEGIN IMMEDIATE")
             # Another process may still read the old texts, so file ids are not used again (`facts` is kept).
-            for table in ("files", "contents", "entries", "usage", "settled", "texts", "forgotten"):
+            for table in ("files", "entries", "usage", "settled", "texts", "forgotten"):
                 run(f"DELETE FROM {table}")
             facts.begin_generation(self.connection)
             run("COMMIT")
@@ -333,7 +303,6 @@ class Index:
         run = self.connection.execute
         run("INSERT OR IGNORE INTO forgotten VALUES (?)", (row.row,))
         run("DELETE FROM files WHERE id = ?", (row.row,))
-        run("DELETE FROM contents WHERE file = ?", (row.row,))
         run("DELETE FROM entries WHERE file = ?", (row.row,))
         run("DELETE FROM usage WHERE file = ?", (row.row,))
 

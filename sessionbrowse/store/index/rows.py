@@ -10,7 +10,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -21,28 +21,22 @@ from sessionbrowse.store.find.discover import FileStamp, FoundFile
 ORDINARY, TRANSCRIPT, FOREIGN = 0, 1, 2
 """The kinds of indexed files: sessions, indusagi's transcripts, and files of other formats, stored without content."""
 
-PackedSummary = tuple[Summary, tuple[int, int] | None]
-"""A pair: a summary, and if its first message is cut, the byte offset and size of that message's line, else None."""
 T = TypeVar("T")
 
 
 class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
-    """A file in the index: its size, times and inode when it was read, its agent, and the values that lists sort by.
+    """A file in the index: its size, times and inode when it was read, and the summary of its session.
 
-    `row` is the file's id. `has_tools` is 1 if the texts include tool calls and results.
+    `row` is the file's id. `has_tools` is 1 if the texts include tool calls and results. `first_at` is the byte offset
+    and size of the first message's line if the summary has only the beginning of this message, else None.
     """
 
     row: int
-    agent: str
     marks: str
     kind: int
     has_tools: int
-    modified: float | None
-    hidden: bool
-    id: str | None
-    cwd: str
-    name: str | None
-    labels: tuple[str, ...]
+    summary: Summary
+    first_at: tuple[int, int] | None
 
     def is_current(self, file: FoundFile) -> bool:
         """Return True if `file` is the version that this row was made from, and still belongs to the same agent."""
@@ -50,7 +44,7 @@ class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
             return False
         # Most files have no marks (content that only one agent writes); for these, `owner` is the agent.
         agent = file.agent(self.found_marks()) if self.marks else file.owner
-        return self.agent == agent or self.kind == TRANSCRIPT
+        return self.summary.agent == agent or self.kind == TRANSCRIPT
 
     def holds(self, file: FoundFile, tools: bool) -> bool:
         """Return True if the index has this version of the file; with `tools`, also its tool calls and results."""
@@ -129,40 +123,5 @@ def read_rows(connection: sqlite3.Connection, path: str | None = None) -> list[F
         raise damaged(f"a row of the index is damaged: {error}") from error
 
 
-def pack_summary(summary: Summary, first_at: tuple[int, int] | None) -> bytes:
-    """Pack a summary; `first_at` is the line (offset, size) of the first message if that is cut."""
-    return pack((msgspec.structs.astuple(summary), first_at))
-
-
-def unpack_summary(packed: bytes) -> PackedSummary:
-    """Unpack a summary; if its first message is cut, also return the offset and size of that message's line.
-
-    Raises:
-        sqlite3.DatabaseError: the bytes are damaged.
-    """
-    return unpack(packed, _summary_of)
-
-
-def read_first_messages(connection: sqlite3.Connection) -> dict[str, str]:
-    """Return the first message of every indexed file by path; "" for a file without messages.
-
-    Raises:
-        sqlite3.Error: the index is damaged.
-    """
-    found: dict[str, str] = {}
-    for (packed,) in connection.execute("SELECT summary FROM contents"):
-        values, _ = unpack(packed, _decode_summary)
-        found[values[_PATH]] = values[_FIRST_MESSAGE] or ""
-    return found
-
-
-def _summary_of(packed: bytes) -> PackedSummary:
-    values, first_at = _decode_summary(packed)
-    fields = dict(zip(Summary.__struct_fields__, values, strict=True))
-    return Summary(**fields | {"labels": tuple(fields["labels"])}), first_at
-
-
-_PATH, _FIRST_MESSAGE = map(Summary.__struct_fields__.index, ("path", "first_message"))
 _encode = msgspec.msgpack.Encoder().encode
 _decode_rows = msgspec.msgpack.Decoder(list[FileRow]).decode
-_decode_summary = msgspec.msgpack.Decoder(tuple[list[Any], tuple[int, int] | None]).decode

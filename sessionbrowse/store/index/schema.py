@@ -25,7 +25,7 @@ _WAIT_S = 2.0
 _DAMAGE = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT)
 """SQLite's result codes for a damaged database. SQLITE_ERROR occurs when a table is missing."""
 _POLL_S = 0.02
-STORED_FIELDS = "8415125dc42c8f6f"
+STORED_FIELDS = "782b707b79c077e4"
 """Digest of the names of all stored fields, in order; an index with another digest is rebuilt.
 
 It is a constant because listing sessions should not import the structs with these fields; a test checks the value.
@@ -35,8 +35,7 @@ TABLES = """
 CREATE TABLE files (
     path BLOB PRIMARY KEY, id INTEGER NOT NULL UNIQUE, row BLOB NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE contents (file INTEGER PRIMARY KEY, summary BLOB NOT NULL, state BLOB);
-CREATE TABLE entries (file INTEGER PRIMARY KEY, count INTEGER NOT NULL, packed BLOB NOT NULL);
+CREATE TABLE entries (file INTEGER PRIMARY KEY, count INTEGER NOT NULL, packed BLOB NOT NULL, state BLOB);
 CREATE TABLE usage (file INTEGER PRIMARY KEY, sums BLOB NOT NULL, requests BLOB NOT NULL);
 CREATE TABLE settled (name TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE texts (name TEXT PRIMARY KEY, writing INTEGER NOT NULL, stamps BLOB NOT NULL);

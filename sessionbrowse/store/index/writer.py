@@ -16,7 +16,7 @@ from sessionbrowse.sequences import without_sequences
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.index.collector import EntryText, State
 from sessionbrowse.store.index.read_file import IndexedFile, read_for_index, read_growth
-from sessionbrowse.store.index.rows import FileRow, pack_small, pack_summary, write_row
+from sessionbrowse.store.index.rows import FileRow, pack_small, write_row
 from sessionbrowse.store.index.stored_entries import StoredEntries, pack_entries
 from sessionbrowse.store.index.texts import SAID, TOOLS, TextWriter, new_name
 from sessionbrowse.store.index.usage_tables import PackedUsage, pack_usage
@@ -31,10 +31,9 @@ MOST_CHARACTERS = 1024 * 1024
 
 
 class Stored(Struct, frozen=True):
-    """The packed values of a file for the database: summary, state, the `count` entries, model requests."""
+    """The values of a file for the database: its row, and packed its `count` entries, state and model requests."""
 
     row: FileRow
-    summary: bytes
     state: bytes | None
     count: int
     entries: bytes
@@ -45,9 +44,9 @@ def put(connection: sqlite3.Connection, stored: Stored) -> None:
     """Write the values of a file into the database; the caller commits."""
     identity, run = stored.row.row, connection.execute
     run("DELETE FROM forgotten WHERE file = ?", (identity,))
-    run("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", (identity, stored.count, stored.entries))
+    entries = (identity, stored.count, stored.entries, stored.state)
+    run("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)", entries)
     run("INSERT OR REPLACE INTO usage VALUES (?, ?, ?)", (identity, *stored.usage))
-    run("INSERT OR REPLACE INTO contents VALUES (?, ?, ?)", (identity, stored.summary, stored.state))
     write_row(connection, stored.row)
 
 
@@ -87,7 +86,7 @@ class FileReader:
         self._identity = known.row
         found = read_growth(
             file.path,
-            known.agent,
+            known.summary.agent,
             known.found_marks() or Marks(),
             file.agent,
             state,
@@ -105,7 +104,6 @@ class FileReader:
             if found is not None:
                 return Stored(
                     _row(file, found, identity, self._tools),
-                    pack_summary(found.summary, found.first_at),
                     pack_small(found.state) if found.state is not None else None,
                     len(found.entries.sizes),
                     pack_entries(found.entries),
@@ -159,7 +157,7 @@ def read_in_processes(
 
 
 def _row(file: FoundFile, found: IndexedFile, identity: int, tools: bool) -> FileRow:
-    status, summary = found.status, found.summary
+    status = found.status
     return FileRow(
         file.path,
         status.st_size,
@@ -168,14 +166,9 @@ def _row(file: FoundFile, found: IndexedFile, identity: int, tools: bool) -> Fil
         status.st_ino,
         status.st_dev,
         identity,
-        found.agent,
         " ".join(found.marks),
         found.kind,
         int(tools),
-        summary.modified,
-        summary.hidden,
-        summary.id,
-        summary.cwd,
-        summary.name,
-        summary.labels,
+        found.summary,
+        found.first_at,
     )

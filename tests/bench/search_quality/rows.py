@@ -138,7 +138,7 @@ def _beside_all_entries(bench: Bench, store: Store, asked: Sequence[Asked], mine
     home = str(store.home)
     around = replace(real_surroundings(), home=home, environ={"HOME": home})
     index = open_index(bench.cache(store, "ours") / "sessionbrowse")
-    snapshot = take_snapshot(Scope(around=around, hidden=True, archived=True), index, brief=True)
+    snapshot = take_snapshot(Scope(around=around, hidden=True, archived=True), index)
     searcher = Searcher(snapshot, index)
     answers = []
     with patch.multiple(ranking_module, ASKED=EVERY, ASKED_TOGETHER=EVERY, FIRST_OF_ONE=EVERY, FIRST_ENTRIES=EVERY):

@@ -52,7 +52,7 @@ def index_all(scope: Scope, cache: Path) -> None:
 
 def by_index(root: Path, cache: Path, *, hidden: bool = False, **chosen: Any) -> list[Summary]:
     with gather.open_listing(scope_of(root, hidden=hidden), cache, skipped=print, note=print) as listing:
-        return gather.unpack(listing, gather.newest(listing.sessions, **chosen), whole=True)
+        return gather.completed(listing, gather.newest(listing.sessions, **chosen), whole=True)
 
 
 def by_files(root: Path, *, hidden: bool = False, **chosen: Any) -> list[Summary]:
@@ -118,7 +118,7 @@ def test_a_file_that_goes_while_the_list_is_made_takes_no_other_with_it(store: P
     index_all(scope_of(store), tmp_path / "cache")
     with gather.open_listing(scope_of(store), tmp_path / "cache", skipped=print, note=print) as listing:
         long.unlink()
-        listed = gather.unpack(listing, listing.sessions, whole=True)
+        listed = gather.completed(listing, listing.sessions, whole=True)
     assert len(listed) == len(by_files(store)) + 1
     gone = next(one for one in listed if one.path == str(long))
     assert gone.first_message is not None

@@ -41,7 +41,7 @@ class Store:
             index = open_index(self.root / "cache", print, create=True)
             assert index is not None
             update_index(scope_of(self.root), index)
-        searcher = Searcher(take_snapshot(scope_of(self.root), index, brief=True), index)
+        searcher = Searcher(take_snapshot(scope_of(self.root), index), index)
         return Ranker(searcher, parse_question(query), now_ms=NOW, **options).rank(sessions)
 
 
@@ -275,7 +275,7 @@ def test_the_first_sessions_depend_neither_on_the_limit_nor_on_the_directories(t
                 patch.setattr("sessionbrowse.store.index.writer.COMMIT_DOCUMENTS", 20)
                 patch.setattr("sessionbrowse.store.read.worker_processes.CHUNK_BYTES", 500)
             update_index(scope, index, processes=True)
-        searchers.append(Searcher(take_snapshot(scope, index, brief=True), index))
+        searchers.append(Searcher(take_snapshot(scope, index), index))
     for _ in range(15):
         query = parse_question(" ".join(dice.sample(words, dice.randint(1, 3))))
         ranked = [Ranker(searcher, query, now_ms=NOW).rank(50) for searcher in searchers]

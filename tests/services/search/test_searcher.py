@@ -192,8 +192,6 @@ def test_every_answer_is_that_of_a_scan_over_the_decoded_files(tmp_path: Path, s
     gathered = take_snapshot(scope_of(tmp_path / "store"), index)
     assert len(gathered.rows) == 12
     from_index = Searcher(gathered, index)
-    in_brief = take_snapshot(scope_of(tmp_path / "store"), index, brief=True)
-    from_overview = Searcher(in_brief, index)
     from_files = Searcher(Snapshot(gather_summaries(scope_of(tmp_path / "store"))))
     some = 0
     for number in range(queries):
@@ -206,8 +204,6 @@ def test_every_answer_is_that_of_a_scan_over_the_decoded_files(tmp_path: Path, s
             some += bool(expected)
         if number % 5 == 0:
             assert hits_of(from_files, text, tools=tools) == hits, text
-        if number % 2 == 0:
-            assert hits_of(from_overview, text, tools=tools) == hits, text
     assert some > queries / 4
 
 
@@ -257,7 +253,7 @@ def test_what_a_search_calls_exact_is_what_a_reading_of_the_files_finds(
     assert index is not None
     update_index(scope_of(root), index)
     searchers = [
-        Searcher(take_snapshot(scope_of(root), index, brief=True), index),
+        Searcher(take_snapshot(scope_of(root), index), index),
         Searcher(Snapshot(gather_summaries(scope_of(root)))),
     ]
     asked = some = 0
@@ -542,7 +538,7 @@ def test_words_are_found_as_they_are_shown_without_escape_sequences(tmp_path):
     assert index is not None
     update_index(scope_of(tmp_path), index)
     for known in (index, None):
-        searcher = Searcher(take_snapshot(scope_of(tmp_path), known, brief=True), known)
+        searcher = Searcher(take_snapshot(scope_of(tmp_path), known), known)
         for asked in ("lanternlight", "re:rnlight", '"lanternlight is lit"'):
             hits = list(searcher.find(parse_search(asked), tools=True))
             assert sorted(hit.snippet for hit in hits) == ["bash lanternlight is lit", "lanternlight is lit"]

@@ -22,7 +22,7 @@ from tests.support.index_support import answer, folder, header, scope_of, user, 
     [
         "UPDATE entries SET packed = x'00'",
         "DELETE FROM entries",
-        "UPDATE contents SET state = x'00'",
+        "UPDATE entries SET state = x'00'",
         "UPDATE texts SET stamps = x'00'",
         "UPDATE texts SET name = 'text-x'",
     ],

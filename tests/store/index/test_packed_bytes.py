@@ -11,12 +11,11 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from sessionbrowse.store.index.rows import unpack_summary
 from sessionbrowse.store.index.stored_entries import StoredEntries, pack_entries, unpack_entries
 
 OFFSETS, SIZES = array("q", [0, 100, 200]), array("q", [99, 99, 99])
 SOUND = pack_entries(StoredEntries(OFFSETS, SIZES, ["a", "b", "c"], [None, "a", None], has_boundary=False))
-UNPACKERS: dict[str, Callable[[bytes], object]] = {"entries": unpack_entries, "summary": unpack_summary}
+UNPACKERS: dict[str, Callable[[bytes], object]] = {"entries": unpack_entries}
 ODD: list[object] = [
     *(b"", b"\x00", "text", 7, None, zlib.compress(b""), SOUND[:-1]),
     *(
