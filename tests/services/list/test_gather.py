@@ -161,7 +161,7 @@ def test_a_session_that_another_process_reads_anew_meanwhile_is_in_the_list(
 
 def test_projects_are_those_of_the_sessions_that_are_read(store: Path, tmp_path: Path) -> None:
     with gather.open_listing(scope_of(store), tmp_path / "cache", skipped=print, note=print) as listing:
-        assert all(isinstance(session, FileRow) for session in listing.sessions)
+        assert set(listing.rows) == {session.path for session in listing.sessions}
         assert project_documents(listing.sessions, {}, {}) == project_documents(by_files(store), {}, {})
 
 
