@@ -31,7 +31,7 @@ FLOORS = (
 """From left to right, in the order in which data travels. Names of one group may import each other."""
 
 MOST_FILES_IN_A_ROOM = 15
-MOST_LINES_IN_A_MODULE = 450
+MOST_LINES_IN_A_MODULE = 600
 MOST_METHODS_IN_A_CLASS = 40
 FEATURE_LINES: Mapping[str, int] = {
     "reading, lists, tree, search, changes, resuming, for four agents": 27_220,
@@ -230,7 +230,7 @@ def crowded_rooms() -> list[str]:
 
 
 def long_modules() -> list[str]:
-    """A module has at most 450 lines."""
+    """A module has at most 600 lines."""
     lines = {str(path.relative_to(PACKAGE)): len(path.read_text().splitlines()) for path in modules().values()}
     missing = [f"{name}: a reason to be long, but no such module" for name in LONG_FOR_A_REASON if name not in lines]
     return missing + [

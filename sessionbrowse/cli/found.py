@@ -14,6 +14,7 @@ from sessionbrowse.services.search.hits import Hit, hit_document
 from sessionbrowse.services.search.ranked_page import RankedSession, Ranking
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.services.search.text_index import why_no_engine
+from sessionbrowse.store.index.index import discard_index
 from sessionbrowse.text import age, clean, json_exact, shorten_home
 
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
@@ -27,8 +28,6 @@ def note_index(searcher: Searcher, note: Callable[[str], None]) -> None:
     if why is not None:
         note(why)
     elif searcher.words is not None and searcher.words.damage is not None:
-        from sessionbrowse.store.index.damage import discard_index
-
         discard_index(searcher.index, searcher.words.damage, note)
 
 

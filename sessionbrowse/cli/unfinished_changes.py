@@ -8,7 +8,7 @@ from sessionbrowse.cli import output
 from sessionbrowse.cli.parser import change_context, scope_of
 from sessionbrowse.services.transaction.change import finish_notes
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.transaction.unfinished import sentence_of, unfinished
+from sessionbrowse.services.transaction.recover import sentence_of, unfinished
 from sessionbrowse.store.find.roots import places_of
 from sessionbrowse.text import shell_quote
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.cli import main
-from sessionbrowse.cli.columns import fitted
+from sessionbrowse.cli.output import fitted
 from sessionbrowse.model.search.entry_text import ROLES
 from sessionbrowse.model.search.query import parse_search
 from sessionbrowse.tui.data.options import BrowseOptions

@@ -15,8 +15,7 @@ from sessionbrowse.cli.parser import AddCommand, scope_of, settings_in_force
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.services.list.gather import update_index
-from sessionbrowse.store.index.damage import check_index, discard_index
-from sessionbrowse.store.index.index import Index, Status, UpdateProgress, open_index
+from sessionbrowse.store.index.index import Index, Status, UpdateProgress, check_index, discard_index, open_index
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_damage, is_locked, locked, remove_files
 from sessionbrowse.text import clean, plural, size
 

@@ -42,8 +42,7 @@ from sessionbrowse.services.search.ranking import HALF_LIFE_DAYS
 from sessionbrowse.services.search.searcher import Searcher, is_outdated
 from sessionbrowse.services.search.text_index import why_no_engine
 from sessionbrowse.store.find.roots import Scope, real_surroundings
-from sessionbrowse.store.index.damage import discard_index
-from sessionbrowse.store.index.index import Index, open_index
+from sessionbrowse.store.index.index import Index, discard_index, open_index
 
 RESCAN_SECONDS = 10.0
 IDLE_SECONDS = 60.0

@@ -35,7 +35,7 @@ from sessionbrowse.services.transaction.change import (
     usage_at,
 )
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.transaction.unfinished import sentence_of
+from sessionbrowse.services.transaction.recover import sentence_of
 from sessionbrowse.store.find import moved_projects
 from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.find.directories import given, given_here, resolved, spellings_of

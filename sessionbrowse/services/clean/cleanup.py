@@ -27,8 +27,7 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.discover import ARCHIVE_FOLDER
 from sessionbrowse.store.find.roots import own_places
 from sessionbrowse.store.own.pins import Pins
-from sessionbrowse.store.read.content import closing, open_content
-from sessionbrowse.store.read.line_feeder import feed_lines
+from sessionbrowse.store.read.content import closing, feed_lines, open_content
 from sessionbrowse.store.write.admission import Target, shown_name
 from sessionbrowse.store.write.copies import files_below
 from sessionbrowse.store.write.sessions_in_use import sessions_in_use

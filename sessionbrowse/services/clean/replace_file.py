@@ -30,7 +30,7 @@ from sessionbrowse.services.transaction.change import (
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.trash_directories import deleted_at, homes, items_of, own_name, own_trash
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
-from sessionbrowse.store.write import trash, trash_copies
+from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import Target, shown_name
 from sessionbrowse.store.write.journal import Change, Fingerprint
 from sessionbrowse.store.write.trash import NoTrash
@@ -79,10 +79,10 @@ def replace_by(
     for directory in _directories(context):
         plan = _plan(file, temporary, new_size, digest) | {"trash": directory}
         change = begin(file, context, origin, before={}, plan=plan)
-        item, info = trash_copies.paths_in(directory, own_name(change, change.path))
+        item, info = trash.paths_in(directory, own_name(change, change.path))
         try:
             with recovering(context, change):
-                kept = trash_copies.put_copy(file.path, file.descriptor, item, info, deleted_at(context))
+                kept = trash.put_copy(file.path, file.descriptor, item, info, deleted_at(context))
                 left = _exchange(file, pieces, temporary, digest, context, check)
         except NoTrash as error:
             failure = error
@@ -131,7 +131,7 @@ def take_back(change: Change, context: ChangeContext, force: bool) -> ChangeResu
             left = _exchange(file, pieces, temporary, digest, context, lambda _: None)
     if left is not None:
         with suppress(OSError):  # The copy then stays in the trash.
-            trash_copies.drop_copy(change.path, kept.item, kept.info or "")
+            trash.drop_copy(change.path, kept.item, kept.info or "")
     notes = noted(context, new, {"path": change.path}, left)
     return ChangeResult(done="undo", path=change.path, undo_id=new.id, notes=notes)
 

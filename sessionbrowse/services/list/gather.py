@@ -32,7 +32,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.find.discover import FoundFile, Skipped, newest_first
 from sessionbrowse.store.find.parent_links import link_parents, placed
 from sessionbrowse.store.find.roots import Scope, scan_passes
-from sessionbrowse.store.index.index import Index, Note, UpdateProgress, open_index
+from sessionbrowse.store.index.index import Index, Note, UpdateProgress, discard_index, open_index
 from sessionbrowse.store.index.rows import FileRow, unread_bytes
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
 
@@ -129,8 +129,6 @@ def gather(
         if index is None:
             raise
         if not is_locked(error):
-            from sessionbrowse.store.index.damage import discard_index
-
             discard_index(index, error, note)
         return gather(scope, skipped=skipped, note=note, processes=processes, summarise=summarise)
     if left_out:
@@ -338,7 +336,8 @@ def _take_unchanged(
         if row is None or not row.is_current(file):
             changed.append(file)
         elif scope.hidden or not (file.hidden or row.summary.hidden):
-            sessions[path], taken[path] = placed(row.summary, file), row
+            sessions[path] = placed(row.summary, file) if file.is_out_of_place else row.summary
+            taken[path] = row
     return changed
 
 

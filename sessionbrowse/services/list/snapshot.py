@@ -11,7 +11,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list.gather import Listing, gather
 from sessionbrowse.store.find.discover import Skipped
 from sessionbrowse.store.find.roots import Scope, places_of
-from sessionbrowse.store.index.index import Index, Note
+from sessionbrowse.store.index.index import Index, Note, discard_index
 from sessionbrowse.store.index.rows import FileRow
 from sessionbrowse.store.index.schema import is_damage
 
@@ -45,8 +45,6 @@ def take_snapshot(
         generation = index.generation if index is not None else 0
     except sqlite3.DatabaseError as error:
         if index is not None and is_damage(error):
-            from sessionbrowse.store.index.damage import discard_index
-
             discard_index(index, error, note)
         return take_snapshot(scope, None, skipped=skipped)
     listing = gather(scope, index, skipped=skipped, note=note)

@@ -13,8 +13,7 @@ from msgspec import Struct
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.find.discover import FileStamp, FoundFile
 from sessionbrowse.store.find.parent_links import placed
-from sessionbrowse.store.index.damage import discard_index
-from sessionbrowse.store.index.index import Index, Note, open_index
+from sessionbrowse.store.index.index import Index, Note, discard_index, open_index
 from sessionbrowse.store.index.rows import FileRow, unread_bytes
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
 from sessionbrowse.store.read.summarise import summaries_of

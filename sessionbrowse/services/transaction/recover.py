@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import msgspec
@@ -17,16 +17,17 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.plan_check import SHAPE_ERRORS, is_damaged
 from sessionbrowse.services.transaction.recover_files import FILE_LOOKS
 from sessionbrowse.services.transaction.trash_directories import own_name
+from sessionbrowse.store.own.state_directory import is_held
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write import let_go, trash_copies, writer
+from sessionbrowse.store.write import let_go, trash, writer
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.copies import remove_empty
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.let_go import OldVersion, is_hidden_name
 from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.trash import drop_second_name
-from sessionbrowse.store.write.whereabouts import now_at
+from sessionbrowse.store.write.whereabouts import moves_in, now_at
 from sessionbrowse.store.write.whole_files import second_name
 from sessionbrowse.text import clean
 
@@ -176,14 +177,14 @@ def _replace_reached(_: ChangeContext, change: Change, moves: Moves) -> bool:
             moves.old_versions.append(OldVersion(hidden, path, *((old, new) if reached else (new, old))))
     if "gone" in plan:
         if reached:
-            trash_copies.drop_copy(path, *plan["gone"])
+            trash.drop_copy(path, *plan["gone"])
         return reached
-    item, info = trash_copies.paths_in(str(plan["trash"]), own_name(change, path))
+    item, info = trash.paths_in(str(plan["trash"]), own_name(change, path))
     if not reached:
-        trash_copies.drop_copy(path, item, info)
+        trash.drop_copy(path, item, info)
         return False
     if os.path.lexists(item):
-        plan["after"] = {"items": [msgspec.to_builtins(trash_copies.found_copy(path, item, info))]}
+        plan["after"] = {"items": [msgspec.to_builtins(trash.found_copy(path, item, info))]}
     return True
 
 
@@ -207,3 +208,40 @@ LOOKS: dict[str, Look] = {
     **FILE_LOOKS,
 }
 """For each kind of change (`kind` in the journal), the function that returns True if the change reached its file."""
+
+
+_NOUNS = {"unpack": "unarchive"}
+
+
+def unfinished(context: ChangeContext, roots: Iterable[str]) -> list[Change]:
+    """Return the interrupted changes of files below the given directories; [] while another change is being made."""
+    pending = context.journal.pending()
+    if not pending or is_held(context.state):
+        return []
+    real = tuple(os.path.join(os.path.realpath(root), "") for root in roots)
+    return [change for change in pending if any(_is_below(path, real) for path in _paths(change))]
+
+
+def sentence_of(change: Change) -> str:
+    """Return a sentence about an interrupted change: that it was completed, rolled back, or is still pending."""
+    verb = _NOUNS.get(change.verb, change.verb)
+    what = f"The {verb} of {clean(str(change.before.get('path') or change.path))}"
+    match change.state:
+        case "done":
+            return f"{what}, which was interrupted, is complete now."
+        case "failed":
+            return f"{what}, which was interrupted, is rolled back now."
+        case _:
+            return f"{what} was interrupted."
+
+
+def _paths(change: Change) -> Iterable[str]:
+    yield change.path
+    for pair in moves_in(change):
+        yield from pair
+    for path, *_ in change.plan.get("files", ()):
+        yield path
+
+
+def _is_below(path: str, roots: tuple[str, ...]) -> bool:
+    return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)).startswith(roots)

@@ -19,7 +19,7 @@ from sessionbrowse.model.usage.totals import ALL_TIME, Span, Totals
 from sessionbrowse.services.list.gather import completed
 from sessionbrowse.services.usage.usage_files import usage_files
 from sessionbrowse.services.usage.usage_listing import VERSIONS, GroupKey, UsageListing, UsageRow, stored_answer
-from sessionbrowse.store.index.facts import write_settled
+from sessionbrowse.store.index.index import write_settled
 from sessionbrowse.store.index.schema import IndexUnavailable, locked
 from sessionbrowse.text import model_name
 

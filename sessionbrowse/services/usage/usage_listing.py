@@ -12,15 +12,16 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.usage.request import NO_USAGE, FileRequests
 from sessionbrowse.model.usage.totals import Totals
 from sessionbrowse.services.list.gather import Listing, gather
 from sessionbrowse.store.find.discover import FoundFile, Skipped
+from sessionbrowse.store.find.parent_links import placed
 from sessionbrowse.store.find.roots import Scope
-from sessionbrowse.store.index.facts import read_settled
-from sessionbrowse.store.index.index import Index, Note, open_index
+from sessionbrowse.store.index.index import Index, Note, discard_if_damaged, open_index, read_settled
 
 VERSIONS = "versions"
 """Name under which the index stores the versions of all files, as they were when the costs were computed."""
@@ -87,7 +88,7 @@ def gather_usage(
         NotFound: a given root is not a directory, or a given agent is unknown.
     """
     whole = replace(scope, hidden=True, archived=True)
-    listing = gather(whole, index, skipped=skipped, note=note, processes=processes, summarise=_read_with_usage)
+    listing = gather(whole, index, skipped=skipped, note=note, processes=processes, summarise=read_with_usage)
     return UsageListing(listing, _versions(listing), cache(partial(_heal, listing.index, note)))
 
 
@@ -102,8 +103,6 @@ def stored_answer(found: UsageListing, name: str) -> bytes | None:
 
 
 def _heal(index: Index | None, note: Note) -> None:
-    from sessionbrowse.store.index.damage import discard_if_damaged
-
     if index is not None:
         discard_if_damaged(index, note)
 
@@ -117,7 +116,19 @@ def _versions(listing: Listing) -> bytes | None:
     return msgspec.msgpack.encode((listing.index.generation, stamps))
 
 
-def _read_with_usage(file: FoundFile) -> Summary | None:
-    from sessionbrowse.services.usage.read_usage import read_with_usage
+class SummaryWithUsage(Summary, frozen=True, kw_only=True):
+    """The summary of a session file that is not in the index, with the file's model requests."""
 
-    return read_with_usage(file)
+    usage: FileRequests = NO_USAGE
+
+
+def read_with_usage(file: FoundFile) -> Summary | None:
+    """Return the summary of a file that is not in the index, with its model requests if they can be read."""
+    # Imported here because most counting finds all files unchanged.
+    from sessionbrowse.store.index.read_file import read_for_index
+    from sessionbrowse.store.read.summarise import summarise_file
+
+    read = read_for_index(file.path, file.agent, lambda *_: None, tools=False, restart=lambda: None)
+    if read is None:
+        return summarise_file(file)
+    return placed(SummaryWithUsage(**asdict(read.summary), usage=read.usage), file)

@@ -18,7 +18,6 @@ from msgspec.structs import asdict, replace
 from sessionbrowse.agents import AGENTS, Marks, Place, attribute
 from sessionbrowse.agents.base import names_in
 from sessionbrowse.agents.companions import SESSION_SUFFIXES, stem_of
-from sessionbrowse.store.find import not_sessions
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many, read_many, stat_many
 from sessionbrowse.store.system.files import DIRECTORY, OPENS_DIRECTORIES
 
@@ -187,7 +186,7 @@ class _Walk:
         self._files: set[tuple[int, int]] = set()
         self._groups: dict[tuple[int, int], list[Place]] = {}
         # The versions of files found so far, if the places are on several devices: one directory by two mounts.
-        self._versions: set[not_sessions.Version] | None = None
+        self._versions: set[Version] | None = None
 
     def places(self, places: list[Place]) -> Iterator[list[FoundFile]]:
         """Yield the session files of all given places (session directories), as one list for each folder."""
@@ -225,7 +224,7 @@ class _Walk:
             )
             yield [replace(file, archived=True) for file in files] if archived else files
             for name, has_session in reversed(folders):
-                if name not in not_sessions.NO_SESSION_FOLDERS:
+                if name not in NO_SESSION_FOLDERS:
                     path = os.path.join(here, name)
                     waiting.append((path, path + SUFFIX if has_session else parent))
 
@@ -250,7 +249,7 @@ class _Walk:
                 # If sessions may be directly in the root, a folder with a session's name is not a project.
                 if self._include_nested:
                     yield from self.below(path, path + SUFFIX, flat, "")
-            elif name not in not_sessions.NO_SESSION_FOLDERS:
+            elif name not in NO_SESSION_FOLDERS:
                 also_flat = self._of_kind(self._identity(path), "flat") if has_flat else ()
                 yield from self._files_in(path, _in_order(places + also_flat), name)
 
@@ -268,7 +267,7 @@ class _Walk:
         yield files
         for name, has_session in folders:
             path = os.path.join(directory, name)
-            if name in not_sessions.NO_SESSION_FOLDERS:
+            if name in NO_SESSION_FOLDERS:
                 continue
             if name == ARCHIVE_FOLDER and not has_session:
                 if self._include_archived:
@@ -282,7 +281,7 @@ class _Walk:
         yield files
         of_stem = {stem_of(os.path.basename(file.path)): file.path for file in reversed(files)}
         for name, _ in folders if self._include_nested else ():
-            if name not in not_sessions.NO_SESSION_FOLDERS:
+            if name not in NO_SESSION_FOLDERS:
                 path = os.path.join(directory, name)
                 yield from self.below(path, of_stem.get(name), places, folder, archived=True)
 
@@ -341,12 +340,12 @@ class _Walk:
         for name in sorted(statuses):
             status = statuses[name]
             identity = status.st_dev, status.st_ino
-            if identity in seen or (hides_dots and name[0] == ".") or name in not_sessions.NO_SESSION_FILES:
+            if identity in seen or (hides_dots and name[0] == ".") or name in NO_SESSION_FILES:
                 continue
-            if name.startswith("._") and not_sessions.is_apple_double(prefix + name):
+            if name.startswith("._") and is_apple_double(prefix + name):
                 continue
             seen.add(identity)
-            if self._versions is not None and not_sessions.is_known_version(status, self._versions):
+            if self._versions is not None and is_known_version(status, self._versions):
                 continue
             # The arguments are positional: for 10,000 files, keywords would take as long as reading the directories.
             file = FoundFile(
@@ -445,3 +444,32 @@ def _takes_transcripts(place: Place) -> bool:
 
 def _why(error: OSError | None) -> str:
     return "the disk did not answer in time" if error is None else error.strerror or str(error)
+
+
+# atomic writes event logs and tool output to files and folders with these names, which are no sessions.
+NO_SESSION_FOLDERS = frozenset(
+    {"subagent-artifacts", "tool-results"}
+    # Programs for synchronising keep old versions and unfinished files in these folders.
+    | {".stversions", ".stfolder", ".sync", ".dropbox.cache", ".tmp.drivedownload", ".tmp.driveupload", "@eaDir"}
+)
+NO_SESSION_FILES = frozenset({"run-history.jsonl"})
+
+Version: TypeAlias = tuple[int, int, int, int]
+"""Inode, size in bytes, and the times of the last change of a file's content and attributes in ns."""
+_APPLE_DOUBLE = b"\x00\x05\x16\x07"
+
+
+def is_known_version(status: os.stat_result, versions: set[Version]) -> bool:
+    """Return True if this version of a file was found before, by another mount, and remember it.
+
+    No program can set the time of the last change of a file's attributes, so only one file has equal times and inode.
+    """
+    version = status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    is_known = version in versions
+    versions.add(version)
+    return is_known
+
+
+def is_apple_double(path: str) -> bool:
+    """Return True if a file has only the attributes of another file, which macOS keeps on disks without attributes."""
+    return (read_many([path])[path] or b"").startswith(_APPLE_DOUBLE)

@@ -9,14 +9,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.store.find.discover import FoundFile
-from sessionbrowse.store.index import facts
 from sessionbrowse.store.index.rows import (
     FileRow,
     damaged,
+    pack,
     read_rows,
     unpack,
     unread_bytes,
@@ -24,6 +25,8 @@ from sessionbrowse.store.index.rows import (
 from sessionbrowse.store.index.schema import (
     IndexBusy,
     IndexUnavailable,
+    begin_anew,
+    is_damage,
     locked,
     not_written,
     open_main,
@@ -112,12 +115,12 @@ class Index:
     @property
     def has_tools(self) -> bool:
         """True if the index contains tool calls and results."""
-        return facts.has_tools(self.connection)
+        return has_tools(self.connection)
 
     @property
     def generation(self) -> int:
         """A number that identifies the index. It changes when texts are deleted; rows read before that are invalid."""
-        return facts.generation(self.connection)
+        return generation(self.connection)
 
     def is_empty(self) -> bool:
         """Return True if the index contains no files."""
@@ -161,7 +164,7 @@ class Index:
             self._drop(list(gone))
             total = sum(unread_bytes(known.get(file.path), file) for file in changed)
             if changed:
-                facts.set_tools(self.connection, tools)
+                set_tools(self.connection, tools)
             if changed and may_fork and total >= BULK_BYTES:
                 self._update_in_bulk(changed, known, tools, progress)
             elif changed:
@@ -259,7 +262,7 @@ class Index:
     def _take_ids(self, count: int) -> int:
         """Reserve file ids and return the first; the next update deletes texts of ids whose files were not stored."""
         self.connection.execute("BEGIN IMMEDIATE")
-        first = facts.take_ids(self.connection, count)
+        first = take_ids(self.connection, count)
         ids = [(first + number,) for number in range(count)]
         self.connection.executemany("INSERT INTO forgotten VALUES (?)", ids)
         self.connection.execute("COMMIT")
@@ -294,7 +297,7 @@ class Index:
             # Another process may still read the old texts, so file ids are not used again (`facts` is kept).
             for table in ("files", "entries", "usage", "settled", "texts", "forgotten"):
                 run(f"DELETE FROM {table}")
-            facts.begin_generation(self.connection)
+            begin_generation(self.connection)
             run("COMMIT")
             remove_strays(self.directory, names(self.connection))
 
@@ -337,3 +340,101 @@ def open_index(directory: Path, note: Note = lambda _: None, *, create: bool = F
         note(error.sentence)
         return None
     return Index(directory, connection) if connection is not None else None
+
+
+def check_index(index: Index) -> None:
+    """Check all rows and texts of an index.
+
+    Raises:
+        IndexBusy: another process is writing the index now.
+        IndexUnavailable: the lock file cannot be opened.
+        sqlite3.Error: the index is damaged.
+    """
+    from sessionbrowse.store.index.texts import check
+    from sessionbrowse.store.index.usage_tables import read_sums, read_usage
+
+    with locked(index.directory):
+        check(index.directory, index.connection, thorough=True)
+        rows = {row.row: row for row in index.rows()}
+        for row in rows.values():
+            index.state(row)
+            index.entries(row)
+            read_usage(index.connection, row)
+        if sum(1 for _ in read_sums(index.connection, rows)) != len(rows):
+            raise damaged("model requests are missing in the index")
+
+
+def discard_index(index: Index, error: Exception, note: Note) -> None:
+    """Replace a damaged index with an empty one, which the next update fills; report the damage to `note`."""
+    note(f"The index {index.directory} is damaged ({error}): it was deleted and will be built anew.")
+    with suppress(IndexUnavailable, OSError), locked(index.directory):
+        begin_anew(index.directory)
+
+
+def discard_if_damaged(index: Index, note: Note) -> None:
+    """Replace the index with an empty one if it is damaged; do nothing while another process is writing it."""
+    try:
+        check_index(index)
+    except IndexUnavailable:
+        return
+    except sqlite3.Error as error:
+        if is_damage(error):
+            discard_index(index, error, note)
+
+
+_decode = msgspec.msgpack.Decoder(bytes).decode
+
+
+def has_tools(connection: sqlite3.Connection) -> bool:
+    """Return True if the index contains tool calls and results."""
+    return _number(connection, "tools") == 1
+
+
+def set_tools(connection: sqlite3.Connection, tools: bool) -> None:
+    """Store whether the index contains tool calls and results."""
+    connection.execute("UPDATE facts SET tools = ?", (int(tools),))
+
+
+def generation(connection: sqlite3.Connection) -> int:
+    """Return the number that identifies the index. It changes when texts are deleted: rows read earlier are invalid."""
+    return _number(connection, "generation")
+
+
+def begin_generation(connection: sqlite3.Connection) -> None:
+    """Change the generation number of the index, so that rows which any process has read before become invalid."""
+    connection.execute("UPDATE facts SET generation = generation + 1")
+
+
+def take_ids(connection: sqlite3.Connection, count: int) -> int:
+    """Reserve `count` consecutive file ids and return the first; no id is ever used twice."""
+    first = _number(connection, "next_id")
+    connection.execute("UPDATE facts SET next_id = ?", (first + count,))
+    return first
+
+
+def read_settled(connection: sqlite3.Connection, name: str) -> bytes | None:
+    """Return the stored result with this name, such as the cost of each project; None if it is missing or damaged."""
+    with suppress(sqlite3.DatabaseError):
+        row = connection.execute("SELECT packed FROM settled WHERE name = ?", (name,)).fetchone()
+        return unpack(row[0], _decode) if row is not None else None
+    return None
+
+
+def write_settled(connection: sqlite3.Connection, answers: Iterable[tuple[str, bytes]], *, instead: bool) -> None:
+    """Store named results, such as the cost of each project; with `instead`, delete all results stored before.
+
+    The caller must hold the lock of the index.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    if instead:
+        connection.execute("DELETE FROM settled")
+    rows = [(name, pack(packed)) for name, packed in answers]
+    connection.executemany("INSERT OR REPLACE INTO settled VALUES (?, ?)", rows)
+    connection.execute("COMMIT")
+
+
+def _number(connection: sqlite3.Connection, name: str) -> int:
+    found = connection.execute(f"SELECT {name} FROM facts").fetchone()
+    if found is None or not isinstance(found[0], int):
+        raise damaged(f"the value of {name} in the index is not a number")
+    return found[0]

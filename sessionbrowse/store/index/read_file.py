@@ -27,8 +27,15 @@ from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.index.collector import Collector, State, TakeText
 from sessionbrowse.store.index.rows import FOREIGN, ORDINARY, TRANSCRIPT
 from sessionbrowse.store.index.stored_entries import StoredEntries
-from sessionbrowse.store.read.content import closing, content_status, file_blocks, head_of, open_content, open_regular
-from sessionbrowse.store.read.line_feeder import feed_lines
+from sessionbrowse.store.read.content import (
+    closing,
+    content_status,
+    feed_lines,
+    file_blocks,
+    head_of,
+    open_content,
+    open_regular,
+)
 from sessionbrowse.store.read.summarise import session_status, summarise_transcript, transcript_session, without_content
 from sessionbrowse.store.system.files import pread
 

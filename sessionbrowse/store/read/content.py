@@ -6,9 +6,10 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from sessionbrowse.errors import Unreadable
-from sessionbrowse.format.lines import BEGINNING_BYTES, MAX_LINE_BYTES, beginning_of
+from sessionbrowse.format.lines import BEGINNING_BYTES, MAX_LINE_BYTES, LineBlock, beginning_of, blocks_with_newlines
 from sessionbrowse.format.other_files import PROBED_LINES
 from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.read.archive import unpacked_descriptor
@@ -104,3 +105,22 @@ def unreadable(path: str | os.PathLike[str], error: Exception) -> Unreadable:
     """Return an `Unreadable` error whose text contains the path and the reason why the file cannot be read."""
     reason = error.strerror if isinstance(error, OSError) else str(error)
     return Unreadable(f"{os.fspath(path)} cannot be read: {reason}")
+
+
+class LineConsumer(Protocol):
+    """An object that receives the lines of a session file, such as a `SummaryBuilder`."""
+
+    def add_lines(self, lines: list[bytes], offset: int) -> None:
+        """Receive complete lines, each with its newline; the first line is at byte `offset` of the file."""
+
+    def add_block(self, block: LineBlock) -> None:
+        """Receive one line, as a block: a line that is too large, or a last line without newline."""
+
+
+def feed_lines(descriptor: int, taker: LineConsumer, offset: int = 0) -> None:
+    """Pass the lines of an open file, from the beginning of a line at `offset`, to the consumer `taker`."""
+    for block in blocks_with_newlines(file_blocks(descriptor, offset), offset):
+        if block.reduced_from or block.torn:
+            taker.add_block(block)
+        else:
+            taker.add_lines(block.lines, block.offset)

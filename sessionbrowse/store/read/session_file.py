@@ -18,8 +18,7 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.read.archive import Unpacked
-from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_content, read_at, unreadable
-from sessionbrowse.store.read.line_feeder import feed_lines
+from sessionbrowse.store.read.content import HEAD_BYTES, closing, feed_lines, open_content, read_at, unreadable
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import clean
 

@@ -22,8 +22,15 @@ from sessionbrowse.model.session.stranded_messages import left_behind
 from sessionbrowse.model.usage.request import price_of
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.parent_links import placed
-from sessionbrowse.store.read.content import closing, content_status, file_blocks, head_of, open_content, read_at
-from sessionbrowse.store.read.line_feeder import feed_lines
+from sessionbrowse.store.read.content import (
+    closing,
+    content_status,
+    feed_lines,
+    file_blocks,
+    head_of,
+    open_content,
+    read_at,
+)
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, one_worker
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import model_name

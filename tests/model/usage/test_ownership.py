@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.model.usage.counts import totals_by
-from sessionbrowse.model.usage.identity import identity_of
 from sessionbrowse.model.usage.ownership import UsageFile, decide
 from sessionbrowse.model.usage.request import (
     ABANDONED,
@@ -29,6 +28,7 @@ from sessionbrowse.model.usage.request import (
     FileRequests,
     Request,
 )
+from sessionbrowse.model.usage.request_reader import identity_of
 from sessionbrowse.model.usage.sums import COST, REQUESTS, UNRECORDED, add, nothing, sums_of, tokens_of
 from sessionbrowse.model.usage.totals import ALL_TIME, Span, Totals
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from sessionbrowse.agents import AGENTS
-from sessionbrowse.model.usage.identity import amount_of, token_count
 from sessionbrowse.model.usage.request import (
     NO_USAGE,
     NOT_PRICED,
     PARTS,
     FileRequests,
 )
+from sessionbrowse.model.usage.request_reader import amount_of, token_count
 from sessionbrowse.store.index.read_file import read_for_index
 from tests.support.session_files import answer, entry, header, line, user, written
 

@@ -11,10 +11,9 @@ import pytest
 from sessionbrowse.model.search.query import parse_question, parse_search
 from sessionbrowse.services.list.gather import update_index
 from sessionbrowse.services.list.snapshot import take_snapshot
-from sessionbrowse.services.search.entry_outline import EntryOutline, outline_of
 from sessionbrowse.services.search.ranking import Ranker
 from sessionbrowse.services.search.searcher import Searcher
-from sessionbrowse.services.search.session_trees import SessionTree, SessionTreeCache
+from sessionbrowse.services.search.session_trees import EntryOutline, SessionTree, SessionTreeCache, outline_of
 from sessionbrowse.store.index.index import open_index
 from sessionbrowse.store.read.session_file import open_session
 from tests.support.index_support import append, entry, folder, header, scope_of, user, write

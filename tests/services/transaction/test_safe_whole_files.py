@@ -25,8 +25,8 @@ from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.restore import restore
 from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.services.transaction.change import changing, finish_notes
+from sessionbrowse.services.transaction.recover import unfinished
 from sessionbrowse.services.transaction.trash_directories import own_trash
-from sessionbrowse.services.transaction.unfinished import unfinished
 from sessionbrowse.services.undo.undo import undo
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.write import atomic_rename, let_go

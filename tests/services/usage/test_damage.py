@@ -13,8 +13,7 @@ from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.services.list import gather
 from sessionbrowse.services.usage.stats import BY, Stats, stats
 from sessionbrowse.services.usage.usage_listing import open_usage
-from sessionbrowse.store.index.damage import check_index
-from sessionbrowse.store.index.index import open_index
+from sessionbrowse.store.index.index import check_index, open_index
 from tests.support.index_support import folder, scope_of
 from tests.support.session_files import answer, header, user
 

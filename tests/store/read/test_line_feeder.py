@@ -16,7 +16,7 @@ from sessionbrowse.model.session.column_reader import ColumnReader
 from sessionbrowse.model.session.columns import Columns, kind_of
 from sessionbrowse.model.session.records import Reader, Record
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.store.read import content, line_feeder
+from sessionbrowse.store.read import content
 from sessionbrowse.store.read.session_file import open_session
 from tests.support.session_files import answer, entry, header, line, user
 
@@ -52,7 +52,7 @@ def read_in_full(content: bytes, agent: str) -> tuple[Reader, list[Record]]:
 def read_by_columns(path: Path, agent: str) -> tuple[Reader, Columns]:
     into = ColumnReader(Reader(RULES[agent]), Columns())
     descriptor = os.open(path, os.O_RDONLY)
-    line_feeder.feed_lines(descriptor, into)
+    content.feed_lines(descriptor, into)
     os.close(descriptor)
     return into.reader, into.columns
 
