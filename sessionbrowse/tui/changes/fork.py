@@ -107,9 +107,9 @@ def ask_directory(
     )
 
 
-def expanded(text: str, home: str) -> str:
-    """Return the absolute path of a typed path; `~` and relative paths start at the home directory."""
-    return given(expand_home(text.strip() or text, home), home)
+def expanded(text: str, home: str, folder: str = "") -> str:
+    """Return the absolute path of a typed path; relative paths start at `folder`, or at the home directory."""
+    return given(expand_home(text.strip() or text, home), folder or home)
 
 
 def _fork_all(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import shorten_home
@@ -12,6 +14,18 @@ from sessionbrowse.tui.dialogs.dialogs import PromptScreen
 from sessionbrowse.tui.dialogs.paths import new_file
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.command_screen import CommandScreen
+
+FORMAT_OF_ENDING: Mapping[str, str] = MappingProxyType(
+    {
+        ".html": "an HTML page",
+        ".htm": "an HTML page",
+        ".md": "Markdown",
+        ".markdown": "Markdown",
+        ".jsonl": "a session file (JSONL)",
+        ".json": "JSON",
+    }
+)
+"""The format that the ending of a file's name stands for, as the browser's sentences name it."""
 
 
 def ask_for_file(
@@ -24,26 +38,50 @@ def ask_for_file(
 ) -> None:
     """Ask for the path of a session's copy, and pass the absolute path to `write`.
 
-    The proposed name, in the current directory, is made from the session's title and `ending`.
+    The proposed name is made from the session's title and `ending`. It is in the session's directory, or in the current
+    one if that is gone; a relative path starts there too. A name with the ending of another format is refused.
     """
-    home = screen.browser.home
-    proposed = new_file(screen.browser.options.here or home, named(summary), ending)
-
-    def said(typed: str) -> Line:
-        return [(hint, "dim")]
-
-    def answered(typed: str | None) -> None:
-        if typed is not None and typed.strip():
-            write(expanded(typed, home))
-
+    browser, home = screen.browser, screen.browser.home
     parts = session_parts([summary], home)
-    prompt = PromptScreen(
-        title,
-        parts,
-        shorten_home(proposed, home),
-        placeholder="path of the copy",
-        hint=said,
-        accepting="write",
-        completes="file",
-    )
-    screen.browser.push_screen(prompt, answered)
+
+    def problem(typed: str) -> str:
+        other = os.path.splitext(typed.strip())[1].lower()
+        if other == ending or other not in FORMAT_OF_ENDING:
+            return ""
+        way = f"{browser.keys.key_of('export')} writes {FORMAT_OF_ENDING[other]}, with secrets masked if you want."
+        return f"This file is {FORMAT_OF_ENDING[ending]}, so its name cannot end in {other}; {way}"
+
+    def hinted(typed: str) -> Line:
+        wrong = problem(typed)
+        return [(wrong or hint, "warning" if wrong else "dim")]
+
+    def propose() -> str:
+        there = summary.cwd if summary.cwd and os.path.isdir(summary.cwd) else browser.options.here or home
+        return new_file(there, named(summary), ending)
+
+    def ask(proposed: str, text: str) -> None:
+        folder = os.path.dirname(proposed)
+
+        def answered(typed: str | None) -> None:
+            if typed is None or not typed.strip():
+                return
+            if wrong := problem(typed):
+                browser.say(wrong, "warning")
+                ask(proposed, typed)
+            else:
+                write(expanded(typed, home, folder))
+
+        prompt = PromptScreen(
+            title,
+            parts,
+            text,
+            placeholder="path of the copy",
+            hint=hinted,
+            accepting="write",
+            completes="file",
+            folder=folder,
+        )
+        browser.push_screen(prompt, answered)
+
+    # The disk of the session's directory may be slow, so the browser does not wait for it.
+    browser.changes.run(lambda run: propose(), lambda proposed: ask(proposed, shorten_home(proposed, home)))

@@ -21,10 +21,10 @@ from sessionbrowse.tui.shell.change_plan import ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 _TITLES = {
-    "html": ("HTML page", "exports every branch to one file"),
-    "markdown": ("Markdown", "exports the active branch"),
-    "jsonl": ("JSONL", "exports the active branch, as pi does"),
-    "json": ("JSON", "exports every branch"),
+    "html": ("HTML page", "every branch, masked if wanted"),
+    "markdown": ("Markdown", "active branch, masked if wanted"),
+    "jsonl": ("JSONL, as pi exports", "active branch, masked if wanted"),
+    "json": ("JSON", "every branch, masked if wanted"),
 }
 _ENDINGS = {"html": ".html", "markdown": ".md", "jsonl": ".jsonl", "json": ".json"}
 _CLIPBOARD = "clipboard"
@@ -37,13 +37,14 @@ def do_export(screen: CommandScreen[None]) -> None:
     if summary is None:
         return
     choices = [Choice(form, *_TITLES[form]) for form in FORMATS]
-    choices.append(Choice(_CLIPBOARD, "Copy as Markdown", "to the clipboard"))
+    choices.append(Choice(_CLIPBOARD, "Copy as Markdown", "to the clipboard, masked if wanted"))
 
     def answered(key: str | None) -> None:
         if key is not None:
             _ask_how(screen, summary, key)
 
-    parts = session_parts([summary], screen.browser.home)
+    then = "Next you choose the whole session or a path, as it is or with secrets masked."
+    parts = [*session_parts([summary], screen.browser.home), LinePart([(then, "dim")]), LinePart([])]
     screen.browser.push_screen(AskScreen("Export", parts, choices), answered)
 
 

@@ -14,6 +14,7 @@ from sessionbrowse.tui.changes.session_titles import named, session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.review_screen import ReviewScreen
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
+from sessionbrowse.tui.layout.parts import LinePart
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -57,7 +58,7 @@ def review_session(screen: CommandScreen[None], summary: Summary, accepted: Call
 
 def _ask_where(screen: CommandScreen[None], summary: Summary, review: Review, is_masked: IsMasked) -> None:
     choices = [
-        Choice("file", "Write a copy to a file …"),
+        Choice("file", "Write a copy to a file …", "a session file (JSONL)"),
         Choice("beside", "Copy as a new session"),
         CANCEL,
     ]
@@ -69,7 +70,10 @@ def _ask_where(screen: CommandScreen[None], summary: Summary, review: Review, is
             title = "Masked copy"
             ask_for_file(screen, summary, title, lambda to: _write(screen, summary, review, is_masked, Where(to=to)))
 
-    screen.browser.push_screen(AskScreen("Redact", session_parts([summary], screen.browser.home), choices), answered)
+    browser = screen.browser
+    other = f"{browser.keys.key_of('export')} writes a masked HTML page, Markdown or JSON."
+    parts = [*session_parts([summary], browser.home), LinePart([(other, "dim")]), LinePart([])]
+    browser.push_screen(AskScreen("Mask secrets", parts, choices), answered)
 
 
 def _write(screen: CommandScreen[None], summary: Summary, review: Review, is_masked: IsMasked, where: Where) -> None:

@@ -22,6 +22,8 @@ class CommandContext(Struct, frozen=True, kw_only=True):
 
     has_rows: bool = True
     has_session: bool = False
+    selected: int = 0
+    """The number of selected sessions."""
     has_filter: bool = False
     foldable: bool = False
     has_scopes: bool = True

@@ -16,6 +16,14 @@ def _needs(has: Callable[[CommandContext], object], reason: str) -> Callable[[Co
 
 
 needs_session = _needs(lambda context: context.has_session, "There is no session under the cursor.")
+
+
+def needs_one(context: CommandContext) -> str | None:
+    if context.selected > 1:
+        return f"It works on one session, and {context.selected:,} are selected."
+    return needs_session(context)
+
+
 needs_rows = _needs(lambda context: context.has_rows, "This list has no rows.")
 needs_filter = _needs(lambda context: context.has_filter, "No search or filter is active.")
 needs_fold = _needs(

@@ -187,7 +187,8 @@ class PromptScreen(Dialog[str | None]):
     """A dialog with a text field and suggestions; its result is the text in the field, None if cancelled.
 
     `hint` returns the line below the field: the effect of the typed text. The movement keys put a suggestion into the
-    field.
+    field. `completes` is the kind of path that the text is, if it is one; a relative path starts at `folder`, or at the
+    home directory.
     """
 
     TYPING_CONTEXT = PROMPT
@@ -203,6 +204,7 @@ class PromptScreen(Dialog[str | None]):
         offers: Sequence[str] = (),
         accepting: str = "OK",
         completes: Literal["", "directory", "file"] = "",
+        folder: str = "",
     ) -> None:
         super().__init__(title, parts)
         self._text = text if text in offers else clean(text)
@@ -212,6 +214,7 @@ class PromptScreen(Dialog[str | None]):
         self._shown: list[str] = []
         self._accepting = accepting
         self._completes = completes
+        self._folder = folder
 
     def compose(self) -> ComposeResult:
         """Make the widgets of the dialog."""
@@ -312,7 +315,7 @@ class PromptScreen(Dialog[str | None]):
             return
         typed, home, only_directories = self.line.value, self.browser.home, self._completes == "directory"
         lane = self.lane("complete", self._completed)
-        lane.ask(lambda job: (typed, *complete(typed, home, only_directories=only_directories)))
+        lane.ask(lambda job: (typed, *complete(typed, home, self._folder, only_directories=only_directories)))
 
     def _completed(self, outcome: Outcome) -> None:
         if outcome.error is not None or outcome.value[0] != self.line.value:

@@ -12,13 +12,13 @@ MOST_NAMES = 5_000
 """Maximum number of names of a directory among which one is completed."""
 
 
-def complete(typed: str, home: str, *, only_directories: bool) -> tuple[str, list[str]]:
+def complete(typed: str, home: str, folder: str = "", *, only_directories: bool) -> tuple[str, list[str]]:
     """Return a typed path, completed as far as it is clear, and the names that it may go on with. Reads the disk.
 
-    A relative path starts at the home directory.
+    A relative path starts at `folder`, or at the home directory.
     """
     above, _, begin = typed.rpartition("/")
-    directory = os.path.join(home, expand_home(f"{above}/" if "/" in typed else "", home))
+    directory = os.path.join(folder or home, expand_home(f"{above}/" if "/" in typed else "", home))
     try:
         with os.scandir(directory) as found:
             names = [

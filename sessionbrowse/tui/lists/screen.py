@@ -148,6 +148,7 @@ class BrowseScreen(PanedScreen):
         return CommandContext(
             has_rows=rows > 0 or self.search.is_unanswered,
             has_session=self.subject is not None,
+            selected=len(self.sessions_list.marks),
             has_family=is_family or is_searched,
             folds_families=not self.state.is_flat or is_searched,
             shows_hidden=self.state.hidden,

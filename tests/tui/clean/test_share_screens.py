@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.services.clean.secret_detector import INSTALL, SecretAt, detector_with
-from tests.support.change_helpers import CONVERSATION, Store, lines_of, user
+from tests.support.change_helpers import CONVERSATION, Store, header, lines_of, user
+from tests.support.tui_support import Driven
 from tests.tui.clean.test_clean_screens import browsed, made
 
 SECRET, OTHER = "glpat-Ab3dEf6hIj9kLm2nOp5q", "glpat-Zz9yEf6hIj9kLm2nOp5q"
@@ -29,6 +31,12 @@ class PlainDetector:
         """Yield the name in a text."""
         for match in re.finditer("zaphod", text):
             yield SecretAt("user-name", match[0], match.start())
+
+
+def typed(browser: Driven) -> str:
+    """Return the text in the focused text line."""
+    assert isinstance(browser.app.focused, Input)
+    return browser.app.focused.value
 
 
 @pytest.fixture
@@ -139,3 +147,69 @@ async def test_markdown_goes_to_the_clipboard(store: Store, path: Path) -> None:
         await browser.press("x", "t", "up", "enter", "enter")
         assert "the session as Markdown" in browser.toasts()[-1]
         assert "first question" in browser.app.clipboard
+
+
+async def test_the_export_menu_says_of_each_format_that_secrets_can_be_masked(store: Store, path: Path) -> None:
+    async with browsed(store) as browser:
+        await browser.press("x", "t")
+        rows = [row for row in browser.rows("#dialog-rows") if row.strip()]
+        assert len(rows) == 5
+        assert all("masked if wanted" in row for row in rows)
+
+
+async def test_a_masked_copy_takes_no_name_of_another_format_and_names_the_way_to_that_format(
+    store: Store, path: Path
+) -> None:
+    async with browsed(store, PlainDetector) as browser:
+        await browser.press("x", "i", "enter", "enter")
+        await browser.type("shared.html")
+        assert "x t writes an HTML page, with secrets masked" in browser.words("#dialog-hint")
+        await browser.press("enter")
+        assert "its name cannot end in .html" in browser.toasts()[-1]
+        assert typed(browser) == "shared.html"
+        await browser.press("end", *["backspace"] * len("html"))
+        await browser.type("jsonl")
+        await browser.press("enter")
+        assert "Masked" in browser.toasts()[-1]
+    assert sorted(each.name for each in store.folder.glob("shared*")) == ["shared.jsonl"]
+
+
+async def test_a_page_takes_no_name_of_another_format_either(store: Store, path: Path) -> None:
+    async with browsed(store) as browser:
+        await browser.press("x", "t", "h", "p")
+        await browser.type("page.md")
+        await browser.press("enter")
+        assert "its name cannot end in .md" in browser.toasts()[-1]
+    assert not (store.folder / "page.md").exists()
+
+
+async def test_a_file_is_proposed_in_the_sessions_directory_and_a_typed_name_goes_there(
+    store: Store, path: Path
+) -> None:
+    (store.folder / "inner").mkdir()
+    async with browsed(store) as browser:
+        await browser.press("x", "t", "m", "p")
+        assert typed(browser).endswith(f"/{store.folder.name}/first-question.md")
+        await browser.type("inn")
+        await browser.press("tab")
+        assert typed(browser) == "inner/"
+        await browser.type("said.md")
+        await browser.press("enter")
+        assert "Wrote" in browser.toasts()[-1]
+    assert (store.folder / "inner" / "said.md").read_text().startswith("# ")
+
+
+async def test_a_file_of_a_session_whose_directory_is_gone_is_proposed_in_the_current_one(store: Store) -> None:
+    store.session(head=[{**header(), "cwd": "/gone/for/ever"}], entries=CONVERSATION, name="a.jsonl")
+    async with browsed(store) as browser:
+        await browser.press("x", "t", "m", "p")
+        assert typed(browser) == "/nowhere/first-question.md"
+
+
+@pytest.mark.parametrize("letter", ["i", "t", "e"])
+async def test_a_verb_for_one_session_says_so_if_several_are_selected(store: Store, path: Path, letter: str) -> None:
+    made(store, "b", *CONVERSATION)
+    async with browsed(store) as browser:
+        await browser.press("A", "x", letter)
+        assert browser.toasts()[-1] == "It works on one session, and 2 are selected."
+        assert browser.screen_name == "browse"
