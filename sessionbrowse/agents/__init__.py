@@ -1,4 +1,4 @@
-"""The four agent programs, one module each.
+"""The six agent programs, one module each.
 
 If several programs use one directory, a file in it belongs to the first of them in `AGENTS`, unless the file's content
 or folder shows that it belongs to another program.
@@ -9,15 +9,19 @@ from __future__ import annotations
 from sessionbrowse.agents.atomic import ATOMIC
 from sessionbrowse.agents.attribution import Marks, attribute
 from sessionbrowse.agents.base import Agent, Disk, Place, Surroundings
+from sessionbrowse.agents.claude import CLAUDE
+from sessionbrowse.agents.codex import CODEX
 from sessionbrowse.agents.indusagi import INDUSAGI
 from sessionbrowse.agents.omp import OMP
 from sessionbrowse.agents.pi import PI
 
-AGENTS: dict[str, Agent] = {agent.name: agent for agent in (PI, OMP, ATOMIC, INDUSAGI)}
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (PI, OMP, ATOMIC, INDUSAGI, CLAUDE, CODEX)}
 
 __all__ = [
     "AGENTS",
     "ATOMIC",
+    "CLAUDE",
+    "CODEX",
     "INDUSAGI",
     "OMP",
     "PI",

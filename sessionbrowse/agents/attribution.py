@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from sessionbrowse.model.session.rules import ONLY
 
-OWNER_ORDER = ("pi", "omp", "atomic", "indusagi")
+OWNER_ORDER = ("pi", "omp", "atomic", "indusagi", "claude", "codex")
 
 
 class Marks(Struct, frozen=True):
@@ -31,6 +31,11 @@ class Marks(Struct, frozen=True):
     def only(self) -> str | None:
         """The one agent that can read the file; None if the others can read it, too."""
         return next((mark.removeprefix(ONLY) for mark in self.agents if mark.startswith(ONLY)), None)
+
+
+def marks_of_program(name: str) -> Marks:
+    """Return the marks of a file that only the named program can read."""
+    return Marks(frozenset({name, f"{ONLY}{name}"}))
 
 
 def attribute(place_agents: Sequence[str], folder_name: str, marks: Marks, *, is_store: bool = False) -> str:

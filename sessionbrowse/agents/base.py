@@ -21,12 +21,13 @@ from sessionbrowse.agents.change_plans import RenamePlan, line_name, name_entry
 from sessionbrowse.agents.companions import companion_names
 from sessionbrowse.model.session.rules import Rules
 
-PlaceKind = Literal["projects", "folder", "flat", "registry", "archive"]
+PlaceKind = Literal["projects", "folder", "flat", "registry", "archive", "dates", "retired"]
 """The layout of a directory in which an agent keeps sessions.
 
 "projects": one folder per project. "folder": the sessions of one project. "flat": the sessions of all projects, without
 folders. "registry": small files, each with the path of a session that is stored elsewhere. "archive": packed
-sessions, one folder per project.
+sessions, one folder per project. "dates": the sessions of all projects, in folders by date. "retired": archived
+sessions of all projects, without folders.
 """
 
 MAX_SETTINGS_BYTES = 4 * 1024 * 1024
@@ -112,6 +113,14 @@ def no_further_companions(_: str) -> str:
     return ""
 
 
+def resume_by_path(path: str) -> tuple[str, ...]:
+    """Return the arguments that resume the session in a file: all versions of pi, omp, atomic and indusagi accept them.
+
+    omp up to 11.2 does not accept `--resume PATH`.
+    """
+    return "--session", path
+
+
 def rename_by_entry(name: str, _: bool) -> RenamePlan:
     """Return the plan to rename a session by appending an entry that contains the name; "" clears the name."""
     return name_entry(name)
@@ -133,6 +142,9 @@ class Agent(Struct, frozen=True):
     new name into a session file ("" clears the name); its second argument is True if the file begins with omp's title
     slot. `rename` raises `RefusedWrite` for a name that the program cannot store. `bears_appends` is True if the
     program can still save a session after another program appended a line to the session's file.
+
+    `resume` returns the arguments that resume the session in a file. `kept_from_it` are environment variables that the
+    program must not inherit.
     """
 
     name: str
@@ -154,14 +166,12 @@ class Agent(Struct, frozen=True):
     clean_name: Callable[[str], str] = line_name
     rename: Callable[[str, bool], RenamePlan] = rename_by_entry
     bears_appends: bool = True
+    resume: Callable[[str], tuple[str, ...]] = resume_by_path
+    kept_from_it: tuple[str, ...] = ()
 
     def resume_argv(self, path: str, command: Sequence[str] | None = None) -> tuple[str, ...]:
-        """Return the command that resumes the session in the file `path`, an absolute path.
-
-        The command has `--session PATH`, which all versions of all four programs accept; omp up to 11.2 does not
-        accept `--resume PATH`.
-        """
-        return (*(command or self.command[:1]), "--session", path)
+        """Return the command that resumes the session in the file `path`, an absolute path."""
+        return (*(command or self.command[:1]), *self.resume(path))
 
     def companions(self, path: str, listing: Callable[[str], list[str]] | None = None) -> list[str]:
         """Return the paths of the files and folders that agents and extensions keep beside a session file.

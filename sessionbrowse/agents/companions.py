@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-SESSION_SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz")
+SESSION_SUFFIXES = (".jsonl", ".ndjson", ".jsonl.gz", ".jsonl.zst")
 """Suffixes of the names that session files may have."""
 _PROJECTS = "sessions"
 _NOTHING = "(?!)"
@@ -22,7 +22,7 @@ _BY_EXTENSION = re.compile(r"\.jsonl\..+|[._-].+\.(?:json|md)", re.DOTALL)
 
 def stem_of(name: str) -> str:
     """Return the name or path of a session file without the suffix of session files."""
-    for suffix in (".jsonl.gz", ".jsonl", ".ndjson"):
+    for suffix in (".jsonl.gz", ".jsonl.zst", ".jsonl", ".ndjson"):
         if name.endswith(suffix):
             return name[: -len(suffix)]
     return name

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 AGENT_VARIABLES = ("PI_CODING_AGENT", "OMPCODE", "CLAUDECODE")
 """Environment variables that coding agents set for the programs that they run."""
-AGENT_NAMES = ("pi", "omp", "atomic", "indusagi")
+AGENT_NAMES = ("pi", "omp", "atomic", "indusagi", "claude", "codex")
 _COMMANDS = {
     "lists": ("list", "projects", "labels"),
     "stats": ("stats",),
@@ -275,7 +275,8 @@ def make_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of all commands; with `only`, the parser has only that command and is faster to create."""
     parser = Parser(
         prog="sessionbrowse",
-        description="Browse sessions of pi, omp, atomic and indusagi; without a command, open the terminal interface",
+        description="Browse sessions of pi, omp, atomic, indusagi, Claude Code and Codex; "
+        "without a command, open the browser",
         epilog="REF is a session file's path, an id, latest, a name, or the beginning of an id or of a name. "
         "ENTRY is an entry's id, a unique prefix of its id, or an exact label.",
         allow_abbrev=False,

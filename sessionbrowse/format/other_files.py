@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from sessionbrowse.format.json_value import Json, json_object
 
 V4 = "a session in pi-agent-core's format version 4, which sessionbrowse does not support"
 EVENT_STREAM = "an event stream of pi, omp or atomic, not a session"
-CLAUDE_CODE = "a transcript of Claude Code, which sessionbrowse does not support"
-CODEX = "a session of Codex (a rollout), which sessionbrowse does not support"
+CLAUDE_CODE = "a transcript of Claude Code without a conversation"
 PROBED_LINES = 5
 """Number of lines at the beginning of a file that `recognise` examines."""
+STATE_LINES = 50
+"""Number of lines with the state of Claude Code that may stand before the first record of the conversation."""
 
 
 def recognise(head: bytes) -> str | None:
@@ -36,8 +38,26 @@ def recognise(head: bytes) -> str | None:
     return None
 
 
-def _first_objects(head: bytes) -> Iterator[dict[str, Json]]:
-    for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n", PROBED_LINES)[:PROBED_LINES]:
+def other_program(head: bytes) -> str | None:
+    """Return "claude" or "codex" if a file's first bytes are those of a session of Claude Code or Codex; else None."""
+    start = head[:200].lstrip(b"\xef\xbb\xbf \t\r\n\0")
+    for number, value in enumerate(_first_objects(head, STATE_LINES)):
+        kind = value.get("type")
+        if "parentId" in value or kind in ("session", "title") or "schema" in value:
+            return None
+        if (kind in _CODEX_TYPES and isinstance(value.get("payload"), dict)) or "record_type" in value:
+            return "codex"
+        if number == 0 and kind is None and {"id", "timestamp", "instructions"} <= value.keys():
+            return "codex"
+        if kind in ("user", "assistant", "system", "progress", "attachment") and "uuid" in value:
+            return "claude"
+    # The first line may be longer than the bytes at hand.
+    found = _BEGINNING.match(start)
+    return None if found is None else "codex" if found[1] else "claude"
+
+
+def _first_objects(head: bytes, most: int = PROBED_LINES) -> Iterator[dict[str, Json]]:
+    for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n", most)[:most]:
         value = json_object(line)
         if value is not None:
             yield value
@@ -46,16 +66,14 @@ def _first_objects(head: bytes) -> Iterator[dict[str, Json]]:
 def _of_others(kind: str | None, value: dict[str, Json]) -> str | None:
     if value.get("v") == 4 and value.get("kind") == "header":
         return V4
-    if "sessionId" in value and ("uuid" in value or kind in _CLAUDE_CODE_TYPES):
-        return CLAUDE_CODE
-    if kind in ("summary", "file-history-snapshot") and ("leafUuid" in value or "messageId" in value):
-        return CLAUDE_CODE
-    if kind in ("session_meta", "response_item", "event_msg", "turn_context") or "record_type" in value:
-        return CODEX
-    return None
+    is_state = kind in ("summary", "file-history-snapshot") and ("leafUuid" in value or "messageId" in value)
+    return CLAUDE_CODE if is_state or ("sessionId" in value and kind is not None) else None
 
 
-_CLAUDE_CODE_TYPES = frozenset({"user", "assistant", "summary", "system", "queue-operation", "file-history-snapshot"})
+_CODEX_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context"})
+_BEGINNING = re.compile(
+    rb'\{"timestamp":"[^"]*",(?:"ordinal":\d+,)?"type":"(session_meta)"|\{"(?:parentUuid|isSidechain)":'
+)
 
 # These are the types of the events that pi, omp and atomic print with `--mode json` or `--mode rpc`
 # (pi 1.5.2, docs/json.md). Logs of subagents contain such events too.

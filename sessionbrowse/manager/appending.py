@@ -16,13 +16,14 @@ from sessionbrowse.agents.change_plans import AppendLine, title_name
 from sessionbrowse.errors import NoSuchEntry, RefusedWrite
 from sessionbrowse.format import ids
 from sessionbrowse.format.title_slot import Source
-from sessionbrowse.manager.arguments import check_message, check_usage, checked_arguments
+from sessionbrowse.manager.arguments import check_entry, check_usage, checked_arguments
 from sessionbrowse.manager.context import current_system_message
 from sessionbrowse.manager.memory_session import EntryObject, memory_session_of, role_of
 from sessionbrowse.manager.reading import SessionReader
 from sessionbrowse.manager.session_file import SessionFile, entry_of, lines_of
 from sessionbrowse.manager.to_json import plain
 from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write.admission import refuse_only_read_agent
 from sessionbrowse.text import iso_ms, parse_time
 
 Json = Any
@@ -374,8 +375,7 @@ class SessionAppender(SessionReader):
         now_ms: float | None = None,
     ) -> str:
         """Add an entry to memory and to the file, below the leaf unless `parent_id` is given; return the new id."""
-        if kind == "message":
-            check_message(fields.get("message"), self.agent)
+        check_entry(kind, fields, self.agent)
         now = self._environment.now_ms() if now_ms is None else now_ms
         file = self._file
         if file is not None and file.exists and file.changed():
@@ -435,6 +435,7 @@ class SessionAppender(SessionReader):
         return ids.entry_id(self._memory.by_id, self._environment.random_bytes)
 
     def _only(self, method: str, *agents: str) -> None:
+        refuse_only_read_agent(self.agent)
         if self.agent not in agents:
             raise RefusedWrite(f"{self.agent} has no {method}: only {' and '.join(agents)} can do that.")
 

@@ -14,6 +14,7 @@ from sessionbrowse.format.entries import Value
 from sessionbrowse.format.javascript_values import is_true
 from sessionbrowse.format.lines import MAX_DEPTH
 from sessionbrowse.manager.to_json import plain
+from sessionbrowse.store.write.admission import refuse_only_read_agent
 
 Json = Any
 Checked = TypeVar("Checked")
@@ -44,6 +45,13 @@ def _checked(method: types.FunctionType) -> Callable[..., Any]:
         return method(*args, **kwargs)
 
     return call
+
+
+def check_entry(kind: str, fields: dict[str, Json], agent: str) -> None:
+    """Raise an error for an entry that cannot be added: a message that is none, or a session that is only read."""
+    refuse_only_read_agent(agent)
+    if kind == "message":
+        check_message(fields.get("message"), agent)
 
 
 def check_message(message: Json, agent: str) -> None:

@@ -12,6 +12,7 @@ from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.clean.session_content import SessionContent
 from sessionbrowse.model.listing.families import families, is_stub
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.text import iso_ms, plural, size
 
 Kind = Literal["empty", "duplicate", "copy", "large", "archived", "old"]
@@ -78,7 +79,8 @@ def considered(summaries: Iterable[Summary]) -> list[Summary]:
     atomic hides the sessions of a workflow's stages; they are removed together with the session that started them. omp
     hides empty sessions, which may go. A transcript is a file without header.
     """
-    return [one for one in summaries if not (one.hidden and one.agent == "atomic") and not one.is_transcript]
+    wanted = [one for one in summaries if not one.is_transcript and not RULES[one.agent].only_read]
+    return [one for one in wanted if not (one.hidden and one.agent == "atomic")]
 
 
 def contents_needed(summaries: Sequence[Summary]) -> list[Summary]:

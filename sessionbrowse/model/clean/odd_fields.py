@@ -323,4 +323,4 @@ _WORDS = {
     "text": ("text", "empty text"),
     "filled": ("text",),
 }
-_NEEDS = dict.fromkeys(("pi", "atomic", "indusagi"), _table(_PI)) | {"omp": _table(_OMP)}
+_NEEDS = dict.fromkeys(("pi", "atomic", "indusagi"), _table(_PI)) | {"omp": _table(_OMP), "claude": {}, "codex": {}}

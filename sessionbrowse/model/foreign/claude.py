@@ -21,7 +21,6 @@ from sessionbrowse.model.foreign.claude_records import (
     answer_block,
     blocks_of,
     called,
-    folder_of,
     is_record,
     parent_of,
     passed_name,
@@ -42,6 +41,7 @@ from sessionbrowse.model.foreign.translated import (
     text_of,
     usage_of,
 )
+from sessionbrowse.model.listing.directories import alphanumeric
 
 AGENT = "claude"
 _SYNTHETIC = "<synthetic>"
@@ -112,6 +112,7 @@ class _Transcript:
             name_is_own=is_own,
             unread=dict(self._chain.unread),
             bad_lines=tuple(self._records.bad),
+            torn=self._records.torn,
             has_ended=self._has_ended(),
         )
 
@@ -165,11 +166,8 @@ class _Transcript:
         if kind == "system":
             if record.get("subtype") == "compact_boundary":
                 return "compaction", ""
-            return (
-                ("note:command", text_of(record.get("content")))
-                if record.get("subtype") == "local_command"
-                else ("", "")
-            )
+            if record.get("subtype") == "local_command":
+                return "note:command", text_of(record.get("content"))
         return ("", "") if kind in PASSED else ("unknown", "")
 
     def _group(self, node: _Node) -> None:
@@ -407,7 +405,7 @@ class _Transcript:
         records = [one for _, one in self._records.found if isinstance(one.get("uuid"), str)]
         directories = [text_of(one.get("cwd")) for one in records if text_of(one.get("cwd"))]
         folder = os.path.basename(os.path.dirname(self._path))
-        own = [cwd for cwd in directories if folder_of(cwd) == folder]
+        own = [cwd for cwd in directories if alphanumeric(cwd) == folder]
         times = [one["timestamp"] for one in records if isinstance(one.get("timestamp"), str)]
         made: Object = {
             "type": "session",

@@ -58,11 +58,6 @@ def is_record(value: Object) -> bool:
     return isinstance(value.get("type"), str) and ("uuid" in value or "sessionId" in value or "leafUuid" in value)
 
 
-def folder_of(cwd: str) -> str:
-    """Return the name of the folder in which Claude Code keeps the sessions of a directory."""
-    return re.sub(r"[^A-Za-z0-9]", "-", cwd)
-
-
 def parent_of(record: Object) -> str | None:
     if record.get("subtype") == "compact_boundary":
         return text_of(record.get("logicalParentUuid")) or None

@@ -129,6 +129,7 @@ class _Rollout:
             name_is_own=given is not None,
             unread=dict(self._chain.unread),
             bad_lines=tuple(self._records.bad),
+            torn=self._records.torn,
             has_ended=self._has_ended if self._has_turns() else self._is_answered(),
         )
 

@@ -29,7 +29,8 @@ class Translated(Struct, frozen=True, kw_only=True):
     Every parent stands before its children, and the last entry is the leaf. Usage has no `cost`, because these programs
     record none. `name` is the session's name, else the title that the program made (`name_is_own` is False); the first
     prompt is no name. `unread` counts the records that are no entries, by their kind, and `bad_lines` are lines
-    that hold no record. `has_ended` is False if the program stopped in the middle of a turn, judged by the file.
+    that hold no record; `torn` is such a line at the end, which the program may still be writing. `has_ended` is False
+    if the program stopped in the middle of a turn, judged by the file.
     """
 
     agent: str
@@ -39,13 +40,18 @@ class Translated(Struct, frozen=True, kw_only=True):
     name_is_own: bool = False
     unread: dict[str, int] = {}
     bad_lines: tuple[bytes, ...] = ()
+    torn: bytes = b""
     has_ended: bool = True
 
     def lines(self) -> Iterable[bytes]:
-        """Yield the lines of a session file in pi's format; lines that cannot be read follow the header."""
-        yield json_line(self.header)
+        """Yield the lines of a session file in pi's format; lines that cannot be read follow the header.
+
+        The header has the name, which no entry tells.
+        """
+        yield json_line({**self.header, "title": self.name} if self.name else self.header)
         yield from [line + b"\n" for line in self.bad_lines]
         yield from map(json_line, self.entries)
+        yield from [self.torn] if self.torn else []
 
 
 class Ids:
@@ -74,7 +80,10 @@ class Records:
     def __init__(self, lines: Iterable[bytes], is_record: Callable[[Object], bool]) -> None:
         self.found: list[tuple[int, Object]] = []
         self.bad: list[bytes] = []
+        self.torn = b""
         for number, line in enumerate(lines):
+            self.bad += [self.torn] if self.torn else []
+            self.torn = b""
             content = line.strip(MARGIN)
             if not content:
                 self.bad += [line.rstrip(b"\r\n")] if b"\0" in line else []
@@ -84,7 +93,7 @@ class Records:
             except BadJson:
                 values, is_whole = _salvaged(content, is_record)
                 self.found += [(number, each) for each in values]
-                self.bad += [] if is_whole else [content]
+                self.torn = b"" if is_whole else content
                 continue
             if isinstance(value, dict):
                 self.found.append((number, value))

@@ -106,3 +106,8 @@ def _steps(path: str, windows: bool) -> tuple[str, ...]:
         root, rest = ntpath.splitdrive(normal)
         return (root, *[name for name in rest.split("\\") if name])
     return ("/" if normal.startswith("/") else ".", *[name for name in normal.split("/") if name not in ("", ".")])
+
+
+def alphanumeric(path: str) -> str:
+    """Return a path with `-` in place of all but ASCII letters and digits, as Claude Code names folders of projects."""
+    return re.sub(r"[^A-Za-z0-9]", "-", path)

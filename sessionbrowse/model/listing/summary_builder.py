@@ -231,6 +231,8 @@ class SummaryBuilder:
             and (
                 is_workflow_stage(header)
                 if rules.agent == "atomic"
+                else header.internal is True
+                if rules.only_read
                 # omp 18.2.7 hides sessions that have neither a title, a prompt nor an answer.
                 else rules.agent == "omp"
                 and not (name or trim(first or "") or problem or self._answered)

@@ -26,7 +26,7 @@ from sessionbrowse.model.search.words import (
     words_of,
 )
 
-AGENTS = ("pi", "omp", "atomic", "indusagi")
+AGENTS = ("pi", "omp", "atomic", "indusagi", "claude", "codex")
 STATES = ("active", "abandoned", "compacted")
 ROLE_WORDS = ("user", "assistant", "tool", "bash", "python", "summary", "developer", "custom", "hook")
 """The values of a `role:` filter as people type them."""

@@ -9,7 +9,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from sessionbrowse.format.envelope import Fault
 
-AgentName = Literal["pi", "omp", "atomic", "indusagi"]
+AgentName = Literal["pi", "omp", "atomic", "indusagi", "claude", "codex"]
 
 ONLY = "only-"
 """Begins a mark of content that makes a file unreadable for all agents but one: omp's title slot, a transcript."""
@@ -76,6 +76,9 @@ class Rules(Struct, frozen=True, kw_only=True):
     # In omp's list, the date of a session is its file's mtime; in other programs, that of the newest user message or
     # answer.
     modified_is_mtime: bool = False
+    # `only_read` is the name of a program with another format: its sessions are read as if they were pi's, and its
+    # files are never written.
+    only_read: str | None = None
 
 
 PI = Rules(agent="pi", list_splits_at_separators=True)
@@ -104,4 +107,6 @@ INDUSAGI = Rules(
     context="indusagi",
     tree="indusagi",
 )
-RULES: dict[str, Rules] = {rules.agent: rules for rules in (PI, OMP, ATOMIC, INDUSAGI)}
+CLAUDE = Rules(agent="claude", name="title_slot", only_read="Claude Code")
+CODEX = Rules(agent="codex", name="title_slot", only_read="Codex")
+RULES: dict[str, Rules] = {rules.agent: rules for rules in (PI, OMP, ATOMIC, INDUSAGI, CLAUDE, CODEX)}

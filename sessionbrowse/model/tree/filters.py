@@ -30,7 +30,7 @@ _OMP_BOOKKEEPING = frozenset(
         "reset_boundary",
     }
 )
-_HIDDEN_BY_DEFAULT: dict[AgentName, frozenset[str]] = {
+_HIDDEN_BY_DEFAULT: dict[str, frozenset[str]] = {
     "pi": _BOOKKEEPING | {"context_edit", "session_info"},
     "omp": _BOOKKEEPING | _OMP_BOOKKEEPING,
     "atomic": _BOOKKEEPING | {"session_info"},

@@ -18,6 +18,8 @@ _ENTRY_TYPES = {
     "omp": _OMP_ENTRY_TYPES,
     "atomic": _OLDER_ENTRY_TYPES,
     "indusagi": _OLDER_ENTRY_TYPES,
+    "claude": _PI_ENTRY_TYPES,
+    "codex": _PI_ENTRY_TYPES,
 }
 
 

@@ -45,7 +45,8 @@ from sessionbrowse.services.background.monitor_messages import (
     SessionsInUse,
 )
 from sessionbrowse.services.list.summary_cache import SummaryCache
-from sessionbrowse.store.find.discover import FoundFile, Skipped, is_session_name, newest_first, stamp_of
+from sessionbrowse.store.find.discover import FoundFile, Skipped, is_session_name, newest_first
+from sessionbrowse.store.find.file_stamp import stamp_of
 from sessionbrowse.store.find.parent_links import link_parents
 from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings, scan_passes
 from sessionbrowse.store.watch import Watcher

@@ -97,7 +97,7 @@ def plan_delete(target: Target, context: ChangeContext, summaries: Iterable[Summ
         RefusedWrite: the path is not a regular file, or is a link to a file outside the session directories.
         NotASession: the session does not exist.
     """
-    path = admitted(target)
+    path = admitted(target, only_moved=True)
     agent = agent_of(path, target)
     companions = tuple(found for found in agent.companions(path) if not is_lock(found))
     header = header_of(path)

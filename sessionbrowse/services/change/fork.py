@@ -24,7 +24,7 @@ from sessionbrowse.store.find.directories import given_here
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.write import copies
-from sessionbrowse.store.write.admission import is_path, refuse_outside, shown_name
+from sessionbrowse.store.write.admission import is_path, refuse_only_read, refuse_outside, shown_name
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.whole_files import create_file, temporary_beside
 from sessionbrowse.text import clean, iso_ms
@@ -126,6 +126,7 @@ def opened_source(path: str, agent: str | None) -> Session:
     """
     session = open_session(path, agent)
     name = shown_name(session.path)
+    refuse_only_read(session.path)
     if session.is_transcript:
         raise RefusedWrite(f"{name} is a transcript of the newer indusagi, which sessionbrowse only reads.")
     if session.refusal is not None:

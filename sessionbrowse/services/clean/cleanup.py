@@ -120,7 +120,7 @@ def content_of(path: str) -> SessionContent | None:
     """Read a whole session file and return its content for the cleanup rules; None if it cannot be read."""
     reader = ContentReader()
     try:
-        with closing(open_content(path)) as descriptor:
+        with closing(open_content(path).descriptor) as descriptor:
             feed_lines(descriptor, reader)
             status = os.stat(path)
     except (SessionBrowseError, OSError):
@@ -168,7 +168,7 @@ def clean_up(
 def _can_be_read(path: str, size: int) -> bool:
     """Return True if a file can still be opened and read; a status may come from the cache of a network mount."""
     try:
-        with closing(open_content(path)) as descriptor:
+        with closing(open_content(path).descriptor) as descriptor:
             return os.fstat(descriptor).st_size >= size and len(os.read(descriptor, 1)) == min(size, 1)
     except (SessionBrowseError, OSError):
         return False

@@ -18,7 +18,7 @@ from sessionbrowse.services.export.page import PageEntry, page
 from sessionbrowse.services.export.parts import CHANGE_TYPES, HIDDEN_TYPES, PrintedPart, heading, parts
 from sessionbrowse.services.export.safe_markdown import code_block, code_span, escaped, quoted, safe_markdown
 from sessionbrowse.services.list.locate import find_entry
-from sessionbrowse.store.read.content import closing, open_regular
+from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write.whole_files import create_file
@@ -62,10 +62,18 @@ def export(
             return _html(session, None if index is None else set(branch), home)
         case "markdown":
             return _markdown(session, branch)
+        case "jsonl" if session.rules.only_read:
+            return _own_lines(session.path)
         case "jsonl":
             return _jsonl(session, branch)
         case "json":
             return _json(session, shown_path or session.path, branch if index is not None else range(len(session.ids)))
+
+
+def _own_lines(path: str) -> Iterator[bytes]:
+    """Yield a file as it stands: no other program could read a part of a session of Claude Code or Codex."""
+    with closing(open_regular(path)) as descriptor:
+        yield from file_blocks(descriptor)
 
 
 def export_to(target: str, pieces: Iterable[bytes], source: str) -> None:

@@ -25,7 +25,7 @@ from sessionbrowse.model.session.records import Reader
 from sessionbrowse.store.find.directories import given
 from sessionbrowse.store.find.roots import ROOT_SOURCE
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many
-from sessionbrowse.store.read.content import closing, file_blocks, open_regular
+from sessionbrowse.store.read.content import closing, file_blocks, open_content, open_regular
 from sessionbrowse.text import clean, shell_quote
 
 _NULL_LINE = re.compile(rb"(?:\A|\n)[ \t\r]*null[ \t\r]*\n")
@@ -38,13 +38,16 @@ _WHAT_HAPPENS_ELSEWHERE = {
     "omp": "omp continues the session in the other directory",
     "atomic": "atomic asks whether to continue the session in the other directory",
     "indusagi": "indusagi continues the session in the other directory",
+    "claude": "claude finds a session only in its own directory",
+    "codex": "codex asks which directory to use",
 }
 
 
 class ResumeCommand(Struct, frozen=True):
     """A command that resumes a session: its arguments, its directory, and the variables to add to the environment.
 
-    `notes` are sentences for the user about effects of the command.
+    `notes` are sentences for the user about effects of the command. `unset` are variables to remove from the
+    environment.
     """
 
     agent: str
@@ -52,6 +55,7 @@ class ResumeCommand(Struct, frozen=True):
     cwd: str
     env: dict[str, str] = {}
     notes: tuple[str, ...] = ()
+    unset: tuple[str, ...] = ()
 
     def shell_line(self) -> str:
         """Return a shell line that runs the command in its directory; control characters stay in the line."""
@@ -72,11 +76,12 @@ class ResumeCommand(Struct, frozen=True):
     def bare_line(self) -> str:
         """Return the command as one shell line, without the change of directory."""
         variables = [f"{name}={shell_quote(value)}" for name, value in self.env.items()]
-        return " ".join([*variables, *map(shell_quote, self.argv)])
+        removed = ["env", *[f"-u {name}" for name in self.unset]] if self.unset else []
+        return " ".join([*removed, *variables, *map(shell_quote, self.argv)])
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the environment variables `environ` with the command's own variables added."""
-        return {**environ, **self.env}
+        return {name: value for name, value in {**environ, **self.env}.items() if name not in self.unset}
 
 
 def if_shown(before: str, line: str) -> str:
@@ -139,7 +144,8 @@ def plan(
     start = given(directory, around.cwd) if directory else cwd or around.cwd
     command = resume_command(agent, file, start, place, settings_command)
     blobs, blob_notes = _blobs_of_copy(file, agent, place, around)
-    command = msgspec.structs.replace(command, env={**command.env, **blobs}, notes=(*notes, *blob_notes))
+    unset = tuple(name for name in AGENTS[agent].kept_from_it if name in around.environ)
+    command = msgspec.structs.replace(command, env={**command.env, **blobs}, notes=(*notes, *blob_notes), unset=unset)
     if must_start:
         check_directory(command, timeout_s)
         _check_program(command, around, custom=bool(settings_command))
@@ -160,11 +166,13 @@ def _check_file(path: str, agent: Agent) -> tuple[str, list[str]]:
     if not stat.S_ISREG(mode):
         raise CannotResume(f"{shown} is not a regular file.")
     try:
-        descriptor = open_regular(path)
+        descriptor = open_content(path).descriptor
     except NotASession as error:
         raise CannotResume(f"{clean(str(error))}.") from error
     with closing(descriptor):
         reader = _read_start(descriptor, agent)
+        if agent.rules.only_read:
+            return _check_only_read(shown, path, agent, reader)
         if reader.is_transcript or path.endswith(".ndjson"):
             raise CannotResume(
                 f"{shown} is a transcript of the newer indusagi, which cannot open it by path: run `indus -r` "
@@ -182,6 +190,20 @@ def _check_file(path: str, agent: Agent) -> tuple[str, list[str]]:
     if agent.name == "indusagi":
         notes.append("Only indusagi up to 0.12.15 opens this file; later versions, which were rewritten, do not.")
     return reader.header.cwd or "", notes
+
+
+def _check_only_read(shown: str, path: str, agent: Agent, reader: Reader) -> tuple[str, list[str]]:
+    """Return what `_check_file` returns, for a program that resumes a session by its id."""
+    name = agent.rules.only_read
+    header = reader.header
+    identity = agent.resume(path)[-1]
+    if header is None or not identity:
+        raise CannotResume(f"{shown}: {name} finds no session id in this file.")
+    if header.internal is True and agent.name == "claude":
+        raise CannotResume(f"{shown} is the session of a subagent: {name} resumes only the session that started it.")
+    if os.path.basename(os.path.dirname(path)) == "archived_sessions":
+        raise CannotResume(f"{shown} is archived: run `codex unarchive {clean(identity)}` first.")
+    return header.cwd or "", []
 
 
 def _read_start(descriptor: int, agent: Agent) -> Reader:

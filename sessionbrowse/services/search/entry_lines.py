@@ -20,7 +20,7 @@ def lines_at(path: str, places: Sequence[tuple[int, int, int]]) -> Iterator[tupl
         IndexError: the file has become shorter since the offsets were determined.
     """
     try:
-        descriptor = open_content(path)
+        descriptor = open_content(path).descriptor
     except Unreadable:
         return
     with closing(descriptor):
@@ -41,7 +41,7 @@ def streamed_lines(summary: Summary) -> Iterator[tuple[int, bytes]]:
     from sessionbrowse.model.session.rules import RULES
 
     try:
-        descriptor = open_content(summary.path)
+        descriptor = open_content(summary.path).descriptor
     except Unreadable:
         return
     with closing(descriptor):

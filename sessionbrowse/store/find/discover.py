@@ -18,46 +18,25 @@ from msgspec.structs import asdict, replace
 from sessionbrowse.agents import AGENTS, Marks, Place, attribute
 from sessionbrowse.agents.base import names_in
 from sessionbrowse.agents.companions import SESSION_SUFFIXES, stem_of
+from sessionbrowse.store.find.file_stamp import (
+    NO_SESSION_FILES,
+    NO_SESSION_FOLDERS,
+    FileStamp,
+    Version,
+    is_known_version,
+    stamp_of,
+)
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many, read_many, stat_many
 from sessionbrowse.store.system.files import DIRECTORY, OPENS_DIRECTORIES
 
 SUFFIX = ".jsonl"
 TRANSCRIPT_SUFFIX = ".ndjson"
 PACKED_SUFFIX = ".jsonl.gz"
+COMPRESSED_SUFFIX = ".jsonl.zst"
 ARCHIVE_FOLDER = "archive"
 """Name of the folder, in a project's folder, for archived sessions; agents do not list the sessions in it."""
 
 _NOT_REGULAR = "the path is not a regular file"
-
-
-class FileStamp(Struct, frozen=True, gc=False):
-    """The identity of one version of a file: a file with an equal stamp has the same content.
-
-    Times are nanoseconds since 1970, `size` is bytes.
-    """
-
-    path: str
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-    device: int
-
-    def has_stamp_of(self, other: FileStamp) -> bool:
-        """Return True if both stamps (sizes, times and so on) belong to the same version of the same file."""
-        return (
-            self.size == other.size
-            and self.mtime_ns == other.mtime_ns
-            and self.ctime_ns == other.ctime_ns
-            and self.inode == other.inode
-            and self.device == other.device
-            and self.path == other.path
-        )
-
-
-def stamp_of(path: str, status: os.stat_result) -> FileStamp:
-    """Return the stamp (the version's identity) of the file at `path` from its `os.stat` result."""
-    return FileStamp(path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
 
 
 class FoundFile(FileStamp, frozen=True, gc=False):
@@ -153,7 +132,7 @@ def owner_by_name(path: str) -> str | None:
     for index in range(len(parts) - 1, -1, -1):
         part, below = parts[index], parts[index + 1] if index + 1 < len(parts) else ""
         for agent in AGENTS.values():
-            if part in agent.own_names and (part.startswith(".") or below in ("sessions", "agent")):
+            if part in agent.own_names and (part.startswith(".") or below in _STORES):
                 return agent.name
     return None
 
@@ -162,6 +141,7 @@ def _owner(places: Sequence[Place], folder: str, marks: Marks) -> str:
     return attribute([place.agent for place in places], folder, marks, is_store=all(each.is_store for each in places))
 
 
+_STORES = frozenset({"agent", "archived_sessions", "projects", "sessions"})
 _Directory: TypeAlias = tuple[list[FoundFile], list[tuple[str, bool]]]
 """A directory's session files, and its folders sorted by name: pairs of name, and True if a session has this name."""
 
@@ -208,8 +188,10 @@ class _Walk:
             yield from self._files_in(root, self._of_kind(identity, "folder"), os.path.basename(root))
             yield from self._files_in(root, self._of_kind(identity, "flat"), "")
             yield from self._registered(root, self._of_kind(identity, "registry"))
+            yield from self._dated(root, self._of_kind(identity, "dates"))
             if self._include_archived:
                 yield from self._packed(root, self._of_kind(identity, "archive"))
+                yield self._rollouts(root, self._of_kind(identity, "retired"), archived=True)[0]
 
     def below(
         self, directory: str, session: str | None, places: tuple[Place, ...], folder: str, *, archived: bool = False
@@ -289,6 +271,24 @@ class _Walk:
         """Yield the sessions that `omp gc --archive` compressed."""
         for name, _ in self._read(root, places, "", ())[1] if places else ():
             yield from self._archived_in(os.path.join(root, name), places, name)
+
+    def _dated(self, root: str, places: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
+        """Yield the sessions in folders by date, at any depth."""
+        waiting = [root] if places else []
+        while waiting and not self._cancelled():
+            here = waiting.pop()
+            files, folders = self._rollouts(here, places)
+            yield files
+            waiting += [os.path.join(here, name) for name, _ in folders]
+
+    def _rollouts(self, directory: str, places: tuple[Place, ...], *, archived: bool = False) -> _Directory:
+        """Return the sessions of Codex in a directory: of a plain and a compressed file, the plain one counts."""
+        if not places:
+            return [], []
+        suffixes = (SUFFIX, COMPRESSED_SUFFIX)
+        files, folders = self._read(directory, places, "", suffixes, hides_dots=True, archived=archived)
+        plain = {file.path for file in files if file.path.endswith(SUFFIX)}
+        return [file for file in files if file.path.removesuffix(".zst") not in plain or file.path in plain], folders
 
     def _registered(self, root: str, places: tuple[Place, ...]) -> Iterator[list[FoundFile]]:
         """Yield the session files that omp records in its folder `custom-session-files`; they may have any suffix."""
@@ -446,28 +446,7 @@ def _why(error: OSError | None) -> str:
     return "the disk did not answer in time" if error is None else error.strerror or str(error)
 
 
-# atomic writes event logs and tool output to files and folders with these names, which are no sessions.
-NO_SESSION_FOLDERS = frozenset(
-    {"subagent-artifacts", "tool-results"}
-    # Programs for synchronising keep old versions and unfinished files in these folders.
-    | {".stversions", ".stfolder", ".sync", ".dropbox.cache", ".tmp.drivedownload", ".tmp.driveupload", "@eaDir"}
-)
-NO_SESSION_FILES = frozenset({"run-history.jsonl"})
-
-Version: TypeAlias = tuple[int, int, int, int]
-"""Inode, size in bytes, and the times of the last change of a file's content and attributes in ns."""
 _APPLE_DOUBLE = b"\x00\x05\x16\x07"
-
-
-def is_known_version(status: os.stat_result, versions: set[Version]) -> bool:
-    """Return True if this version of a file was found before, by another mount, and remember it.
-
-    No program can set the time of the last change of a file's attributes, so only one file has equal times and inode.
-    """
-    version = status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-    is_known = version in versions
-    versions.add(version)
-    return is_known
 
 
 def is_apple_double(path: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
@@ -11,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Marks, Place, Surroundings
-from sessionbrowse.agents.attribution import OWNER_ORDER, is_omp_folder
+from sessionbrowse.agents.attribution import OWNER_ORDER, is_omp_folder, marks_of_program
 from sessionbrowse.agents.base import absolute, distinct, expand_home, is_dashed_folder
 from sessionbrowse.errors import NotFound
 from sessionbrowse.store.find.discover import FoundFile, Skipped, discover, owner_by_name
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 ROOT_SOURCE = "--root"
 """The `source` of each `Place` found in a directory that the user gave as a root."""
 _SAMPLED_FILES = 16
+_YEAR = re.compile(r"\d{4}")
 
 
 class Scope(Struct, frozen=True, kw_only=True):
@@ -219,6 +221,10 @@ def _sessions_directories(directory: str) -> list[str]:
     for name in sorted(os.listdir(profiles)) if os.path.isdir(profiles) else ():
         agent_dirs += [os.path.join(profiles, name), os.path.join(profiles, name, "agent")]
     candidates = [os.path.join(agent_dir, "sessions") for agent_dir in agent_dirs]
+    candidates += [os.path.join(directory, "archived_sessions")]
+    projects = os.path.join(directory, "projects")
+    if os.path.isdir(projects) and any(name.startswith("-") for name in os.listdir(projects)):
+        candidates.append(projects)
     return [path for path in candidates if os.path.isdir(path)]
 
 
@@ -239,8 +245,10 @@ def holders_of(path: str, around: Surroundings) -> frozenset[str]:
 def _kinds(directory: str) -> list[str]:
     """Return the layouts (`PlaceKind`) of the session files in a directory, judged by its name and its content."""
     name = os.path.basename(directory)
+    if name == "archived_sessions":
+        return ["retired"]
     if name == "sessions":
-        return ["projects"]
+        return ["dates" if any(map(_YEAR.fullmatch, os.listdir(directory))) else "projects"]
     if os.path.basename(os.path.dirname(directory)) == "sessions" or is_dashed_folder(name):
         return ["folder"]
     with os.scandir(directory) as entries:
@@ -281,7 +289,7 @@ def _owned(directory: str, kind: str, known: Sequence[Place], agents: Sequence[s
 
 def _is_same(directory: str, place: Place, kind: str) -> bool:
     wanted = os.path.dirname(directory) if kind == "folder" else directory
-    if place.kind not in ("projects", "flat") or (kind != "folder" and place.kind != kind):
+    if place.kind not in ("projects", "flat", "dates", "retired") or (kind != "folder" and place.kind != kind):
         return False
     return os.path.realpath(wanted) == os.path.realpath(place.root)
 
@@ -299,10 +307,13 @@ def _agents_of_files(directory: str, kind: str) -> set[str]:
 
 def _marks(path: str) -> Marks | None:
     from sessionbrowse.agents.file_marks import HEAD_BYTES, marks_of_head
+    from sessionbrowse.format.other_files import other_program
 
     try:
         with open(path, "rb") as file:
-            marks = marks_of_head(file.read(HEAD_BYTES))
+            head = file.read(HEAD_BYTES)
     except OSError:
         return None
+    program = other_program(head)
+    marks = marks_of_program(program) if program is not None else marks_of_head(head)
     return marks if marks.agents else None

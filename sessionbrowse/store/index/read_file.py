@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.agents import Marks
-from sessionbrowse.agents.file_marks import marks_of_head
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.format.other_files import recognise
@@ -29,7 +28,6 @@ from sessionbrowse.store.index.rows import FOREIGN, ORDINARY, TRANSCRIPT
 from sessionbrowse.store.index.stored_entries import StoredEntries
 from sessionbrowse.store.read.content import (
     closing,
-    content_status,
     feed_lines,
     file_blocks,
     head_of,
@@ -68,14 +66,14 @@ def read_for_index(
     `restart` is called if the file turns out to belong to another agent: all texts passed on so far are then invalid.
     """
     try:
-        descriptor = open_content(path)
+        content = open_content(path)
     except Unreadable:
         return None
+    descriptor, status = content.descriptor, content.status
     with closing(descriptor):
         try:
-            status = content_status(path, descriptor)
             head = head_of(descriptor)
-            marks = marks_of_head(head)
+            marks = content.marks(head)
             agent = agent_of(marks)
             foreign = recognise(head)
             if foreign is not None:
@@ -106,6 +104,9 @@ def read_for_index(
                 marks = Marks(marks.agents | reader.marks)
                 decided = agent_of(marks)
                 if decided == agent:
+                    if not content.is_in_place:
+                        # The positions of entries are not those in the file, so that it cannot be read on from its end.
+                        collector.resumable = None
                     return _finished(path, descriptor, status, marks, collector)
                 agent = decided
                 restart()

@@ -8,11 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from msgspec import Struct
+
+from sessionbrowse.agents.attribution import Marks, marks_of_program
+from sessionbrowse.agents.file_marks import marks_of_head
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.lines import BEGINNING_BYTES, MAX_LINE_BYTES, LineBlock, beginning_of, blocks_with_newlines
 from sessionbrowse.format.other_files import PROBED_LINES
 from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.read.archive import unpacked_descriptor
+from sessionbrowse.store.read.translation import program_of, translated_descriptor
 from sessionbrowse.store.system.files import CLOEXEC, NONBLOCK, pread
 
 BLOCK_BYTES = 128 * 1024
@@ -40,6 +45,22 @@ def head_of(descriptor: int) -> bytes:
     return pread(descriptor, HEAD_BYTES, 0)
 
 
+class Content(Struct, frozen=True):
+    """An open session file. `is_in_place` is False if `descriptor` is that of unpacked or translated content.
+
+    `status` is the file's own, as it was when its content was read; `program` is the agent of a translated one.
+    """
+
+    descriptor: int
+    status: os.stat_result
+    is_in_place: bool = True
+    program: str | None = None
+
+    def marks(self, head: bytes) -> Marks:
+        """Return the marks of the file; `head` are the first bytes of its content."""
+        return marks_of_program(self.program) if self.program is not None else marks_of_head(head)
+
+
 def read_at(path: str | os.PathLike[str], offset: int, size: int) -> bytes:
     """Return the line of `size` bytes at `offset` of a session file, fewer bytes if the file has become shorter.
 
@@ -48,7 +69,7 @@ def read_at(path: str | os.PathLike[str], offset: int, size: int) -> bytes:
     Raises:
         Unreadable: the file is gone or cannot be read.
     """
-    with closing(open_content(path)) as descriptor:
+    with closing(open_content(path).descriptor) as descriptor:
         try:
             if size > MAX_LINE_BYTES:
                 return beginning_of(pread(descriptor, BEGINNING_BYTES, offset))
@@ -82,23 +103,29 @@ def open_regular(path: str | os.PathLike[str]) -> int:
     return descriptor
 
 
-def open_content(path: str | os.PathLike[str]) -> int:
-    """Open a session file for reading and return the descriptor; a packed session of omp is unpacked first.
+def open_content(path: str | os.PathLike[str]) -> Content:
+    """Open a session file for reading: a packed session of omp is unpacked, one of another program is translated.
 
     Raises:
         Unreadable: the file is gone, forbidden, damaged, or not regular.
     """
     name = os.fspath(path)
-    return unpacked_descriptor(name) if is_packed(name) else open_regular(path)
-
-
-def content_status(path: str, descriptor: int) -> os.stat_result:
-    """Return the `stat` result of a session file opened by `open_content`; for a packed session, of the packed file.
-
-    Raises:
-        OSError: the file is gone.
-    """
-    return os.stat(path) if is_packed(path) else os.fstat(descriptor)
+    own = open_regular(path)
+    is_own = False
+    try:
+        status = os.fstat(own)
+        if is_packed(name):
+            return Content(unpacked_descriptor(name), status, is_in_place=False)
+        program = program_of(own)
+        if program is not None:
+            return Content(translated_descriptor(name, own, status, program), status, False, program)
+        is_own = True
+        return Content(own, status)
+    except OSError as error:
+        raise unreadable(path, error) from error
+    finally:
+        if not is_own:
+            os.close(own)
 
 
 def unreadable(path: str | os.PathLike[str], error: Exception) -> Unreadable:

@@ -6,7 +6,6 @@ import os
 from typing import NoReturn
 
 from sessionbrowse.agents.base import Marks
-from sessionbrowse.agents.file_marks import marks_of_head
 from sessionbrowse.errors import NeedsRepair, SessionBrowseError, UnsupportedFormat
 from sessionbrowse.format.other_files import recognise
 from sessionbrowse.model.session.build_session import session_read
@@ -16,9 +15,8 @@ from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.find.agent_of_path import agent_of_path
-from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.read.archive import Unpacked
-from sessionbrowse.store.read.content import HEAD_BYTES, closing, feed_lines, open_content, read_at, unreadable
+from sessionbrowse.store.read.content import HEAD_BYTES, Content, closing, feed_lines, open_content, read_at, unreadable
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import clean
 
@@ -35,19 +33,20 @@ def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Sess
         another program.
     """
     place = os.path.abspath(path)
-    with closing(open_content(place)) as descriptor:
+    content = open_content(place)
+    with closing(content.descriptor) as descriptor:
         try:
             head = pread(descriptor, HEAD_BYTES, 0)
             foreign = recognise(head)
             if foreign is not None:
                 raise UnsupportedFormat(f"{os.path.basename(place)}: {foreign}")
-            marks = marks_of_head(head)
-            session = _read(descriptor, place, agent or agent_of_path(place, marks))
+            marks = content.marks(head)
+            session = _read(content, place, content.program or agent or agent_of_path(place, marks))
             # Later lines may show that another agent wrote the file; then it is read again by the rules of that agent.
-            named = agent or agent_of_path(place, Marks(marks.agents | session.marks))
+            named = content.program or agent or agent_of_path(place, Marks(marks.agents | session.marks))
             if session.is_transcript:
                 named = "indusagi"
-            return session if named == session.agent else _read(descriptor, place, named)
+            return session if named == session.agent else _read(content, place, named)
         except OSError as error:
             raise unreadable(place, error) from error
 
@@ -60,9 +59,9 @@ def refuse_damaged(session: Session, empty: type[SessionBrowseError]) -> NoRetur
     raise NeedsRepair(f"{sentence} Repair the session first.")
 
 
-def _read(descriptor: int, path: str, agent: str) -> Session:
+def _read(content: Content, path: str, agent: str) -> Session:
     into = ColumnReader(Reader(RULES[agent]), Columns())
-    feed_lines(descriptor, into)
-    if is_packed(path):
-        return session_read(into, path, Unpacked(descriptor).read)
+    feed_lines(content.descriptor, into)
+    if not content.is_in_place:
+        return session_read(into, path, Unpacked(content.descriptor).read)
     return session_read(into, path, lambda offset, size: read_at(path, offset, size))

@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from sessionbrowse.agents import Marks
-from sessionbrowse.agents.file_marks import marks_of_head
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.format.other_files import recognise
@@ -24,7 +23,6 @@ from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.parent_links import placed
 from sessionbrowse.store.read.content import (
     closing,
-    content_status,
     feed_lines,
     file_blocks,
     head_of,
@@ -75,15 +73,14 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
     The list `texts`, if given, receives the texts of messages.
     """
     try:
-        descriptor = open_content(path)
+        content = open_content(path)
     except Unreadable as error:
         return _not_read(path, agent_of(Marks()), error.__cause__)
-    agent = ""
+    agent, descriptor, status = "", content.descriptor, content.status
     with closing(descriptor):
         try:
-            status = content_status(path, descriptor)
             head = head_of(descriptor)
-            marks = marks_of_head(head)
+            marks = content.marks(head)
             agent = agent_of(marks)
             foreign = recognise(head)
             if foreign is not None:

@@ -9,8 +9,11 @@ from msgspec import Struct
 
 from sessionbrowse.errors import NotASession, RefusedWrite
 from sessionbrowse.model.session.records import generation_of
+from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session
+from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.read.session_file import refuse_damaged
+from sessionbrowse.store.read.translation import program_of
 from sessionbrowse.text import clean
 
 
@@ -26,8 +29,10 @@ class Target(Struct, frozen=True):
     roots: tuple[str, ...] = ()
 
 
-def admitted(target: Target) -> str:
+def admitted(target: Target, *, only_moved: bool = False) -> str:
     """Return the real path of a file that may be changed.
+
+    A session of a program whose sessions are only read may at most be moved to the trash: see `only_moved`.
 
     Raises:
         RefusedWrite: a link leads out of the directories in which the file must be, or the path is not a regular file.
@@ -47,7 +52,31 @@ def admitted(target: Target) -> str:
             f"{clean(path)} leads to {clean(real)} by a symbolic link, outside the directory in which it was "
             "found; nothing was changed. To change that file, give its own path."
         )
+    if not only_moved:
+        refuse_only_read(real)
     return real
+
+
+def refuse_only_read(path: str) -> None:
+    """Raise `RefusedWrite` for a session of Claude Code or Codex, whose files are never written.
+
+    Raises:
+        NotASession: the file cannot be read.
+    """
+    with closing(open_regular(path)) as descriptor:
+        program = program_of(descriptor)
+    if program is not None:
+        refuse_only_read_agent(program, shown_name(path))
+
+
+def refuse_only_read_agent(agent: str, session: str = "This") -> None:
+    """Raise `RefusedWrite` for a session of Claude Code or Codex; `session` names it."""
+    program = RULES[agent].only_read
+    if program is not None:
+        raise RefusedWrite(
+            f"{session} is a session of {program}, which sessionbrowse only reads: "
+            "continue it in pi from the actions menu."
+        )
 
 
 def is_path(text: str) -> bool:

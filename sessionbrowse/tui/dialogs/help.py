@@ -115,7 +115,7 @@ def help_parts(keys: Keys, contexts: tuple[str, ...], context: CommandContext, w
 
 
 SIGNS: dict[str, str] = {
-    "π ω α ι": "the agent: pi, omp, atomic, indusagi",
+    "π ω α ι c x": "the agent: pi, omp, atomic, indusagi, claude, codex",
     "⌥3": "the session has 3 branches",
     "⚑": "a label; in lists with their number",
     "⊞ ⊟": "folded: more below; unfolded",

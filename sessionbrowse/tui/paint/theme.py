@@ -188,6 +188,8 @@ LOOKS: dict[str, tuple[str, str, str]] = {
     "omp": ("accent", "", ""),
     "atomic": ("secondary", "", ""),
     "indusagi": ("success", "", ""),
+    "claude": ("warning", "", ""),
+    "codex": ("primary", "", ""),
     "cursor": ("sb-cursor-text", "sb-cursor", "sb-cursor-style"),
     "cursor-blurred": ("sb-cursor-blurred-text", "sb-cursor-blurred", "sb-cursor-blurred-style"),
     "mark": ("", "sb-cursor-blurred", ""),

@@ -11,7 +11,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.paint.spans import ELLIPSIS, Line
 
-GLYPHS = {"pi": "π", "omp": "ω", "atomic": "α", "indusagi": "ι"}
+GLYPHS = {"pi": "π", "omp": "ω", "atomic": "α", "indusagi": "ι", "claude": "c", "codex": "x"}
 """The letter that represents each agent in list rows, where its name would be too long; the preview shows the name."""
 
 STATUS_SIGNS = {

@@ -23,6 +23,10 @@ def header(cwd: object = "/p", **more: object) -> str:
     return json.dumps({"type": "session", "version": 3, "id": "a", "cwd": cwd, **more}) + "\n"
 
 
+BY_PATH = [name for name, agent in AGENTS.items() if not agent.rules.only_read]
+"""The agents that resume the session in a file; the others resume one by its id."""
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     (tmp_path / "my project").mkdir()
@@ -55,7 +59,7 @@ def refused(path: Path, agent: str, around: Surroundings, **options: object) -> 
 # ---- the command -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", BY_PATH)
 def test_each_agent_is_given_the_files_absolute_path_in_the_sessions_directory(
     tmp_path: Path, project: Path, around: Surroundings, agent: str
 ):
@@ -149,7 +153,7 @@ REFUSED: list[tuple[str, str | bytes]] = [
 
 
 @pytest.mark.parametrize(("case", "content"), REFUSED, ids=[case for case, _ in REFUSED])
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", BY_PATH)
 def test_a_file_the_agent_would_refuse_or_overwrite_is_not_given_to_it(
     tmp_path: Path, around: Surroundings, agent: str, case: str, content: str | bytes
 ):

@@ -366,8 +366,8 @@ def test_an_agent_named_with_a_root_owns_it_only_where_the_place_does_not_tell(d
     (place,) = find_places(around, [str(tmp_path / "copy")], ["atomic"])
     assert place.agent == "atomic"
     assert {place.agent for place in find_places(around, agents=["omp", "pi"])} == {"pi", "omp"}
-    with pytest.raises(NotFound, match="the agents are pi, omp, atomic, indusagi"):
-        find_places(around, agents=["codex"])
+    with pytest.raises(NotFound, match="the agents are pi, omp, atomic, indusagi, claude, codex"):
+        find_places(around, agents=["gemini"])
 
 
 def test_a_root_that_an_agent_uses_anyway_keeps_its_owners_and_variables(tmp_path: Path):

@@ -447,15 +447,8 @@ FOREIGN: list[tuple[str, bytes, str]] = [
     ("event stream behind slot and header", slot() + H + line({"type": "turn_start"}), other_files.EVENT_STREAM),
     ("RPC log", line({"type": "response", "command": "prompt", "success": True}), other_files.EVENT_STREAM),
     ("subagent log", line({"type": "tool_execution_start", "toolName": "bash"}), other_files.EVENT_STREAM),
-    (
-        "Claude Code",
-        line({"parentUuid": None, "sessionId": "s", "type": "user", "uuid": "u", "message": {"role": "user"}}),
-        other_files.CLAUDE_CODE,
-    ),
     ("Claude Code summary", line({"type": "summary", "summary": "s", "leafUuid": "u"}), other_files.CLAUDE_CODE),
     ("Claude Code queue", line({"type": "queue-operation", "sessionId": "s"}), other_files.CLAUDE_CODE),
-    ("Codex", line({"timestamp": "t", "type": "session_meta", "payload": {}}), other_files.CODEX),
-    ("Codex of old", line({"id": "x", "timestamp": "t"}) + line({"record_type": "state"}), other_files.CODEX),
     ("with a byte order mark", b"\xef\xbb\xbf" + line({"type": "agent_start"}), other_files.EVENT_STREAM),
 ]
 

@@ -1,0 +1,54 @@
+"""Claude Code: the directories and names of its sessions, and its command line. Rules of 1.0.24 to 2.1.218.
+
+Its files are only read. It resumes a session by id, in the session's own directory.
+"""
+
+from __future__ import annotations
+
+import os
+
+from sessionbrowse.agents.base import Agent, Place, Surroundings, absolute, is_dashed_folder
+from sessionbrowse.agents.companions import stem_of
+from sessionbrowse.model.session import rules
+
+CONFIG_DIR = "CLAUDE_CONFIG_DIR"
+
+
+def places(around: Surroundings) -> list[Place]:
+    """Return the directory with one folder of sessions for each project."""
+    value = around.environ.get(CONFIG_DIR)
+    home = absolute(value, around.cwd) if value else os.path.join(around.home, ".claude")
+    env = {CONFIG_DIR: home} if value else {}
+    return [Place("claude", os.path.join(home, "projects"), "projects", CONFIG_DIR if value else "default", env, home)]
+
+
+def folder_of(cwd: str, around: Surroundings) -> str:
+    """Return the name of the folder with the sessions of a project; different paths can give the same name."""
+    # Imported here because lists need no name of a folder.
+    from sessionbrowse.model.listing.directories import alphanumeric
+
+    return alphanumeric(absolute(cwd, around.cwd))
+
+
+def resume(path: str) -> tuple[str, ...]:
+    """Return the arguments that resume a session: its id is the file's name."""
+    return "--resume", stem_of(os.path.basename(path))
+
+
+CLAUDE = Agent(
+    name="claude",
+    glyph="c",
+    command=("claude",),
+    install="npm install -g @anthropic-ai/claude-code",
+    own_names=(".claude", "claude"),
+    places=places,
+    rules=rules.CLAUDE,
+    folder_of=folder_of,
+    owns_folder_form=lambda name: name.startswith("-") and not is_dashed_folder(name),
+    tested_versions=("2.1.218",),
+    process_names=("claude",),
+    packages=("@anthropic-ai/claude-code",),
+    resume=resume,
+    # A program that inherits it takes itself for a child of another one, and saves no session.
+    kept_from_it=("CLAUDE_CODE_CHILD_SESSION",),
+)

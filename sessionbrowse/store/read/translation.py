@@ -1,0 +1,82 @@
+"""Sessions of Claude Code and Codex, translated into pi's format in a temporary file without a name.
+
+Their files are only read. The last translations are kept open, because a session is read in many small pieces.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import BinaryIO
+
+from msgspec import Struct
+
+from sessionbrowse.errors import Unreadable
+from sessionbrowse.format.other_files import other_program
+from sessionbrowse.store.find.file_stamp import FileStamp, stamp_of
+from sessionbrowse.store.system.files import pread
+from sessionbrowse.text import clean, size
+
+MOST_BYTES = 1024 * 1024 * 1024
+"""A translation needs memory several times the size of the file; a larger file is listed with a problem."""
+_HEAD_BYTES = 64 * 1024
+_OURS = (b'{"type":"session"', b'{"type":"title"')
+_KEPT = 4
+
+
+class _Translation(Struct):
+    stamp: FileStamp
+    file: BinaryIO
+
+
+_kept: dict[str, _Translation] = {}
+_lock = threading.Lock()
+
+
+def program_of(descriptor: int) -> str | None:
+    """Return "claude" or "codex" if an open file is a session of Claude Code or Codex; else None."""
+    # Most files are ours, and this is asked each time one is opened.
+    return None if pread(descriptor, 20, 0).startswith(_OURS) else other_program(pread(descriptor, _HEAD_BYTES, 0))
+
+
+def translated_descriptor(path: str, descriptor: int, status: os.stat_result, agent: str) -> int:
+    """Return a new descriptor of the translation of an open file with the given status.
+
+    Raises:
+        Unreadable: the file is too large, or the disk has no space.
+        OSError: the file cannot be read.
+    """
+    stamp = stamp_of(path, status)
+    with _lock:
+        known = _kept.get(path)
+        if known is not None and known.stamp == stamp:
+            return os.dup(known.file.fileno())
+    if status.st_size > MOST_BYTES:
+        raise Unreadable(f"{clean(path)} cannot be read: it is larger than {size(MOST_BYTES)}")
+    with os.fdopen(os.dup(descriptor), "rb") as source:
+        source.seek(0)
+        # No more is read than the stamp tells of: the program may be writing.
+        content = source.read(status.st_size)
+    # Imported here because most lists read no session of these programs.
+    import tempfile
+
+    from sessionbrowse.model.foreign.claude import claude
+    from sessionbrowse.model.foreign.codex import codex
+
+    lines = content.split(b"\n")
+    translated = claude(lines, path) if agent == "claude" else codex(lines, path)
+    file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115  It stays open while it is kept.
+    try:
+        file.writelines(translated.lines())
+        file.flush()
+    except OSError as error:
+        file.close()
+        raise Unreadable(f"{clean(path)} cannot be translated: {error.strerror}") from error
+    with _lock:
+        old = _kept.pop(path, None)
+        while len(_kept) >= _KEPT:
+            _kept.pop(next(iter(_kept))).file.close()
+        if old is not None:
+            old.file.close()
+        _kept[path] = _Translation(stamp, file)
+        return os.dup(file.fileno())

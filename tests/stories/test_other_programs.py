@@ -1,0 +1,237 @@
+"""Sessions of Claude Code and Codex in a store: found, listed, read, searched, exported, resumed, and never written."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from sessionbrowse.agents import Surroundings
+from sessionbrowse.errors import CannotResume, RefusedWrite, SessionBrowseError
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.change.archive import archive
+from sessionbrowse.services.change.checkout import checkout
+from sessionbrowse.services.change.fork import fork
+from sessionbrowse.services.change.label import label
+from sessionbrowse.services.change.rename import rename
+from sessionbrowse.services.export.export import export
+from sessionbrowse.services.list.gather import gather, gather_summaries, update_index
+from sessionbrowse.services.resume.plan import plan
+from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.session_manager import SessionManager
+from sessionbrowse.store.find.roots import Scope
+from sessionbrowse.store.index.index import open_index
+from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.write.admission import Target
+from tests.support.foreign import CLAUDE_ID, CODEX_ID, Claude, Codex, call, jsonl, said
+
+CHILD_ID = "019c0000-0000-7000-8000-000000000002"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Iterator[Path]:
+    """A home with sessions of Claude Code and Codex, whose files are byte for byte the same after the test."""
+    home = tmp_path / "home"
+    file = Claude()
+    file.user("make it quick")
+    file.answer("a", said("I look"), call("x", command="ls"))
+    file.result("x", "zebra.py")
+    file.answer("b", said("It is quick now"), stop="end_turn")
+    file.state("ai-title", aiTitle="Speed")
+    write(home / f".claude/projects/-home-dev-app/{CLAUDE_ID}.jsonl", jsonl(file.records))
+    child = Claude()
+    child.user("look around", isSidechain=True, parent=None, agentId="a1")
+    write(home / f".claude/projects/-home-dev-app/{CLAUDE_ID}/subagents/agent-a1.jsonl", jsonl(child.records))
+    write(home / ".claude/projects/-home-dev-app/agent-0a1b2c3d.jsonl", jsonl(child.records))
+    rollout = Codex()
+    rollout.prompt("write a giraffe")
+    rollout.call("c")
+    rollout.answer("Here it is")
+    rollout.tokens(1000, 800, 20)
+    day = home / ".codex/sessions/2026/05/01"
+    write(day / f"rollout-2026-05-01T10-00-00-{CODEX_ID}.jsonl", jsonl(rollout.records))
+    review = Codex(CHILD_ID, source={"subagent": "review"}, parent_thread_id=CODEX_ID)
+    write(day / f"rollout-2026-05-01T10-01-00-{CHILD_ID}.jsonl", jsonl(review.records))
+    write(home / f".codex/archived_sessions/rollout-2026-04-01T10-00-00-{CHILD_ID[:-1]}3.jsonl", jsonl(rollout.records))
+    before = sums(home)
+    yield home
+    assert sums(home) == before
+
+
+def write(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    os.utime(path, ns=(10**18, 10**18))
+
+
+def sums(home: Path) -> dict[str, str]:
+    return {str(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in home.rglob("*") if path.is_file()}
+
+
+def around(home: Path, **environ: str) -> Surroundings:
+    return Surroundings(home=str(home), environ=environ, cwd=str(home))
+
+
+def context_of(home: Path, tmp_path: Path) -> ChangeContext:
+    return ChangeContext.at(around(home), str(tmp_path / "state"), lambda: 2e12)
+
+
+def of_agent(home: Path, agent: str) -> Summary:
+    return next(one for one in gather_summaries(Scope(around=around(home))) if one.agent == agent)
+
+
+def test_sessions_are_found_where_the_programs_keep_them_and_subagents_are_hidden(home: Path) -> None:
+    listed = {one.agent: one for one in gather_summaries(Scope(around=around(home)))}
+    claude, codex = listed["claude"], listed["codex"]
+    assert len(listed) == 2
+    assert (claude.id, claude.name, claude.first_message, claude.cwd) == (
+        CLAUDE_ID,
+        "Speed",
+        "make it quick",
+        "/home/dev/app",
+    )
+    assert (claude.message_count, claude.model, claude.status) == (4, "anthropic/claude-opus-4-5", "complete")
+    assert (codex.id, codex.first_message, codex.tokens, codex.cost) == (CODEX_ID, "write a giraffe", 1020, 0)
+    assert claude.bytes == os.path.getsize(claude.path)
+
+
+def test_hidden_and_archived_sessions_are_listed_on_request_with_their_parents(home: Path) -> None:
+    listed = gather_summaries(Scope(around=around(home), hidden=True, archived=True))
+    assert sorted((one.agent, one.hidden, one.archived) for one in listed) == [
+        ("claude", False, False),
+        ("claude", True, False),
+        ("claude", True, False),
+        ("codex", False, False),
+        ("codex", False, True),
+        ("codex", True, False),
+    ]
+    parents = {one.path for one in listed if not one.hidden and not one.archived}
+    assert {one.parent_path for one in listed if one.hidden} == parents
+
+
+def test_the_programs_own_variables_move_their_directories(home: Path, tmp_path: Path) -> None:
+    (home / ".claude").rename(tmp_path / "c")
+    (home / ".codex").rename(tmp_path / "x")
+    moved = around(home, CLAUDE_CONFIG_DIR=str(tmp_path / "c"), CODEX_HOME=str(tmp_path / "x"))
+    assert {one.agent for one in gather_summaries(Scope(around=moved))} == {"claude", "codex"}
+    (tmp_path / "c").rename(home / ".claude")
+    (tmp_path / "x").rename(home / ".codex")
+
+
+@pytest.mark.parametrize(
+    ("root", "agents"),
+    [
+        ("", {"claude", "codex"}),
+        (".claude", {"claude"}),
+        (".claude/projects", {"claude"}),
+        (".claude/projects/-home-dev-app", {"claude"}),
+        (".codex", {"codex"}),
+        (".codex/sessions", {"codex"}),
+        (".codex/sessions/2026/05/01", {"codex"}),
+    ],
+)
+def test_a_root_may_be_any_of_their_directories(home: Path, root: str, agents: set[str]) -> None:
+    scope = Scope(around=around(home / "elsewhere"), roots=(str(home / root),))
+    assert {one.agent for one in gather_summaries(scope)} == agents
+
+
+def test_a_session_is_read_as_a_tree_and_at_any_place_of_the_disk(home: Path, tmp_path: Path) -> None:
+    for agent in ("claude", "codex"):
+        path = of_agent(home, agent).path
+        copy = tmp_path / "copy.jsonl"
+        copy.write_bytes(Path(path).read_bytes())
+        for where in (path, str(copy)):
+            session = open_session(where)
+            assert session.agent == agent
+            assert [session.kind(index).role for index in session.active_branch()] == [
+                "user",
+                "assistant",
+                "toolResult",
+                "assistant",
+            ]
+            assert session.refusal is None
+            assert session.fields(0)["message"]["content"]
+
+
+def test_the_index_knows_a_session_until_its_file_grows(home: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "store/.claude/projects/-home-dev-app" / f"{CLAUDE_ID}.jsonl"
+    write(copy, Path(of_agent(home, "claude").path).read_bytes())
+    scope = Scope(around=around(tmp_path / "store"))
+    index = open_index(tmp_path / "cache", create=True)
+    assert index is not None
+    update_index(scope, index)
+    assert [one.message_count for one in gather(scope, index).sessions] == [4]
+    more = Claude()
+    more.user(
+        "and slow again", uuid="00000000-0000-4000-8000-000000000099", parent="00000000-0000-4000-8000-000000000004"
+    )
+    with copy.open("ab") as file:
+        file.write(jsonl(more.records))
+    update_index(scope, index)
+    assert [one.message_count for one in gather(scope, index).sessions] == [5]
+    index.close()
+
+
+CHANGES: list[tuple[str, Callable[[Target, ChangeContext], object]]] = [
+    ("rename", lambda target, context: rename(target, "x", context=context)),
+    ("label", lambda target, context: label(target, open_session(target.path).ids[0] or "", "x", context=context)),
+    ("checkout", lambda target, context: checkout(target, open_session(target.path).ids[1] or "", context=context)),
+    ("fork", lambda target, context: fork(target.path, context=context)),
+    ("archive", lambda target, context: archive(target, context=context)),
+    ("append", lambda target, _: SessionManager.open(target.path).append_session_info("x")),
+]
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+@pytest.mark.parametrize(("verb", "change"), CHANGES, ids=[verb for verb, _ in CHANGES])
+def test_every_change_is_refused_in_one_sentence_that_names_the_way(
+    home: Path, tmp_path: Path, agent: str, verb: str, change: Callable[[Target, ChangeContext], object]
+) -> None:
+    with pytest.raises(RefusedWrite) as raised:
+        change(Target(of_agent(home, agent).path), context_of(home, tmp_path))
+    assert raised.value.sentence.endswith("which sessionbrowse only reads: continue it in pi from the actions menu.")
+
+
+def test_an_export_as_jsonl_is_the_files_own_lines(home: Path) -> None:
+    path = of_agent(home, "codex").path
+    assert b"".join(export(path, "codex", "jsonl")) == Path(path).read_bytes()
+    assert b"giraffe" in b"".join(export(path, "codex", "markdown"))
+
+
+def test_a_session_is_resumed_by_its_id_in_its_own_program(home: Path) -> None:
+    here = around(home, CLAUDE_CODE_CHILD_SESSION="1")
+    claude = plan(of_agent(home, "claude").path, "claude", here, must_start=False)
+    assert (claude.argv, claude.cwd) == (("claude", "--resume", CLAUDE_ID), "/home/dev/app")
+    assert "CLAUDE_CODE_CHILD_SESSION" not in claude.environment(here.environ)
+    assert claude.bare_line() == f"env -u CLAUDE_CODE_CHILD_SESSION claude --resume {CLAUDE_ID}"
+    codex = plan(of_agent(home, "codex").path, "codex", here, must_start=False)
+    assert codex.argv == ("codex", "resume", CODEX_ID)
+
+
+def test_subagents_of_claude_code_and_archived_threads_are_not_resumed(home: Path) -> None:
+    with pytest.raises(CannotResume, match="subagent"):
+        plan(home / ".claude/projects/-home-dev-app/agent-0a1b2c3d.jsonl", "claude", around(home), must_start=False)
+    (archived,) = (home / ".codex/archived_sessions").iterdir()
+    with pytest.raises(CannotResume, match="run `codex unarchive"):
+        plan(archived, "codex", around(home), must_start=False)
+
+
+def test_a_file_with_only_the_state_of_the_program_is_no_session(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(jsonl([{"type": "summary", "summary": "x", "leafUuid": "y"}]))
+    with pytest.raises(SessionBrowseError, match="without a conversation"):
+        open_session(path)
+
+
+def test_an_unfinished_last_line_is_no_damage(tmp_path: Path) -> None:
+    file = Claude()
+    file.user("go")
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(jsonl(file.records) + b'{"parentUuid":"x","type":"user","uu')
+    session = open_session(path)
+    assert (len(session.ids), session.torn) == (1, True)
+    path.write_bytes(jsonl(file.records) + b"damaged\n" + jsonl(file.records))
+    assert len(open_session(path).problems) == 1
