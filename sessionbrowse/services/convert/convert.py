@@ -239,7 +239,7 @@ def _unfinished_from(session: Session, context: ChangeContext) -> int | None:
 
 
 def _converted(session: Session, to: TargetAgent, until: int | None, drop_signatures: bool) -> Converted:
-    with closing(open_content(session.path)) as descriptor:
+    with closing(open_content(session.path).descriptor) as descriptor:
         return converted(
             session,
             whole_lines(session, partial(_read, descriptor, session.path)),
@@ -288,7 +288,7 @@ def _made_before(session: Session, to: TargetAgent, folder: str, made: Converted
             continue
         with suppress(SessionBrowseError, OSError):
             there = open_session(path, to)
-            with closing(open_content(path)) as descriptor:
+            with closing(open_content(path).descriptor) as descriptor:
                 lines = list(whole_lines(there, partial(_read, descriptor, path)))
             return _Made(path, growth(made.lines, lines, partial(_image, path)))
     return None
