@@ -141,7 +141,8 @@ class Agent(Struct, frozen=True):
     `clean_name` turns a name typed by the user into one that the program writes. `rename` returns the plan to write a
     new name into a session file ("" clears the name); its second argument is True if the file begins with omp's title
     slot. `rename` raises `RefusedWrite` for a name that the program cannot store. `bears_appends` is True if the
-    program can still save a session after another program appended a line to the session's file.
+    program can still save a session after another program appended a line to the session's file; if it is False, a
+    session that changed just now counts as in use.
 
     `resume` returns the arguments that resume the session in a file. `kept_from_it` are environment variables that the
     program must not inherit.

@@ -48,6 +48,7 @@ CLAUDE = Agent(
     tested_versions=("2.1.218",),
     process_names=("claude",),
     packages=("@anthropic-ai/claude-code",),
+    bears_appends=False,
     resume=resume,
     # A program that inherits it takes itself for a child of another one, and saves no session.
     kept_from_it=("CLAUDE_CODE_CHILD_SESSION",),

@@ -51,5 +51,6 @@ CODEX = Agent(
     tested_versions=("0.146", "0.145"),
     process_names=("codex",),
     packages=("@openai/codex",),
+    bears_appends=False,
     resume=resume,
 )

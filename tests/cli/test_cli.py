@@ -289,7 +289,7 @@ def test_an_entry_that_is_not_there_is_one_sentence(ask):
     assert "No entry or label 'zzzz'" in err
 
 
-@pytest.mark.parametrize("argv", [["nonsense"], ["show"], ["list", "--sort", "x"], ["list", "--agent", "claude"]])
+@pytest.mark.parametrize("argv", [["nonsense"], ["show"], ["list", "--sort", "x"], ["list", "--agent", "gemini"]])
 def test_wrong_usage_ends_with_two(argv, capfd):
     assert main(argv) == 2
     out, err = capfd.readouterr()

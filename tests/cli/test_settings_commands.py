@@ -153,7 +153,7 @@ def test_config_tells_which_versions_of_the_agents_are_installed_and_tested(tmp_
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     assert rows[0] == ["pi", "1.7.0", ", ".join(AGENTS["pi"].tested_versions), str(tmp_path / "pi")]
     assert rows[1][:2] == ["omp", "unknown"]
-    assert [row[1] for row in rows[2:]] == ["no", "no"]
+    assert [row[1] for row in rows[2:]] == ["no", "no", "no", "no"]
     assert main(["config", "--json"]) == 0
     agents = json.loads(capsys.readouterr().out)["agents"]
     assert agents["pi"]["installed"] == "1.7.0"

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.agents import Surroundings
-from sessionbrowse.errors import CannotResume, RefusedWrite, SessionBrowseError
+from sessionbrowse.errors import CannotResume, InUse, RefusedWrite, SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import archive
 from sessionbrowse.services.change.checkout import checkout
+from sessionbrowse.services.change.delete import delete
 from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.rename import rename
@@ -21,6 +22,7 @@ from sessionbrowse.services.export.export import export
 from sessionbrowse.services.list.gather import gather, gather_summaries, update_index
 from sessionbrowse.services.resume.plan import plan
 from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.services.undo.undo import undo
 from sessionbrowse.session_manager import SessionManager
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.index.index import open_index
@@ -193,6 +195,27 @@ def test_every_change_is_refused_in_one_sentence_that_names_the_way(
     with pytest.raises(RefusedWrite) as raised:
         change(Target(of_agent(home, agent).path), context_of(home, tmp_path))
     assert raised.value.sentence.endswith("which sessionbrowse only reads: continue it in pi from the actions menu.")
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+def test_a_deleted_session_goes_with_its_folder_and_comes_back_by_one_undo(
+    home: Path, tmp_path: Path, agent: str
+) -> None:
+    context, path = context_of(home, tmp_path), of_agent(home, agent).path
+    before = sums(home)
+    gone = delete(Target(path), into="own", context=context)
+    left = {one.agent for one in gather_summaries(Scope(around=around(home)))}
+    assert left == {"claude", "codex"} - {agent}
+    assert not os.path.lexists(path.removesuffix(".jsonl"))
+    undo(gone.undo_id, context=context)
+    assert sums(home) == before
+
+
+def test_a_session_that_changed_just_now_is_not_deleted(home: Path, tmp_path: Path) -> None:
+    path = of_agent(home, "claude").path
+    soon = ChangeContext.at(around(home), str(tmp_path / "state"), lambda: 10**12 + 1000.0)
+    with pytest.raises(InUse):
+        delete(Target(path), into="own", context=soon)
 
 
 def test_an_export_as_jsonl_is_the_files_own_lines(home: Path) -> None:
