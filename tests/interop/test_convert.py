@@ -22,6 +22,7 @@ Json = Any
 INSTALLED = str(real.cache_folder())
 SEED = 613
 ROUNDS = 40
+TRANSCRIPTS = Path(__file__).resolve().parents[3] / "shared" / "transcripts"
 WAYS = [
     *((("pi", real.PI_NEWEST), ("omp", version)) for version in real.OMP_VERSIONS),
     *((("omp", real.OMP), ("pi", version)) for version in real.PI_VERSIONS),
@@ -50,7 +51,7 @@ def generated(agent: str, version: str, folder: Path) -> list[Path]:
     ]
 
 
-def carried(path: Path, agent: str, to: str, home: Path) -> Carried:
+def carried(path: Path, agent: str | None, to: str, home: Path) -> Carried:
     around = Surroundings(home=str(home), environ={}, cwd=str(home))
     context = ChangeContext.at(around, str(home / "state" / "sessionbrowse"), lambda: 1_800_000_000_000.0)
     return convert(str(path), to, agent, cwd="/projects/shop", context=context)
@@ -60,24 +61,41 @@ def carried(path: Path, agent: str, to: str, home: Path) -> Carried:
 def test_the_real_program_opens_and_continues_a_converted_session(
     source: tuple[str, str], target: tuple[str, str], tmp_path: Path
 ) -> None:
+    files = generated(*source, tmp_path / "generated")
+    assert len(files) >= ROUNDS
+    check(files, source[0], target, tmp_path)
+
+
+@pytest.mark.parametrize("target", real.PROGRAMS, ids=lambda program: "-".join(program))
+def test_the_real_program_opens_and_continues_sessions_of_claude_code_and_codex(
+    target: tuple[str, str], tmp_path: Path
+) -> None:
+    files = [path for name in ("claude", "codex") for path in sorted((TRANSCRIPTS / name).rglob("*.jsonl"))]
+    if not files:
+        pytest.skip("the real transcripts are not beside this checkout (../shared/transcripts)")
+    check([path for path in files if open_session(path).ids], None, target, tmp_path)
+
+
+def check(files: list[Path], source: str | None, target: tuple[str, str], folder: Path) -> None:
+    """Convert sessions, and let the real program read each and go on in a copy of it."""
     agent, version = target
     made = []
-    for number, path in enumerate(generated(*source, tmp_path / "generated")):
-        one = carried(path, source[0], agent, tmp_path / f"{number:03}")
+    for number, path in enumerate(files):
+        one = carried(path, source, agent, folder / f"{number:03}")
         made.append((path, one, shutil.copy2(one.path, f"{one.path}.copy.jsonl")))
-    assert len(made) >= ROUNDS
     requests = [{"op": "read", "file": one.path} for _, one, _ in made]
     requests += [{"op": "continue", "file": copy} for _, _, copy in made]
-    answers = ask_manager(agent, version, requests, tmp_path)
+    answers = ask_manager(agent, version, requests, folder)
     for (path, one, _), theirs, on in zip(made, answers, answers[len(made) :], strict=False):
-        ours, before = open_session(one.path, agent), open_session(path, source[0])
+        ours, before = open_session(one.path, agent), open_session(path, source)
         assert "error" not in theirs, (path.name, theirs)
         ids = [entry["id"] for entry in theirs["entries"]]
         assert ids[: len(before.ids)] == list(before.ids), path.name
         parents = {entry["id"]: entry.get("parentId") for entry in theirs["entries"]}
         wanted = [None if at < 0 else before.ids[at] for at in before.parents]
         assert [parents[each] for each in before.ids] == wanted, path.name
-        assert theirs["name"] == before.name or (theirs["name"] or "").split() == (before.name or "").split(), path.name
+        if before.name is not None or source is not None:
+            assert (theirs["name"] or "").split() == (before.name or "").split(), path.name
         assert theirs["header"]["sessionbrowse"]["origin"]["id"] == before.id
         assert len(theirs["context"]["messages"]) == len(build(ours, ours.leaf).messages), path.name
         assert on["before"] == theirs["branch"]

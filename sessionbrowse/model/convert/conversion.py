@@ -29,6 +29,7 @@ from sessionbrowse.model.session.stranded_messages import CHECKOUT_TYPE
 
 _NUMBERS = ("input", "output", "cacheRead", "cacheWrite", "totalTokens")
 _COSTS = ("input", "output", "cacheRead", "cacheWrite", "total")
+_TITLE_CHARACTERS = 100
 _SIGNATURES = ("thinkingSignature", "textSignature", "thoughtSignature")
 _TOOLS: Mapping[str, str] = {
     "pi": "read bash edit write grep find ls",
@@ -95,6 +96,8 @@ def converted(
         [_line(one, raw_of, notes_of(marks.get(id(one), {})), session.agent, target, count) for one in entries]
     )
     title, title_source = _title(session, middle)
+    if target == "omp" and not title and session.rules.only_read is not None:
+        title, title_source = _first_prompt(middle), "auto"
     if target == "omp" and len(kept := _slot_title(title, title_source)) < len(title):
         count.add("title", count=len(title) - len(kept))
     made = session_of(lines, target, title, title_source)
@@ -239,10 +242,25 @@ def _title(session: Session, middle: Iterable[Entry]) -> tuple[str, Source | Non
         return "", None
     if session.title_slot is not None:
         return session.name, "auto" if session.title_slot.source == "auto" else "user"
+    if session.rules.only_read is not None:
+        return session.name, "auto"
     if session.agent == "omp" and session.header is not None:
         return session.name, "auto" if session.header.title_source == "auto" else "user"
     last = next((one for one in reversed(list(middle)) if one.get("type") == "session_info"), {})
     return session.name, "auto" if notes_of(last).get("title") == "auto" else "user"
+
+
+def _first_prompt(entries: Iterable[Entry]) -> str:
+    """Return the first prompt in one line; without a name, omp's list has none to show for a converted session."""
+    for one in entries:
+        message = one.get("message")
+        if isinstance(message, dict) and message.get("role") == "user":
+            content = message.get("content")
+            blocks = content if isinstance(content, list) else [{"text": content}]
+            text = " ".join(str(block.get("text") or "") for block in blocks if isinstance(block, dict))
+            if text.strip():
+                return " ".join(text.split())[:_TITLE_CHARACTERS]
+    return ""
 
 
 def _named(session: Session, entries: list[Entry]) -> list[Entry]:

@@ -23,12 +23,14 @@ _QUIET = _NAMES | _SETTINGS | {"label", "custom", "usage", "model_usage", "crede
 class Grown(Struct, frozen=True):
     """How a session that was made earlier differs from its source now, and the lines to add to it.
 
-    `renamed` is True if the user named the made session since; that name stays.
+    `renamed` is True if the user named the made session since; that name stays. `longer` is the line of the last answer
+    if the program was still writing it when it was carried; it takes the place of the shorter one.
     """
 
     state: State
     lines: tuple[bytes, ...] = ()
     renamed: bool = False
+    longer: bytes | None = None
 
 
 def growth(lines: Sequence[bytes], made_lines: Sequence[bytes], read_image: ReadImage) -> Grown:
@@ -55,12 +57,16 @@ def growth(lines: Sequence[bytes], made_lines: Sequence[bytes], read_image: Read
     if any(value.get("type") == "session_info" for _, value in new) and names[-1:]:
         # The name that the user gave the made session stays in force.
         name = omp.name_line(str(names[-1].get("name") or ""), None, None, names[-1].get("timestamp"), str(len(made)))
-    if not new and name is None:
-        return Grown("same")
     went_on = any(one.get("type") not in _QUIET for one in since)
-    is_beginning = len(ours) + len(new) == len(wanted) and all(
-        _is_same(one, expected, above, read_image) for one, (_, expected) in zip(ours, wanted, strict=False)
-    )
+    pairs = list(zip(ours, wanted, strict=False))
+    other = [pair for pair in pairs if not _is_same(pair[0], pair[1][1], above, read_image)]
+    answers = [pair for pair in pairs if _role(pair[1][1]) == "assistant"]
+    longer = None
+    if other and other == answers[-1:] and _is_longer(other[0][1][1], other[0][0]):
+        longer, other = json_line({**other[0][1][1], "parentId": other[0][0].get("parentId")}), []
+    is_beginning = len(ours) + len(new) == len(wanted) and not other
+    if not new and name is None and longer is None:
+        return Grown("same")
     if went_on or not is_beginning:
         is_quiet = all(value.get("type") in _QUIET for _, value in new)
         return Grown("same" if is_quiet else "went on" if went_on else "changed")
@@ -68,7 +74,20 @@ def growth(lines: Sequence[bytes], made_lines: Sequence[bytes], read_image: Read
     if name is not None:
         last = new[-1][1] if new else made[-1]
         appended.append(json_line({**name, "parentId": last.get("id")}))
-    return Grown("grown", tuple(appended), bool(names))
+    return Grown("grown", tuple(appended), bool(names), longer)
+
+
+def _role(entry: Entry) -> object:
+    message = entry.get("message")
+    return message.get("role") if isinstance(message, dict) else None
+
+
+def _is_longer(entry: Entry, older: Entry) -> bool:
+    """Return True if an answer has all content of its older version, and more."""
+    now, then = entry["message"].get("content"), (older.get("message") or {}).get("content")
+    if entry.get("id") != older.get("id") or not isinstance(now, list) or not isinstance(then, list):
+        return False
+    return now[: len(then)] == then
 
 
 def _is_same(one: Entry, expected: Entry, above: dict[object, object], read_image: ReadImage) -> bool:

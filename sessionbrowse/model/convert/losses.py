@@ -82,6 +82,7 @@ _SENTENCES = {
     "directories": (_LEFT, "additional directories of the workspace"),
     "parent_session": (_LEFT, "the link to the session from which this one was forked"),
     "workflow": (_LEFT, "the mark of a workflow's stage"),
+    "unread": (_LEFT, "records of the program's own state, which are no part of the conversation"),
     "damaged_line": (_LEFT, "damaged lines"),
     "signature": (_REFUSED, "answers with signatures or encrypted reasoning, which only the same model accepts"),
     "made_whole": (_ADDED, "entries with fields that the agent needs, as empty values or zeros"),

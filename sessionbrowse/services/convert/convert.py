@@ -21,11 +21,15 @@ from sessionbrowse.agents.base import names_in
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, SessionBrowseError, Unreadable
 from sessionbrowse.format import ids
 from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.json_value import json_object
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line
 from sessionbrowse.model.convert.carried import TARGETS, TargetAgent
 from sessionbrowse.model.convert.conversion import Converted, converted
 from sessionbrowse.model.convert.grown import Grown, growth
 from sessionbrowse.model.convert.losses import Loss
+from sessionbrowse.model.foreign.claude import claude
+from sessionbrowse.model.foreign.codex import codex
+from sessionbrowse.model.foreign.translated import Translated
 from sessionbrowse.model.fork import has_answer, whole_lines
 from sessionbrowse.model.session.origin import MARK, origin_of
 from sessionbrowse.model.session.session import Session
@@ -37,7 +41,7 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.directories import given_here
 from sessionbrowse.store.find.roots import find_places
 from sessionbrowse.store.read.blobs import read_blob
-from sessionbrowse.store.read.content import closing, file_blocks, open_content
+from sessionbrowse.store.read.content import closing, file_blocks, open_content, open_regular
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.write import copies
 from sessionbrowse.store.write.admission import Target, is_path, refuse_outside, shown_name
@@ -131,9 +135,10 @@ def convert(
     directory = given_here(cwd, context.around.cwd) if cwd is not None else session.cwd
     place = _place_for(target, directory, roots, context.around)
     folder = _folder_in(place, directory, context.around)
-    until = _unfinished_from(session, context)
+    translated = _translated(session)
+    until = _unfinished_from(session, context, translated)
     made = _converted(session, target, until, drop_signatures)
-    losses = (*made.losses, *_losses_of_artifacts(session, target))
+    losses = (*made.losses, *_losses_of_artifacts(session, target), *_losses_of_records(translated))
     held = 0 if until is None else len(session.ids) - until
     before = _made_before(session, target, folder, made)
     result = Carried(
@@ -155,9 +160,10 @@ def convert(
         result = replace(
             result, path=before.path, id=known.id or "", cwd=known.cwd or "", entries=len(before.growth.lines)
         )
-        result = replace(result, added_to=before.path if before.growth.lines else None)
+        is_added = bool(before.growth.lines or before.growth.longer)
+        result = replace(result, added_to=before.path if is_added else None)
         preview(result)
-        if dry_run or not before.growth.lines:
+        if dry_run or not is_added:
             return result
         return _add(result, before, made, context, group, force=force)
     now = iso_ms(context.now_ms())
@@ -212,10 +218,28 @@ def _folder_in(place: Place, directory: str, around: Surroundings) -> str:
     return folder
 
 
-def _unfinished_from(session: Session, context: ChangeContext) -> int | None:
+def _translated(session: Session) -> Translated | None:
+    """Return what was read of a session of Claude Code or Codex; None for other sessions."""
+    if session.rules.only_read is None:
+        return None
+    with closing(open_regular(session.path)) as descriptor:
+        content = b"".join(file_blocks(descriptor))
+    lines = content.split(b"\n")
+    return claude(lines, session.path) if session.agent == "claude" else codex(lines, session.path)
+
+
+def _losses_of_records(translated: Translated | None) -> Iterator[Loss]:
+    """Yield the loss of the records that are no entries of a conversation, such as the state of a program."""
+    count = sum(translated.unread.values()) if translated is not None else 0
+    if count:
+        yield Loss(kind="unread", count=count)
+
+
+def _unfinished_from(session: Session, context: ChangeContext, translated: Translated | None) -> int | None:
     """Return the index of an answer that its agent may still be writing; None if the session is at rest.
 
-    An answer is unfinished if a call has no result yet, or if it has neither text nor calls.
+    An answer is unfinished if a call has no result yet, or if it has neither text nor calls; for Claude Code and Codex,
+    also if their file tells no end of the turn.
     """
     used = usage_at(session.path, session.agent, session.cwd, context)
     if used.state == "free":
@@ -235,7 +259,8 @@ def _unfinished_from(session: Session, context: ChangeContext) -> int | None:
         if session.kind(at).role == "toolResult" and isinstance((fields := session.fields(at)).get("message"), dict)
     }
     is_silent = bool(blocks) and all(block.get("type") in ("thinking", "redactedThinking") for block in blocks)
-    return answers[-1] if calls - results or is_silent else None
+    is_open = translated is not None and not translated.has_ended
+    return answers[-1] if calls - results or is_silent or is_open else None
 
 
 def _converted(session: Session, to: TargetAgent, until: int | None, drop_signatures: bool) -> Converted:
@@ -378,6 +403,8 @@ def _add(
             content += b"\n"
         if not before.growth.renamed:
             content = _renamed(content, made, iso_ms(context.now_ms()))
+        if before.growth.longer is not None:
+            content = _with_longer(content, before.growth.longer)
         pieces = (content, *before.growth.lines)
 
         def check(path: str) -> None:
@@ -387,6 +414,13 @@ def _add(
 
         change, notes = replace_by(file, lambda: pieces, context, Origin(verb="convert", group=group), check=check)
     return replace(result, undo_id=change.id, notes=(*result.notes, *notes))
+
+
+def _with_longer(content: bytes, longer: bytes) -> bytes:
+    """Return the content with the whole answer in place of the part of it that was carried before."""
+    wanted = (json_object(longer) or {}).get("id")
+    lines = [line + b"\n" for line in content.split(b"\n")[:-1]]
+    return b"".join([longer if (json_object(line) or {}).get("id") == wanted else line for line in lines])
 
 
 def _renamed(content: bytes, made: Converted, now: str) -> bytes:
