@@ -13,7 +13,7 @@ from sessionbrowse.format.json_value import Json, json_object
 from sessionbrowse.format.title_slot import SLOT_BYTES, has_slot_size, later_slot
 from sessionbrowse.model.clean.odd_fields import Effect, OddField, odd_fields
 from sessionbrowse.model.listing.directories import why_not_here
-from sessionbrowse.model.listing.sync_copies import original_name
+from sessionbrowse.model.listing.summary import original_name
 from sessionbrowse.model.session.parents import ROOT
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import left_behind

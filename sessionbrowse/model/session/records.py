@@ -5,6 +5,7 @@ The session list and an opened session both use `Reader`. A record is the JSON v
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from json import JSONDecodeError, JSONDecoder
 
@@ -18,7 +19,6 @@ from sessionbrowse.format.javascript_values import to_number
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import LineBlock
 from sessionbrowse.format.title_slot import is_slot
-from sessionbrowse.model.session.omp_list_header import LISTED_BYTES, listed_header, text_field
 from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES, ONLY, VERBATIM_STRATEGY, Rules
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -437,3 +437,43 @@ def first_of_fused(line: bytes) -> bytes | None:
     except BadJson:
         return None
     return first
+
+
+LISTED_BYTES = 4096
+"""Number of bytes that omp's session list reads at the beginning of a file."""
+
+_TEXT = re.compile(r'[ \t\n\r]*"((?:[^"\\]|\\.)*)', re.DOTALL)
+
+
+def listed_header(line: str) -> Header | None:
+    """Return the header that omp 18.2.3 shows in its session list for a broken first line.
+
+    Return None if omp does not list the file.
+    """
+    header_id = text_field(line, "id")
+    if text_field(line, "type") != "session" or not header_id:
+        return None
+    return Header(
+        id=header_id,
+        cwd=text_field(line, "cwd"),
+        title=text_field(line, "title"),
+        parent_session=text_field(line, "parentSession"),
+        timestamp=text_field(line, "timestamp"),
+    )
+
+
+def text_field(line: str, name: str) -> str | None:
+    """Return the string after the first occurrence of a JSON key in a broken line, even if the string is cut off.
+
+    Return None if the key is missing or its value is no string.
+    """
+    key = line.find(f'"{name}"')
+    colon = line.find(":", key + len(name) + 2) if key >= 0 else -1
+    found = _TEXT.match(line, colon + 1) if colon >= 0 else None
+    if found is None:
+        return None
+    try:
+        return str(loads(f'"{found[1]}"'.encode("utf-8", "surrogatepass")))
+    except BadJson:
+        plain = found[1].replace("\\n", "\n").replace("\\r", "\r").replace("\\t", "\t")
+        return plain.replace('\\"', '"').replace("\\\\", "\\")

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW
-from sessionbrowse.store.system.locks import take_lock
+from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW, take_lock
 
 APPLICATION_ID = 0x5E551085
 SCHEMA_VERSION = 19

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sessionbrowse.errors import InUse, RefusedWrite
-from sessionbrowse.store.system.files import CLOEXEC, DIRECTORY, NOFOLLOW, OPENS_DIRECTORIES, flush, pread
-from sessionbrowse.store.system.locks import take_lock
+from sessionbrowse.store.system.files import CLOEXEC, DIRECTORY, NOFOLLOW, OPENS_DIRECTORIES, flush, pread, take_lock
 from sessionbrowse.text import clean
 
 LOCK_WAIT_S = 10.0

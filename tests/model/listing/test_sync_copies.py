@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sessionbrowse.model.listing.families import families, folded
-from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.listing.sync_copies import original_name
+from sessionbrowse.model.listing.summary import Summary, original_name
 
 ID = "019beea5-6fa7-777a-9146-dd0ff97d3f39"
 NAME = f"2026-08-13T08-00-00-000Z_{ID}"

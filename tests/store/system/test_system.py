@@ -16,7 +16,7 @@ from sessionbrowse.services.transaction.trash_directories import put_in_systems
 from sessionbrowse.store.find import discover
 from sessionbrowse.store.find.roots import Scope, places_of
 from sessionbrowse.store.system import files
-from sessionbrowse.store.system.locks import take_lock
+from sessionbrowse.store.system.files import take_lock
 from sessionbrowse.store.system.processes import is_alive, lsof_writers
 from sessionbrowse.store.system.trash_places import homes_of, listed
 from sessionbrowse.store.write import trash
