@@ -99,14 +99,9 @@ def unpack(packed: bytes, decode: Callable[[bytes], T]) -> T:
         raise damaged(f"a value in the index is damaged: {error}") from error
 
 
-def write_row(connection: sqlite3.Connection, row: FileRow) -> None:
-    """Store the row of a file; it replaces an earlier one.
-
-    Raises:
-        UnicodeEncodeError: a text of the row has a lone surrogate.
-    """
-    values = (os.fsencode(row.path), row.row, _encode(row))
-    connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", values)
+def write_row(connection: sqlite3.Connection, row: FileRow, packed: bytes) -> None:
+    """Store the row of a file, which `pack` has packed; it replaces an earlier one."""
+    connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", (os.fsencode(row.path), row.row, packed))
 
 
 def read_rows(connection: sqlite3.Connection, path: str | None = None) -> list[FileRow]:

@@ -16,7 +16,7 @@ from sessionbrowse.sequences import without_sequences
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.index.collector import EntryText, State
 from sessionbrowse.store.index.read_file import IndexedFile, read_for_index, read_growth
-from sessionbrowse.store.index.rows import FileRow, pack_small, write_row
+from sessionbrowse.store.index.rows import FileRow, pack, pack_small, write_row
 from sessionbrowse.store.index.stored_entries import StoredEntries, pack_entries
 from sessionbrowse.store.index.texts import SAID, TOOLS, TextWriter, new_name
 from sessionbrowse.store.index.usage_tables import PackedUsage, pack_usage
@@ -34,6 +34,7 @@ class Stored(Struct, frozen=True):
     """The values of a file for the database: its row, and packed its `count` entries, state and model requests."""
 
     row: FileRow
+    packed_row: bytes
     state: bytes | None
     count: int
     entries: bytes
@@ -47,7 +48,7 @@ def put(connection: sqlite3.Connection, stored: Stored) -> None:
     entries = (identity, stored.count, stored.entries, stored.state)
     run("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)", entries)
     run("INSERT OR REPLACE INTO usage VALUES (?, ?, ?)", (identity, *stored.usage))
-    write_row(connection, stored.row)
+    write_row(connection, stored.row, stored.packed_row)
 
 
 class FileReader:
@@ -102,8 +103,10 @@ class FileReader:
         # from its file.
         with suppress(UnicodeEncodeError, OverflowError, ValueError):
             if found is not None:
+                row = _row(file, found, identity, self._tools)
                 return Stored(
-                    _row(file, found, identity, self._tools),
+                    row,
+                    pack(row),
                     pack_small(found.state) if found.state is not None else None,
                     len(found.entries.sizes),
                     pack_entries(found.entries),

@@ -248,6 +248,16 @@ def test_half_a_surrogate_pair_is_read_each_time_and_breaks_nothing(tmp_path: Pa
     assert indexed_summaries(tmp_path / "store", tmp_path / "cache") == expected
 
 
+def test_half_a_surrogate_pair_in_a_header_breaks_nothing(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    head = line_of(header("odd")).replace(b'"odd"', b'"\\ud800x"')
+    (folder(store) / "a.jsonl").write_bytes(head + line_of(user("1", None, "hello")))
+    write(folder(store) / "b.jsonl", header("b"), user("1", None, "hello"))
+    found = indexed_summaries(store, tmp_path / "cache")
+    assert len(found) == 2
+    assert found == summaries_from_files(store)
+
+
 def test_a_file_of_a_date_beyond_all_numbers_of_the_index_is_read_each_time_and_breaks_nothing(tmp_path: Path) -> None:
     paths = small_store(tmp_path / "store")
     in_2400 = 13_569_465_600 * 10**9
