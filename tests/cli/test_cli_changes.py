@@ -137,7 +137,7 @@ def test_who_may_be_writing_is_named_with_the_option_that_goes_on(
     assert err.endswith("--force does it anyway.\n")
     status, _, err = asked(capfd, "label", str(path), "00000003", "x", "--force")
     assert status == 0
-    assert "Forced although it changed" in err
+    assert "Forced although the session changed" in err
 
 
 def test_a_session_found_by_its_id_must_lie_below_a_root(store: Store, capfd: pytest.CaptureFixture[str]) -> None:

@@ -92,7 +92,7 @@ def file_usage(
     if age_ms < RECENT_MS:
         # If processes cannot be listed, a recent change is the only sign, so it counts as a sign of use.
         state: State = "recent" if sees_processes else "may-be-in-use"
-        found.append((state, f"it changed {_ago(age_ms)}"))
+        found.append((state, f"the session changed {_ago(age_ms)}"))
     if not found:
         return FileUsage("free")
     order: Sequence[State] = ("held", "may-be-in-use", "recent")

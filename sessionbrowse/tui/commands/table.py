@@ -361,7 +361,7 @@ ACTIONS = tuple(_ACTIONS_IDS.split())
 
 _FOOTER_IDS = """
     open mask stats_open demo stats_back accept_filter open_marked browse resume clear_filter keep_search search_beyond
-    filter actions next_view other_problems scope select compare search_tools undo sort close palette quit help
+    filter next_hit actions next_view other_problems scope select compare search_tools undo sort close palette quit help
 """
 FOOTER = tuple(_FOOTER_IDS.split())
 """Ids of the commands that the footer shows, in this order, if they work in the current contexts."""

@@ -37,6 +37,8 @@ TREE_EDGES = GUTTER + 3
 """Cells of the tree that are not for the text of its rows: the border, the scroll bar, the cursor and the marks."""
 NARROW = 80
 """Screen width below which the top bar shows the number of problems, but no numbers of entries and branches."""
+LEAST_QUOTED = 100
+"""Minimum screen width at which the footer quotes the query beside the number of the hit; a narrower one shows keys."""
 
 
 class SessionScreen(PanedScreen):
@@ -188,7 +190,10 @@ class SessionScreen(PanedScreen):
         if self.moving() is not tree.row_list or not tree.state.query:
             return position
         hit = hit_position(tree.shown.hits, tree.row_list.cursor)
-        return f'"{one_line(tree.state.query, 24)}" {hit} · {position}' if tree.state.whole else hit
+        if not tree.state.whole:
+            return hit
+        quoted = f'"{one_line(tree.state.query, 24)}" ' if self.size.width >= LEAST_QUOTED else ""
+        return f"{quoted}{hit} · {position}"
 
     @property
     def busy(self) -> bool:

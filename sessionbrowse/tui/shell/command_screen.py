@@ -313,8 +313,8 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             contexts = (*contexts, self.TYPING_CONTEXT) if _types_at_once(self) else (self.TYPING_CONTEXT,)
         resumes = self.browser.options.settings.enter == "resume"
         # The setting `enter` decides if the key of "open" opens the tree or resumes; show also the other action's key.
-        hidden = "resume" if resumes else "browse"
-        shown = [command for command in keys.at(contexts) if command.id in FOOTER and command.id != hidden]
+        hidden = {"resume" if resumes else "browse", *(() if context.has_filter else ("next_hit",))}
+        shown = [command for command in keys.at(contexts) if command.id in FOOTER and command.id not in hidden]
         shown = [command for command in shown if keys.shown(command, contexts)]
         if context.caller is not None:
             shown = [command for command in shown if command.off_in_agent is None]

@@ -142,8 +142,10 @@ def test_a_recent_change_alone_stops_only_omp(store: Store) -> None:
     a_minute_ago = int((NOW_MS - 60_000) * 1e6)
     for path in (pi, omp):
         os.utime(path, ns=(a_minute_ago, a_minute_ago))
-    assert checkout(target(pi), "00000006", context=store.context).notes == ("Note that it changed 1 minute ago.",)
-    with pytest.raises(InUse, match="it changed 1 minute ago"):
+    assert checkout(target(pi), "00000006", context=store.context).notes == (
+        "Note that the session changed 1 minute ago.",
+    )
+    with pytest.raises(InUse, match="the session changed 1 minute ago"):
         checkout(target(omp), "00000006", context=store.context)
 
 
@@ -155,7 +157,7 @@ def test_our_own_check_out_of_an_omp_session_does_not_count_as_a_recent_change(s
     store.now_ms = path.stat().st_mtime_ns / 1e6 + 1000
     checkout(target(path), "00000008", context=store.context)
     path.write_bytes(path.read_bytes() + line(user("0000000e", "00000008", "somebody else")))
-    with pytest.raises(InUse, match="it changed"):
+    with pytest.raises(InUse, match="the session changed"):
         checkout(target(path), "00000006", context=store.context)
 
 

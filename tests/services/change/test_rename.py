@@ -353,7 +353,7 @@ def test_a_slot_is_inserted_only_into_a_file_that_nobody_uses(store: Store) -> N
     before = path.read_bytes()
     recent = int((store.now_ms - 9 * 60_000) * 1e6)
     os.utime(path, ns=(recent, recent))
-    with pytest.raises(InUse, match=r"it changed 9 minutes ago.*stops saving for good"):
+    with pytest.raises(InUse, match=r"the session changed 9 minutes ago.*stops saving for good"):
         rename(target(path), "new", context=store.context)
     os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
     store.process(5, ["omp"], cwd=PROJECT)

@@ -485,6 +485,11 @@ def test_the_words_of_the_command_lines_time_options_are_filters_too() -> None:
 def test_relative_dates_count_from_now() -> None:
     now = datetime(2026, 8, 13, tzinfo=UTC)
     assert parse_search("after:1d", now).after_ms == datetime(2026, 8, 12, tzinfo=UTC).timestamp() * 1000
+    today, yesterday = (parse_search(f"after:{word}", now).after_ms for word in ("today", "yesterday"))
+    assert today is not None
+    assert yesterday is not None
+    assert 0 <= now.timestamp() - today / 1000 < 25 * 3600, "since midnight, by the clock of the user"
+    assert 23 <= (today - yesterday) / 3600 / 1000 <= 25, "a day, of 23 or 25 hours if the clock was changed"
 
 
 @pytest.mark.slow

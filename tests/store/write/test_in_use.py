@@ -225,7 +225,7 @@ def test_ten_minutes_make_a_change_old(store: Store, project: Path, age_s: int, 
     path = store.session()
     found = asked(store, path, "pi", project, LONG_AGO_NS / 1e6 + age_s * 1000)
     assert found.state == state
-    assert found.reasons == ((f"it changed {said}",) if said else ())
+    assert found.reasons == ((f"the session changed {said}",) if said else ())
 
 
 def test_where_no_process_can_be_seen_the_clock_must_do(store: Store, project: Path) -> None:

@@ -22,6 +22,11 @@ PLACES = {
     "cost": "dollar_sign",
     "problems": "exclamation_mark",
     "clean-up": "run:cleanup",
+    "search line": "slash",
+    "search line of the projects": "left slash",
+    "search line of a tree": "g down enter slash",
+    "help": "question_mark",
+    "palette": "colon",
 }
 """By place: the keys that lead there from the list of sessions."""
 LEAVING = "q"

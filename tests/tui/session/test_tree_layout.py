@@ -146,3 +146,15 @@ async def test_a_long_title_ends_with_an_ellipsis_and_the_leaf_keeps_its_arrow(t
 )
 def test_a_text_that_is_cut_ends_with_an_ellipsis(text: str, characters: int, expected: str) -> None:
     assert one_line(text, characters) == expected
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+async def test_the_footer_names_the_key_to_the_next_hit_while_there_are_hits(tmp_path: Path, width: int) -> None:
+    async with browsing(**demo_options(tmp_path / "demo"), size=(width, 24)) as browser:
+        await browser.press("down", "enter")
+        assert "n next hit" not in browser.footer()
+        await browser.press("slash")
+        await browser.type("cookie")
+        await browser.press("enter")
+        assert "n next hit" in browser.footer()
+        assert "hit " in browser.footer().split("? help")[1]
