@@ -261,7 +261,7 @@ NAMES: list[tuple[str, list[str | None], dict[str, str | None]]] = [
 ]
 
 
-@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("agent", list(NAMES[0][2]))
 @pytest.mark.parametrize(("names", "expected"), [row[1:] for row in NAMES], ids=[row[0] for row in NAMES])
 def test_each_program_has_its_rule_for_names(
     tmp_path: Path, agent: str, names: list[str | None], expected: dict[str, str | None]
