@@ -157,11 +157,28 @@ class Searcher:
         With `tools` or a `tool:` filter, tool calls and results are searched too. If `wait_for_labels` is False, only
         labels in the cache are searched. `looked_at` is called with the number of sessions searched so far.
         """
+        found: set[str] = set()
+        for hit in self._sure(query, tools or bool(query.tools), cancelled, wait_for_labels, looked_at):
+            found.add(hit.path)
+            yield hit
+        if query.has_text and not query.is_about_entries:
+            # Sessions that match only by their title, and only with typing mistakes, are yielded last.
+            for summary in self.titles.near(query, cancelled):
+                if summary.path not in found and self.fits(query, summary) and is_in_time(query, summary.modified):
+                    yield _named_hit(summary, self.titles.title(summary), [], NEAR_SCORE, "typo")
+
+    def _sure(
+        self,
+        query: SearchQuery,
+        tools: bool,
+        cancelled: Cancelled,
+        wait_for_labels: bool,
+        looked_at: Callable[[int], object],
+    ) -> Iterator[Hit]:
+        """Yield the hits of `find` but those with typing mistakes."""
         if query.is_empty:
             return
-        tools = tools or bool(query.tools)
-        by_title = query.has_text and not query.is_about_entries
-        if by_title:
+        if query.has_text and not query.is_about_entries:
             yield from self._named(query, cancelled)
             for summary in self._labelled:
                 if cancelled():
@@ -185,11 +202,6 @@ class Searcher:
                 yield from self._streamed(query, summary, tools, cancelled)
             elif candidates is not None and row is not None and row.row in candidates:
                 yield from self._by_index(query, summary, row, candidates[row.row], tools, cancelled)
-        if by_title:
-            # Sessions whose title matches only with typing mistakes are yielded last.
-            for summary in self.titles.near(query, cancelled):
-                if self.fits(query, summary) and is_in_time(query, summary.modified):
-                    yield _named_hit(summary, self.titles.title(summary), [], NEAR_SCORE, "typo")
 
     def paths_of(self, query: SearchQuery, cancelled: Cancelled = lambda: False) -> list[str]:
         """Return the paths of the sessions with a hit, then of sessions whose directory or id matches the query.

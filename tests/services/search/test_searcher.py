@@ -316,6 +316,13 @@ def test_names_and_labels_come_before_text_and_titles_forgive_a_typo(tmp_path: P
     assert hits_of(searcher, "zebra") == []
 
 
+def test_a_session_with_hits_is_not_found_again_by_a_title_with_a_typo(tmp_path: Path) -> None:
+    info = entry("session_info", "2", "1", name="Fix the login")
+    write(folder(tmp_path) / "1.jsonl", header("one"), user("1", None, "many logins"), info)
+    searcher = Searcher(Snapshot(gather_summaries(scope_of(tmp_path))))
+    assert [(hit.role, hit.match) for hit in hits_of(searcher, "logins")] == [("user", "exact")]
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
