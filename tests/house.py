@@ -44,7 +44,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "doctor and clean-up on the screen: findings to mark, mends, one undo": 330,
     "pruning and shrinking from the tree: marks, preview, copy or in place": 160,
     "exports and masked copies from the screen, with the review": 240,
-    "filters, signs, masked exports, spans of cost and forks, told where people look for them": 93,
+    "filters, signs, masked exports, spans of cost and forks, told where people look for them": 130,
     "exports: a page without requests, Markdown, JSONL, JSON": 330,
     "ranking sessions by relevance": 700,
     "ranking from names as one text, until the page is settled": 30,

@@ -44,6 +44,7 @@ MODULES = {
     "session": (*SESSION, *BOTH, *EVERY_SCREEN),
     "doctor": (delete, relocate, selection, undo, *EVERY_SCREEN),
     "cleanup": (selection, undo, *EVERY_SCREEN),
+    "stats": (open_stats, *EVERY_SCREEN),
     "review": (selection, *EVERY_SCREEN),
 }
 """By screen name: the modules with the command functions of the screen; other screens use only `EVERY_SCREEN`."""

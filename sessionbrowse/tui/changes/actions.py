@@ -33,7 +33,7 @@ class ActionsScreen(AskScreen):
             [
                 (f"{command.letter or keys.shown(command):<{_KEY_CELLS}}", "faint" if why else "key"),
                 (f"{command.title:<{_TITLE_CELLS}}", "faint" if why else ""),
-                (why or command.help, "faint" if why else "dim"),
+                (f"{why.removesuffix('.')}: {command.help}" if why else command.help, "faint" if why else "dim"),
             ]
             for command, why in zip(commands, whys, strict=True)
         ]
@@ -78,7 +78,7 @@ def do_actions(screen: CommandScreen[Any]) -> None:
 def _why_not(command: Command, is_here: bool, contexts: Sequence[str], context: CommandContext) -> str | None:
     if is_here:
         return command.unavailable(context)
-    return "It works on a session." if contexts[0] == PROJECTS else "It works in a session's tree."
+    return "On a session only." if contexts[0] == PROJECTS else "In a tree only."
 
 
 def _subject_parts(screen: CommandScreen[Any]) -> list[Part]:

@@ -134,7 +134,8 @@ def _fork_all(
             return f"Forked {plural(len(done), 'session')}."
         handed = " Copied the entry's text." if done[0].text else ""
         where = project_name(done[0].cwd, browser.home)[0] if done[0].cwd else "no directory"
-        return f"Forked into {where}.{handed}"
+        stands = "" if show is not None else " This is the new session."
+        return f"Forked into {where}.{stands}{handed}"
 
     def then(done: Sequence[Forked]) -> None:
         if done[0].text:

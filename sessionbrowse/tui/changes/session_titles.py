@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 
 from sessionbrowse.errors import SessionBrowseError
@@ -11,10 +12,10 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.transaction.trash_directories import items_of
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.store.write.journal import Change
-from sessionbrowse.text import clean, plural
+from sessionbrowse.text import clean, is_time, plural, size
 from sessionbrowse.tui.changes.reread import Known
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
-from sessionbrowse.tui.paint.spans import Line, fit
+from sessionbrowse.tui.paint.spans import Line, fit, sides
 from sessionbrowse.tui.paint.words import GLYPHS, agent_span, one_line, project_name
 
 MOST_OPENED = 200
@@ -40,17 +41,25 @@ def sessions_named(summaries: Sequence[Summary]) -> str:
 
 def session_parts(chosen: Sequence[Summary], home: str, *, most: int = 8) -> list[Part]:
     """Return the rows that name the chosen sessions in a dialog: agent, title, directory; at most `most` of them."""
-    parts: list[Part] = [FittedPart(partial(_row, one, home)) for one in chosen[:most]]
+    titles = [named(one) for one in chosen]
+    alike = {title for title in titles if titles.count(title) > 1} if len(chosen) <= MOST_OPENED else set()
+    parts: list[Part] = [FittedPart(partial(_row, one, home, named(one) in alike)) for one in chosen[:most]]
     if len(chosen) > most:
         parts.append(LinePart([(f"  … and {len(chosen) - most:,} more", "dim")]))
     return [*parts, LinePart([])]
 
 
-def _row(summary: Summary, home: str, width: int) -> Line:
+def _row(summary: Summary, home: str, is_alike: bool, width: int) -> Line:
     where: Line = [agent_span(summary.agent), (" ", ""), (named(summary), "title")]
     if summary.cwd:
         where.append((f"  {project_name(summary.cwd, home)[0]}", "dim"))
-    return fit(where, width)
+    if not is_alike:
+        return fit(where, width)
+    # Sessions of the same title are told apart by what they hold.
+    at = summary.modified
+    day = f"{datetime.fromtimestamp(at / 1000):%Y-%m-%d %H:%M} · " if at is not None and is_time(at) else ""
+    facts = f"{day}{plural(summary.message_count, 'message')} · {size(summary.bytes)}"
+    return sides(where, [(f"  {facts}", "dim")], width, least=20)
 
 
 def title_of(change: Change, known: Known, *, opens: bool) -> str:

@@ -69,6 +69,7 @@ from sessionbrowse.tui.commands.reasons import (
 
 _PANES = (PROJECTS, SESSIONS, PREVIEW)
 _MOVABLE = (LIST, SESSION, DOCTOR)
+_SPAN_HELP = "Limit costs to 30 days, 7 days, a month, today"
 _ROWS_HELP = "Show usual rows, no tools, user, labelled, all"
 _EXTEND = "Extend the selection"
 _SELECTABLE = (SESSIONS, TREE, DOCTOR, CLEANUP, REVIEW)
@@ -109,7 +110,7 @@ _ROWS: tuple[Command, ...] = (
             "browse",
             "b",
             "Browse",
-            "Open the tree, where Enter does something else",
+            "Open the tree, also if Enter resumes or chooses",
             (SESSIONS, PREVIEW, TREE),
             needs_rows,
         ),
@@ -174,6 +175,8 @@ _ROWS: tuple[Command, ...] = (
         row("stats_table", "", "Tables", "Choose a table: costs by model, project, …", (STATS,)),
         row("stats_period", "", "Period", "Chart the costs by day, week or month", (STATS,)),
         row("stats_times", "", "Span", "Limit costs to a month, week or day", (STATS,)),
+        row("stats_next_span", "right_square_bracket", "Next span", _SPAN_HELP, (STATS,), verb="Spans"),
+        row("stats_previous_span", "left_square_bracket", "Previous span", _SPAN_HELP, (STATS,), verb="Spans"),
     ),
     *in_group(
         SHOW,
@@ -230,9 +233,7 @@ _ROWS: tuple[Command, ...] = (
             verb="Branches",
         ),
         row("leaf", "full_stop", "To leaf", "Go to the leaf", (TREE,)),
-        row(
-            "compare", "d", "Compare", "Compare with the active branch, or two selected entries", _ON_ENTRY, needs_rows
-        ),
+        row("compare", "d", "Compare", "Compare with the active branch; or two entries", _ON_ENTRY, needs_rows),
         row("filter_default", "1", "Usual rows", _ROWS_HELP, (TREE,), verb="Rows"),
         row("filter_no_tools", "2", "No tools", _ROWS_HELP, (TREE,), verb="Rows"),
         row("filter_user_only", "3", "User only", _ROWS_HELP, (TREE,), verb="Rows"),
@@ -361,7 +362,8 @@ ACTIONS = tuple(_ACTIONS_IDS.split())
 
 _FOOTER_IDS = """
     open mask stats_open demo stats_back accept_filter open_marked browse resume clear_filter keep_search search_beyond
-    filter next_hit actions next_view other_problems scope select compare search_tools undo sort close palette quit help
+    back filter next_hit delete actions next_view other_problems scope select compare search_tools undo sort close
+    palette quit help
 """
 FOOTER = tuple(_FOOTER_IDS.split())
 """Ids of the commands that the footer shows, in this order, if they work in the current contexts."""

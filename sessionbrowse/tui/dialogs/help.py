@@ -117,6 +117,9 @@ def help_parts(keys: Keys, contexts: tuple[str, ...], context: CommandContext, w
 SIGNS: dict[str, str] = {
     "π ω α ι c x": "the agent: pi, omp, atomic, indusagi, claude, codex",
     "⌥3": "the session has 3 branches",
+    "⌥ ▒": "a hit on an abandoned branch; in compacted history, which a summary replaces",
+    "⧉2": "the hit's entry is also in 2 other files (forks, copies)",
+    "+2 more: o": "the session has 2 more hits; the key shows them",
     "⚑": "a label; in lists with their number",
     "⊞ ⊟": "folded: more below; unfolded",
     "↳": "a fork",
@@ -129,6 +132,10 @@ SIGNS: dict[str, str] = {
     "✓": "selected",
     "•": "on the active branch, where the agent resumes",
     "← leaf": "the end of the active branch",
+    "$1.29": "at the right of the tree: the cost of the branch that begins there",
+    "29 + 4 folded": "rows in the list; sessions folded below them (forks, subagents)",
+    "∑": "the summary of a compaction",
+    "░": "in a chart of costs: spent on abandoned branches",
     "▸ ▾": "a fold of the view: closed, open",
 }
 """The signs in lists, trees and views, and their meanings."""

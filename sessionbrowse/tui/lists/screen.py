@@ -325,7 +325,10 @@ class BrowseScreen(PanedScreen):
     def position(self) -> str:
         """Return the text for the footer: the cursor's position, and the number of selected sessions."""
         selected = count_selected(_sessions_in(self._rows), self.sessions_list.marks)[0]
-        return f"✓{selected:,}  {super().position()}" if selected else super().position()
+        # While hits have rows too, the number of rows is not that of sessions beside it.
+        at = super().position()
+        at = f"row {at}" if at and self.state.searched else at
+        return f"✓{selected:,}  {at}" if selected else at
 
     def refresh_header(self) -> None:
         """Update the top bar: chosen project, number of sessions and projects, progress of the scan."""

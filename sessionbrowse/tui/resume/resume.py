@@ -202,11 +202,15 @@ def _fork(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
         return fork(summary.path, summary.agent, place, at=entry_id, context=run.context)
 
     def describe(done: Sequence[Forked]) -> str:
-        return "Forked. Copied the entry's text." if done[0].text else "Forked."
+        handed = " Copied the entry's text." if done[0].text else ""
+        return f"Forked. This is the new session.{handed}"
 
     def then(done: Sequence[Forked]) -> None:
         if done[0].text:
             browser.copy_to_clipboard(done[0].text)
+        # After the agent quits, the user stands in the session in which it ran.
+        if (made := browser.library.get(done[0].path)) is not None:
+            browser.show_session(made)
         resume_path(screen, done[0].path, _usual(screen))
 
     browser.changes.carry_out(
@@ -226,8 +230,11 @@ def _start(screen: CommandScreen[None], command: ResumeCommand, way: ResumeIn) -
     settings, environ = browser.options.settings, browser.options.environ
     match way:
         case "here":
+            said = browser.message
             browser.lend_terminal(command)
             reload(screen)
+            if said.sentence and not browser.message.sentence:
+                browser.say(said.sentence, said.severity)
         case "tmux-window" | "tmux-split":
             split = way == "tmux-split"
             where = "beside the browser" if split else "in a new tmux window"

@@ -47,7 +47,7 @@ def hit_row(hit: Hit, width: int, more: int = 0, more_key: str = "") -> Line:
         signs.append((copies, "dim"))
     signs += state_spans(hit.state, width) if hit.state in STATE_SIGNS else []
     if more:
-        signs.append((f"  +{more} {more_key}", "faint"))
+        signs.append((f"  +{more} more: {more_key}", "faint"))
     room = width - line_width(line) - line_width(signs)
     return [*line, *pad(snippet_spans(hit, room), room), *signs]
 

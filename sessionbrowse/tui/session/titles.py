@@ -85,7 +85,9 @@ def found_status(state: TreeState, shown: ShownTree) -> Line:
 
 
 def hit_position(hits: list[int], cursor: int) -> str:
-    """Return a text such as `hit 2/17`: the number of the hit under the cursor, and the number of all hits."""
+    """Return a text such as `hit 2/17`: the number of the hit under the cursor, and of all hits; "" without hits."""
+    if not hits:
+        return ""
     at = bisect_left(hits, cursor)
     is_hit = at < len(hits) and hits[at] == cursor
     return f"hit {at + 1 if is_hit else '–'}/{len(hits):,}"

@@ -18,7 +18,7 @@ from textual.widgets import Input
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.tui.commands.command import Command, CommandContext
-from sessionbrowse.tui.commands.contexts import EVERYWHERE, PROJECTS, TYPING
+from sessionbrowse.tui.commands.contexts import EVERYWHERE, PROJECTS, REVIEW, TYPING
 from sessionbrowse.tui.commands.table import FOOTER, FOOTER_KEYS, WHILE_TYPING
 from sessionbrowse.tui.data.jobs import Lane, Outcome
 from sessionbrowse.tui.paint.lean_compositor import LeanCompositor
@@ -316,6 +316,9 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         hidden = {"resume" if resumes else "browse", *(() if context.has_filter else ("next_hit",))}
         shown = [command for command in keys.at(contexts) if command.id in FOOTER and command.id not in hidden]
         shown = [command for command in shown if keys.shown(command, contexts)]
+        # Two keys are shown only where they matter most: to leave a review, and to delete what is selected.
+        needed = {"back": REVIEW in contexts, "delete": context.selected}
+        shown = [command for command in shown if needed.get(command.id, True)]
         if context.caller is not None:
             shown = [command for command in shown if command.off_in_agent is None]
         shown.sort(key=lambda command: FOOTER.index(command.id))

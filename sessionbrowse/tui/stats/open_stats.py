@@ -1,10 +1,11 @@
-"""The command that opens the screen of costs."""
+"""The commands that open the screen of costs, and go through its spans of time."""
 
 from __future__ import annotations
 
 from sessionbrowse.services.usage.question import UsageQuestion
 from sessionbrowse.tui.lists.screen import BrowseScreen
-from sessionbrowse.tui.stats.screen import StatsScreen
+from sessionbrowse.tui.stats.screen import StatsScreen, after
+from sessionbrowse.tui.stats.times import TIMES
 
 
 def do_cost(screen: BrowseScreen) -> None:
@@ -17,3 +18,13 @@ def do_cost(screen: BrowseScreen) -> None:
     cwds = None if project is None else directories or (project,)
     question = UsageQuestion(cwds=None if shown is None else cwds)
     screen.browser.push_screen(StatsScreen(question, project=cwds, text=state.searched))
+
+
+def do_stats_next_span(screen: StatsScreen) -> None:
+    """Limit the costs to the next span of time."""
+    screen.limit(after(TIMES, screen.times))
+
+
+def do_stats_previous_span(screen: StatsScreen) -> None:
+    """Limit the costs to the previous span of time."""
+    screen.limit(after(TIMES[::-1], screen.times))

@@ -97,7 +97,8 @@ class StatsScreen(CommandScreen[None]):
         self._found: FoundPaths | None = None
         self._stamp = 0
         self._was_reading = False
-        self._times = ALL
+        self.times = ALL
+        """The name of the span of time to which the costs are limited."""
         self._answer: UsageAnswer | None = None
         self._problem: str | None = None
         self._rows: list[UsageRow] = []
@@ -219,7 +220,7 @@ class StatsScreen(CommandScreen[None]):
 
     def _ask(self) -> None:
         self._refresh_due = self._is_outdated = False
-        span = span_named(self._times, self.browser.now_ms())
+        span = span_named(self.times, self.browser.now_ms())
         count = self.browser.source.count_usage
         question = replace(self.question, since=span.since, until=span.until)
         if count is None:
@@ -264,7 +265,7 @@ class StatsScreen(CommandScreen[None]):
         right += [(f"per {question.period}, by {question.by}, {question.sort} first", "dim")]
         self.query_one("#header", Bar).show(left, right)
         totals = found.table.total if found is not None else None
-        times = self._times
+        times = f"in found sessions, {self.times}" if self._text.strip() else self.times
         self.query_one("#stats-parts", StatsLine).show(lambda width: total_line(totals, width, times) if totals else [])
         rows = self.rows_list
         head = self.query_one("#stats-head", StatsLine)
@@ -275,7 +276,7 @@ class StatsScreen(CommandScreen[None]):
         question = self.question
         cwds = question.cwds
         # The time comes first, because a narrow bar cuts the end of the text.
-        words = [] if self._times == ALL else [self._times]
+        words = [] if self.times == ALL else [self.times]
         words.append(shorten_home(cwds[0], self.browser.home) or "(no directory)" if cwds else "all sessions")
         if self._text.strip():
             words.append(f'"{clean(self._text)}"')
@@ -350,17 +351,17 @@ class StatsScreen(CommandScreen[None]):
 
     def do_stats_times(self) -> None:
         """Ask for the span of time to which the costs are limited, such as "this month" or "today"."""
+        self._ask_one_of("Span", TIMES, self.times, self.limit)
 
-        def limit(name: str) -> None:
-            self._times = name
-            self.rows_list.go_first()
-            self._ask()
-
-        self._ask_one_of("Span", TIMES, self._times, limit)
+    def limit(self, times: str) -> None:
+        """Limit the costs to a span of time, one of `TIMES`."""
+        self.times = times
+        self.rows_list.go_first()
+        self._ask()
 
     def do_stats_sort(self) -> None:
         """Switch to the next sort order of the table: by cost, abandoned cost, tokens, time or name."""
-        self._change(sort=_after(ORDERS, self.question.sort))
+        self._change(sort=after(ORDERS, self.question.sort))
 
     def do_stats_again(self) -> None:
         """Compute the costs of the statistics again."""
@@ -382,5 +383,6 @@ class StatsScreen(CommandScreen[None]):
         self._ask()
 
 
-def _after(names: tuple[str, ...], name: str) -> str:
+def after(names: tuple[str, ...], name: str) -> str:
+    """Return the name that follows `name`; the first one follows the last."""
     return names[(names.index(name) + 1) % len(names)]

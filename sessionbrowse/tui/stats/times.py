@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from sessionbrowse.model.usage.totals import ALL_TIME, Span
 
 ALL = "all time"
-TIMES = (ALL, "this month", "last month", "this week", "last week", "today")
-"""The names of the spans of time, in the order in which a key switches between them."""
+TIMES = (ALL, "last 30 days", "last 7 days", "this month", "last month", "this week", "last week", "today")
+"""The names of the spans of time, in the order in which keys go through them."""
 
 
 def span_named(name: str, now_ms: float) -> Span:
@@ -18,6 +18,8 @@ def span_named(name: str, now_ms: float) -> Span:
     today = datetime.fromtimestamp(now_ms / 1000).replace(hour=0, minute=0, second=0, microsecond=0)
     if name == "today":
         begin, end = today, today + timedelta(days=1)
+    elif name.endswith("days"):
+        begin, end = today - timedelta(days=int(name.split()[1]) - 1), today + timedelta(days=1)
     elif name.endswith("week"):
         begin = today - timedelta(days=today.weekday())
         end = begin + timedelta(days=7)

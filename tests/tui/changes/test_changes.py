@@ -361,7 +361,7 @@ async def test_a_fork_at_an_entry_goes_into_the_directory_that_is_typed_and_is_s
         assert first["parentSession"] == str(path)
         assert [one["id"] for one in entries][-1] == "00000006"
         assert path.read_bytes() == before
-        assert "Forked into elsewhere. u undoes." in browser.toasts()[-1]
+        assert "Forked into elsewhere. This is the new session. u undoes." in browser.toasts()[-1]
         assert "elsewhere" in browser.screen_text().split("\n")[0]
         await browser.press("escape", "escape")
         await browser.run("families")

@@ -213,3 +213,48 @@ async def test_a_verb_for_one_session_says_so_if_several_are_selected(store: Sto
         await browser.press("A", "x", letter)
         assert browser.toasts()[-1] == "It works on one session, and 2 are selected."
         assert browser.screen_name == "browse"
+
+
+async def test_the_review_names_the_way_out(store: Store, path: Path) -> None:
+    async with browsed(store, PlainDetector) as browser:
+        await browser.press("x", "i")
+        assert "esc back" in browser.screen_text().splitlines()[-1]
+
+
+async def test_selected_rows_bring_the_key_that_deletes_and_sessions_of_one_title_are_told_apart(
+    store: Store, path: Path
+) -> None:
+    made(store, "b", *CONVERSATION)
+    async with browsed(store) as browser:
+        assert "^d delete" not in browser.screen_text().splitlines()[-1]
+        await browser.press("A")
+        assert "^d delete" in browser.screen_text().splitlines()[-1]
+        await browser.press("ctrl+d")
+        rows = [row for row in browser.words("#dialog-text").split("π") if "first question" in row]
+        assert len(set(rows)) == 2
+        assert all("messages" in row for row in rows)
+
+
+async def test_the_actions_menu_says_of_a_verb_that_cannot_work_what_it_does_and_where(
+    store: Store, path: Path
+) -> None:
+    async with browsed(store) as browser:
+        await browser.press("x")
+        assert "In a tree only: Drop branches, after a preview" in browser.words("#dialog-rows")
+
+
+async def test_an_undo_is_promised_by_the_keys_that_work_in_a_text_line(store: Store, path: Path) -> None:
+    async with browsed(store) as browser:
+        await browser.press("slash")
+        await browser.type("question")
+        await browser.press("ctrl+r")
+        await browser.type("renamed")
+        await browser.press("enter")
+        assert "esc u undoes." in browser.toasts()[-1]
+
+
+async def test_a_search_without_hits_in_the_tree_counts_none(store: Store, path: Path) -> None:
+    async with browsed(store) as browser:
+        await browser.press("enter", "slash")
+        await browser.type("zzqqzz")
+        assert "hit –" not in browser.screen_text()

@@ -261,9 +261,9 @@ def test_help_shows_every_command_of_a_place_and_says_what_cannot_work() -> None
 
 def test_the_help_has_a_legend_of_all_signs() -> None:
     shown = "".join(SIGNS)
-    signs = [*GLYPHS.values(), *[sign for sign, _ in STATUS_SIGNS.values()], *"⌥⚑⊞⊟↳✗↯●○★✓•▸▾"]
+    signs = [*GLYPHS.values(), *[sign for sign, _ in STATUS_SIGNS.values()], *"⌥⚑⊞⊟↳✗↯●○★✓•▸▾⧉▒$∑░"]
     assert [sign for sign in signs if sign not in shown] == []
-    assert len(legend(SIGNS, "fork")) == 1
+    assert len(legend(SIGNS, "pinned")) == 1
 
 
 def test_the_help_names_every_filter_of_a_search() -> None:

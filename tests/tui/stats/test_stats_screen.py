@@ -87,6 +87,16 @@ async def test_a_choice_limits_the_figures_to_a_time(demo: dict[str, Any]) -> No
         assert browser.screen_text() == everything
 
 
+async def test_brackets_go_through_the_spans_of_time(demo: dict[str, Any]) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("dollar_sign", "right_square_bracket")
+        assert "last 30 days · all sessions" in browser.screen_text()
+        await browser.press("right_square_bracket")
+        assert "last 7 days · all sessions" in browser.screen_text()
+        await browser.press("left_square_bracket", "left_square_bracket", "left_square_bracket")
+        assert f"{TIMES[-1]} · all sessions" in browser.screen_text()
+
+
 def test_months_add_up_with_the_rest(demo: dict[str, Any], tmp_path: Path) -> None:
     scope = UsageScope(str(tmp_path), str(tmp_path), {}, tuple(demo["roots"]))
     one, other = (span_named(name, NOW_MS) for name in ("last month", "this month"))
@@ -100,6 +110,8 @@ def test_months_add_up_with_the_rest(demo: dict[str, Any], tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("name", "begin", "end"),
     [
+        ("last 30 days", (2025, 12, 17), (2026, 1, 16)),
+        ("last 7 days", (2026, 1, 9), (2026, 1, 16)),
         ("this month", (2026, 1, 1), (2026, 2, 1)),
         ("last month", (2025, 12, 1), (2026, 1, 1)),
         ("this week", (2026, 1, 12), (2026, 1, 19)),
