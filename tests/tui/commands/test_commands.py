@@ -94,6 +94,7 @@ NAMES: dict[type, str] = {
     DoctorScreen: "doctor",
     CleanupScreen: "cleanup",
     ReviewScreen: "review",
+    StatsScreen: "stats",
 }
 
 
