@@ -205,7 +205,8 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
     def leave_with_signal(self, number: int) -> None:
         try:
-            self._keep_view()
+            if not self.is_ending:
+                self._keep_view()
         finally:
             # The browser must end even if saving the state of the screens fails.
             self.exit(return_code=128 + number)

@@ -10,32 +10,36 @@ from sessionbrowse.tui.widgets.row_list import RowList
 
 def do_select(screen: CommandScreen[Any]) -> None:
     """Select or unselect the row under the cursor, and move the cursor to the next row."""
-    rows = _rows(screen)
-    rows.toggle_mark()
-    rows.move(1)
+    if (rows := _rows(screen)) is not None:
+        rows.toggle_mark()
+        rows.move(1)
 
 
 def do_select_up(screen: CommandScreen[Any]) -> None:
     """Move the cursor up and select the rows that it passes."""
-    _rows(screen).mark_by_moving(-1)
+    if (rows := _rows(screen)) is not None:
+        rows.mark_by_moving(-1)
 
 
 def do_select_down(screen: CommandScreen[Any]) -> None:
     """Move the cursor down and select the rows that it passes."""
-    _rows(screen).mark_by_moving(1)
+    if (rows := _rows(screen)) is not None:
+        rows.mark_by_moving(1)
 
 
 def do_select_range(screen: CommandScreen[Any]) -> None:
     """Start or end range selection, in which a moving cursor selects the rows that it passes."""
-    _rows(screen).toggle_range()
+    if (rows := _rows(screen)) is not None:
+        rows.toggle_range()
 
 
 def do_select_all(screen: CommandScreen[Any]) -> None:
     """Select all rows of the list, or unselect them if all are selected."""
-    _rows(screen).mark_all()
+    if (rows := _rows(screen)) is not None:
+        rows.mark_all()
 
 
-def _rows(screen: CommandScreen[Any]) -> RowList:
+def _rows(screen: CommandScreen[Any]) -> RowList | None:
+    """Return the list with the focus; None if no list has it, as in a terminal that has lost the focus."""
     rows = screen.moving()
-    assert isinstance(rows, RowList)
-    return rows
+    return rows if isinstance(rows, RowList) else None

@@ -178,12 +178,17 @@ class CompatApp(LateTimers, App[int], inherit_bindings=False):
         self.terminal_cells.forget()
         self.refresh(layout=True)
 
+    @property
+    def is_ending(self) -> bool:
+        """True once the app was told to end: its screens may be incomplete from then on."""
+        return self._exit
+
     def _handle_exception(self, error: Exception) -> None:
         """End the app with a traceback.
 
         Ignore the error if the app is ending already: errors in screens that are not complete are expected then.
         """
-        if self._exit:
+        if self.is_ending:
             return
         # Textual prints the traceback of the error that is being handled, and fails if there is none, as in a callback.
         try:

@@ -64,7 +64,7 @@ class ListSearch:
         self._scope: ListScope | None = None
         self._stamp = self._answered = 0
         self._limit = 0
-        self._is_local = self._is_first = self._listens = self._refresh_due = False
+        self._is_local = self._is_first = self._listens = self._refresh_due = self._is_behind = False
         self._ends = 0
         """How often the search program ended since its last answer; it is started again once."""
         self._found: list[RankedSession] = []
@@ -113,6 +113,8 @@ class ListSearch:
     def prepare(self) -> bool:
         """Start the search program before the first letter is typed; return False if it cannot be started."""
         client = self._screen.browser.search_client
+        # A program that starts now reads all changes that were made until now.
+        self._is_behind = self._is_behind and client.is_running
         if self._ends > 1 or not client.start():
             return False
         if not self._listens:
@@ -141,6 +143,8 @@ class ListSearch:
             return
         is_newest = state.found_sort == "newest"
         client.send(Find(self._stamp, self._valid_text, self.tools, self._limit, is_newest, self._scope))
+        if self._is_behind and not self._refresh_due:
+            self._refresh()
 
     def again(self) -> None:
         """Make the search program scan the disk again, and start it if it has ended."""
@@ -148,13 +152,18 @@ class ListSearch:
 
         ends, self._ends = self._ends, 0
         if self._listens:
+            self._is_behind = False
             self._screen.browser.search_client.send(Refresh())
         if ends and self.is_active:
             self.ask()
 
     def sessions_changed(self, gone: Collection[str]) -> None:
-        """Drop the sessions that are gone, and repeat the search after a short delay, because sessions changed."""
+        """Drop the sessions that are gone, and repeat the search after a short delay, because sessions changed.
+
+        Without a search, the search program reads the changes when the next search begins.
+        """
         self._found = [each for each in self._found if each.summary.path not in gone]
+        self._is_behind = True
         if self.is_active and not self._is_local and not self._refresh_due:
             self._refresh_due = True
             self._screen.set_timer(REFRESH_SECONDS, self._refresh)

@@ -62,6 +62,15 @@ async def test_keys_work_after_the_terminal_said_that_it_lost_the_focus(demo: di
         assert "▌" in "".join(browser.rows("#sessions"))
 
 
+@pytest.mark.parametrize("key", ["space", "V", "*", "shift+down", "shift+up"])
+async def test_a_key_that_selects_does_nothing_while_no_pane_has_the_focus(demo: dict, key: str) -> None:
+    async with browsing(**demo) as browser:
+        browser.app.screen.set_focus(None)
+        await browser.press(key)
+        assert not browser.row_list("#sessions").marks
+        assert browser.app.return_code is None
+
+
 async def test_a_key_that_another_command_has_is_shown_at_one_of_them(tmp_path: Path) -> None:
     async with browsing(**demo_options(tmp_path / "demo", keys={"select": "r"})) as browser:
         assert " r select " in browser.footer()

@@ -458,6 +458,22 @@ async def test_a_search_program_that_ends_twice_without_an_answer_waits_for_f5(
         assert browser.row_list("#sessions").count > 1
 
 
+async def test_a_label_set_after_the_last_search_is_found_and_an_undone_one_is_not(tmp_path: Path) -> None:
+    store = demo_options(tmp_path / "demo")
+    index_of(tmp_path / "demo", tmp_path / "cache")
+    async with browsing(**store, source=searched_source(store, tmp_path / "demo", tmp_path / "cache")) as browser:
+        await browser.press("tab", "apostrophe")
+        before = list(browser.row_list("#sessions").keys)
+        assert before
+        await browser.press("escape", "escape", "end", "enter", "L")
+        await browser.type("fastapi done")
+        await browser.press("enter", "escape", "apostrophe")
+        await browser.type("fastapi")
+        await until(lambda: "fastapi done" in browser.words("#sessions"))
+        await browser.press("escape", "escape", "u", "apostrophe")
+        await until(lambda: list(browser.row_list("#sessions").keys) == before)
+
+
 def kept_rows(browser: Driven) -> list[str]:
     return [row for row in browser.rows("#sessions") if row.strip()]
 
