@@ -87,6 +87,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "exports: rendered Markdown, readable calls, the conversation first, a proposed name": 78,
     "problems listed while sessions are read, the end of a conversation in its preview, the name of a fork": 62,
     "sessions of Claude Code and Codex: read, listed, searched, resumed, deleted": 1_295,
+    "all files of a session of Claude Code or Codex, safe deletion, compressed sessions, names": 152,
     "sessions carried to another agent: entries both ways, loss list, what is new, undo": 1_260,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""

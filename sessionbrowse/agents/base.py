@@ -96,11 +96,13 @@ class RuntimeDirectories(Struct, frozen=True):
     """Absolute paths of directories, even missing ones, in which running agent programs write files about themselves.
 
     The directories in `runs` contain a file `*/clients/*.json` for each process. Those in `terminals` contain a file
-    for each terminal; this file tells which session was last opened in the terminal.
+    for each terminal; this file tells which session was last opened in the terminal. Those in `processes` contain a
+    file `PID.json` for each process, with the id of its session.
     """
 
     runs: tuple[str, ...] = ()
     terminals: tuple[str, ...] = ()
+    processes: tuple[str, ...] = ()
 
 
 def no_runtime_directories(_: Surroundings) -> RuntimeDirectories:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from sessionbrowse.agents.base import Agent, Place, Surroundings, absolute, is_dashed_folder
+from sessionbrowse.agents.base import Agent, Place, RuntimeDirectories, Surroundings, absolute, is_dashed_folder
 from sessionbrowse.agents.companions import stem_of
 from sessionbrowse.model.session import rules
 
@@ -20,6 +20,12 @@ def places(around: Surroundings) -> list[Place]:
     home = absolute(value, around.cwd) if value else os.path.join(around.home, ".claude")
     env = {CONFIG_DIR: home} if value else {}
     return [Place("claude", os.path.join(home, "projects"), "projects", CONFIG_DIR if value else "default", env, home)]
+
+
+def runtime_directories(around: Surroundings) -> RuntimeDirectories:
+    """Return the directory in which each running process tells its session."""
+    (place,) = places(around)
+    return RuntimeDirectories(processes=(os.path.join(place.agent_dir or "", "sessions"),))
 
 
 def folder_of(cwd: str, around: Surroundings) -> str:
@@ -48,6 +54,7 @@ CLAUDE = Agent(
     tested_versions=("2.1.218",),
     process_names=("claude",),
     packages=("@anthropic-ai/claude-code",),
+    runtime_directories=runtime_directories,
     bears_appends=False,
     resume=resume,
     # A program that inherits it takes itself for a child of another one, and saves no session.

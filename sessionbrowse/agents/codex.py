@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import PurePath
 
 from sessionbrowse.agents.base import Agent, Place, Surroundings, absolute
 from sessionbrowse.model.session import rules
 
 HOME = "CODEX_HOME"
+SESSIONS = "sessions"
 ARCHIVED = "archived_sessions"
+NAMES = "session_index.jsonl"
+"""Name of the file with the names that users gave to sessions."""
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
@@ -22,7 +26,7 @@ def places(around: Surroundings) -> list[Place]:
     home = absolute(value, around.cwd) if value else os.path.join(around.home, ".codex")
     source, env = (HOME, {HOME: home}) if value else ("default", {})
     return [
-        Place("codex", os.path.join(home, "sessions"), "dates", source, env, home),
+        Place("codex", os.path.join(home, SESSIONS), "dates", source, env, home),
         Place("codex", os.path.join(home, ARCHIVED), "retired", source, env, home),
     ]
 
@@ -34,8 +38,25 @@ def folder_of(_: str, __: Surroundings) -> str:
 
 def resume(path: str) -> tuple[str, ...]:
     """Return the arguments that resume a session: its id is in the file's name."""
+    return "resume", id_in_name(path)
+
+
+def id_in_name(path: str) -> str:
+    """Return the id in the name of a session file; "" for a name without one."""
     found = _ID.search(os.path.basename(path))
-    return "resume", found[0] if found is not None else ""
+    return found[0] if found is not None else ""
+
+
+def home_of(path: str) -> str | None:
+    """Return the directory of Codex in which a session file lies; None for a file at another place."""
+    stores = [parent for parent in PurePath(path).parents if parent.name in (SESSIONS, ARCHIVED)]
+    return str(stores[0].parent) if stores else None
+
+
+def store_of(path: str) -> tuple[str, ...]:
+    """Return the directories with the sessions of the Codex in whose directory a file lies; empty at another place."""
+    home = home_of(path)
+    return (os.path.join(home, SESSIONS), os.path.join(home, ARCHIVED)) if home is not None else ()
 
 
 CODEX = Agent(

@@ -38,10 +38,11 @@ from sessionbrowse.services.transaction.trash_directories import (
     put_in_systems,
 )
 from sessionbrowse.store.find.agent_of_path import agent_of_path
+from sessionbrowse.store.read.files_of_session import further_files
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import Target, admitted, shown_name
 from sessionbrowse.store.write.copies import files_below
-from sessionbrowse.store.write.in_use import FileUsage
+from sessionbrowse.store.write.in_use import FileUsage, strongest
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.trash import NoTrash, Trashed
@@ -94,14 +95,17 @@ def plan_delete(target: Target, context: ChangeContext, summaries: Iterable[Summ
     """Return the files that a deletion would remove, and the session's forks among `summaries`; nothing is changed.
 
     Raises:
-        RefusedWrite: the path is not a regular file, or is a link to a file outside the session directories.
+        RefusedWrite: the path is not a regular file, or is a link to a file outside the session directories, or a
+        session of another file continues this one.
         NotASession: the session does not exist.
     """
     path = admitted(target, only_moved=True)
     agent = agent_of(path, target)
-    companions = tuple(found for found in agent.companions(path) if not is_lock(found))
+    session_files = (path, *further_files(path, agent.name))
+    beside = [found for one in session_files for found in agent.companions(one) if not is_lock(found)]
+    companions = tuple(dict.fromkeys((*beside, *session_files[1:])))
     header = header_of(path)
-    used = usage_at(path, agent.name, header.cwd or "", context)
+    used = strongest([usage_at(one, agent.name, header.cwd or "", context) for one in session_files])
     wanted = {path, target.path, header.id}
     below = tuple(os.path.join(found, "") for found in companions)
     children = tuple(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import datetime
+from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
@@ -31,9 +32,15 @@ def own_trash(context: ChangeContext) -> str:
 
 
 def own_name(change: Change, path: str) -> str:
-    """Return the name of a deleted item in sessionbrowse's own trash folder; a long name is cut at its beginning."""
-    most = _LONGEST_NAME - len(INFO_SUFFIX) - len(change.id) - 1
-    return f"{change.id}-{os.fsdecode(os.fsencode(os.path.basename(path))[-most:])}"
+    """Return the name of a deleted item in sessionbrowse's own trash folder; a long name is cut at its beginning.
+
+    A file of another folder than the session's own can have the session's name, so its folder is told by a hash.
+    """
+    folder, name = os.path.split(path)
+    elsewhere = folder != os.path.dirname(change.path)
+    start = f"{change.id}-{blake2b(os.fsencode(folder), digest_size=4).hexdigest()}-" if elsewhere else f"{change.id}-"
+    most = _LONGEST_NAME - len(INFO_SUFFIX) - len(start)
+    return start + os.fsdecode(os.fsencode(name)[-most:])
 
 
 def homes(context: ChangeContext) -> tuple[str, ...]:

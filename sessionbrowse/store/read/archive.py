@@ -1,4 +1,4 @@
-"""Compute the paths of archived sessions, and read the gzip-packed sessions of omp's archive.
+"""Compute the paths of archived sessions, and read the packed sessions of omp's archive and of Codex.
 
 pi, atomic and indusagi list only files directly in a project's folder, so a folder `archive` below it hides a session
 from them. omp has its own directory, `archive/sessions` beside `sessions`, into which `omp gc --archive` packs files
@@ -10,17 +10,23 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from contextlib import suppress
+from importlib import import_module
 from pathlib import PurePath
+from typing import BinaryIO, cast
 
 from sessionbrowse.errors import RefusedWrite, Unreadable
-from sessionbrowse.store.find.discover import ARCHIVE_FOLDER
-from sessionbrowse.store.system.files import pread
+from sessionbrowse.store.find.discover import ARCHIVE_FOLDER, COMPRESSED_SUFFIX
+from sessionbrowse.store.system.files import NONBLOCK, pread
 from sessionbrowse.text import clean, size
 
 BLOCK_BYTES = 512 * 1024
 ALWAYS_UNPACKED_BYTES = 256 * 1024 * 1024
 MOST_TIMES = 100
 """A session that unpacks to more than 256 MiB and more than 100 times its packed size is refused; 10 times is usual."""
+
+NO_ZSTD = "it is compressed with zstd, which needs Python 3.14 or the package zstandard"
+"""The reason why a compressed session of Codex cannot be read, if neither of both is there."""
 
 _SESSIONS = "sessions"
 
@@ -68,28 +74,67 @@ def original_path(path: str) -> str:
 
 
 def unpacked(path: str) -> Iterator[bytes]:
-    """Yield the unpacked content of a gzip-packed session file.
+    """Yield the unpacked content of a session file that is packed with gzip or zstd.
 
     Raises:
-        Unreadable: the file is gone or damaged, or unpacks to far more than a session can have.
+        Unreadable: the file is gone or damaged, unpacks to far more than a session can have, or there is no zstd.
     """
-    import gzip  # Imported here because importing `gzip` takes 4 ms, and only packed sessions need `gzip`.
     import zlib
 
+    damages: list[type[Exception]] = [OSError, EOFError, zlib.error]
     try:
         most = max(ALWAYS_UNPACKED_BYTES, os.path.getsize(path) * MOST_TIMES)
-        with gzip.open(path, "rb") as file:
+        with _opened_packed(path, damages) as file:
+            read = 0
             while piece := file.read(BLOCK_BYTES):
-                if file.tell() > most:
+                read += len(piece)
+                if read > most:
                     raise OSError(errno.EFBIG, f"the unpacked session would be larger than {size(most)}")
                 yield piece
-    except (OSError, EOFError, zlib.error) as error:
+    except tuple(damages) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or "the file's content is damaged"
         raise Unreadable(f"{clean(path)} cannot be read: {reason}") from error
 
 
+def _opened_packed(path: str, damages: list[type[Exception]]) -> BinaryIO:
+    """Open a packed file to read its content; the types of errors that damaged content raises go to `damages`."""
+    # Imported here because importing `gzip` takes 4 ms, and few sessions are packed.
+    if not path.endswith(COMPRESSED_SUFFIX):
+        import gzip
+
+        return cast("BinaryIO", gzip.open(path, "rb"))
+    with suppress(ImportError):
+        zstd = import_module("compression.zstd")  # Part of Python from 3.14 on.
+        damages.append(zstd.ZstdError)
+        return cast("BinaryIO", zstd.open(path, "rb"))
+    try:
+        zstandard = import_module("zstandard")
+    except ImportError:
+        raise OSError(errno.ENOTSUP, NO_ZSTD) from None
+    damages.append(zstandard.ZstdError)
+    reader = zstandard.ZstdDecompressor().stream_reader(open(path, "rb"), read_across_frames=True)  # noqa: SIM115
+    return cast("BinaryIO", reader)
+
+
+def first_bytes(path: str, most: int) -> bytes:
+    """Return the first bytes of a session file, at least up to `most` bytes if it has as many; a packed one's content.
+
+    Raises:
+        Unreadable: the file is packed, and damaged or there is no zstd. OSError: the file cannot be read.
+    """
+    if not path.endswith(COMPRESSED_SUFFIX):
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | NONBLOCK)) as file:
+            return file.read(most)
+    found = b""
+    for piece in unpacked(path):
+        found += piece
+        if len(found) >= most:
+            break
+    return found
+
+
 def unpacked_descriptor(path: str) -> int:
-    """Unpack a gzip-packed session into a temporary file without a name, and return the file's open descriptor.
+    """Unpack a packed session into a temporary file without a name, and return the file's open descriptor.
 
     Raises:
         Unreadable: the file is gone or damaged, or the disk has no space to unpack it.

@@ -11,9 +11,12 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
+from sessionbrowse.agents.codex import NAMES, home_of, id_in_name
 from sessionbrowse.errors import Unreadable
+from sessionbrowse.format.json_value import json_object
 from sessionbrowse.format.other_files import other_program
 from sessionbrowse.store.find.file_stamp import FileStamp, stamp_of
+from sessionbrowse.store.read.archive import unpacked
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import clean, size
 
@@ -21,42 +24,74 @@ MOST_BYTES = 1024 * 1024 * 1024
 """A translation needs memory several times the size of the file; a larger file is listed with a problem."""
 _HEAD_BYTES = 64 * 1024
 _OURS = (b'{"type":"session"', b'{"type":"title"')
+_ZSTD = b"\x28\xb5\x2f\xfd"
+"""The first bytes of a file that is compressed with zstd: only Codex compresses sessions so."""
 _KEPT = 4
 
 
 class _Translation(Struct):
     stamp: FileStamp
     file: BinaryIO
+    name: str | None
 
 
 _kept: dict[str, _Translation] = {}
+_names: dict[str, tuple[FileStamp, dict[str, str]]] = {}
 _lock = threading.Lock()
 
 
 def program_of(descriptor: int) -> str | None:
     """Return "claude" or "codex" if an open file is a session of Claude Code or Codex; else None."""
     # Most files are ours, and this is asked each time one is opened.
-    return None if pread(descriptor, 20, 0).startswith(_OURS) else other_program(pread(descriptor, _HEAD_BYTES, 0))
+    start = pread(descriptor, 20, 0)
+    if start.startswith((*_OURS, _ZSTD)):
+        return "codex" if start.startswith(_ZSTD) else None
+    return other_program(pread(descriptor, _HEAD_BYTES, 0))
+
+
+def codex_name(path: str) -> str | None:
+    """Return the name of a session in Codex's index of names, in which the newest line of an id counts."""
+    home = home_of(path)
+    if home is None:
+        return None
+    index = os.path.join(home, NAMES)
+    try:
+        stamp = stamp_of(index, os.stat(index))
+        with _lock:
+            known = _names.get(index)
+        if known is None or known[0] != stamp:
+            with open(index, "rb") as file:
+                values = [json_object(line) or {} for line in file]
+            known = stamp, {str(one.get("id")): str(one["thread_name"]) for one in values if one.get("thread_name")}
+            with _lock:
+                _names[index] = known
+    except OSError:
+        return None
+    return known[1].get(id_in_name(path))
 
 
 def translated_descriptor(path: str, descriptor: int, status: os.stat_result, agent: str) -> int:
     """Return a new descriptor of the translation of an open file with the given status.
 
     Raises:
-        Unreadable: the file is too large, or the disk has no space.
+        Unreadable: the file is too large, or the disk has no space; or it is compressed, and cannot be unpacked here.
         OSError: the file cannot be read.
     """
     stamp = stamp_of(path, status)
+    name = codex_name(path) if agent == "codex" else None
     with _lock:
         known = _kept.get(path)
-        if known is not None and known.stamp == stamp:
+        if known is not None and known.stamp == stamp and known.name == name:
             return os.dup(known.file.fileno())
     if status.st_size > MOST_BYTES:
         raise Unreadable(f"{clean(path)} cannot be read: it is larger than {size(MOST_BYTES)}")
-    with os.fdopen(os.dup(descriptor), "rb") as source:
-        source.seek(0)
-        # No more is read than the stamp tells of: the program may be writing.
-        content = source.read(status.st_size)
+    if pread(descriptor, len(_ZSTD), 0) == _ZSTD:
+        content = b"".join(unpacked(path))
+    else:
+        with os.fdopen(os.dup(descriptor), "rb") as source:
+            source.seek(0)
+            # No more is read than the stamp tells of: the program may be writing.
+            content = source.read(status.st_size)
     # Imported here because most lists read no session of these programs.
     import tempfile
 
@@ -64,7 +99,7 @@ def translated_descriptor(path: str, descriptor: int, status: os.stat_result, ag
     from sessionbrowse.model.foreign.codex import codex
 
     lines = content.split(b"\n")
-    translated = claude(lines, path) if agent == "claude" else codex(lines, path)
+    translated = claude(lines, path) if agent == "claude" else codex(lines, path, name=name)
     file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115  It stays open while it is kept.
     try:
         file.writelines(translated.lines())
@@ -78,5 +113,5 @@ def translated_descriptor(path: str, descriptor: int, status: os.stat_result, ag
             _kept.pop(next(iter(_kept))).file.close()
         if old is not None:
             old.file.close()
-        _kept[path] = _Translation(stamp, file)
+        _kept[path] = _Translation(stamp, file, name)
         return os.dup(file.fileno())

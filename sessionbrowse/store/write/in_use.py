@@ -10,11 +10,13 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import BinaryIO, Literal
+from pathlib import PurePath
+from typing import BinaryIO, Literal, get_args
 
 from msgspec import Struct
 
 from sessionbrowse.agents import Agent, Surroundings
+from sessionbrowse.agents.companions import stem_of
 from sessionbrowse.format.json_value import json_object
 from sessionbrowse.model.listing.directories import is_absolute
 from sessionbrowse.store.system.files import NONBLOCK
@@ -25,6 +27,7 @@ RECENT_MS = 600_000
 """Time after a file's last change during which an agent may still be answering in the session: ten minutes."""
 
 State = Literal["held", "may-be-in-use", "recent", "free"]
+_STATES: Sequence[State] = get_args(State)
 
 _RUNTIMES = re.compile(r"(?:node|nodejs|bun|deno|python[0-9.]*)(?:\.exe)?")
 _SCRIPT_SUFFIX = re.compile(r"\.(?:js|mjs|cjs|ts|mts|py)$")
@@ -93,11 +96,15 @@ def file_usage(
         # If processes cannot be listed, a recent change is the only sign, so it counts as a sign of use.
         state: State = "recent" if sees_processes else "may-be-in-use"
         found.append((state, f"the session changed {_ago(age_ms)}"))
-    if not found:
-        return FileUsage("free")
-    order: Sequence[State] = ("held", "may-be-in-use", "recent")
-    strongest = min((state for state, _ in found), key=order.index)
-    return FileUsage(strongest, tuple(dict.fromkeys(reason for _, reason in found)))
+    return strongest(FileUsage(state, (reason,)) for state, reason in found)
+
+
+def strongest(usages: Iterable[FileUsage]) -> FileUsage:
+    """Return the signs of use of several files of one session as those of one; the strongest state counts."""
+    found = list(usages)
+    states = {one.state for one in found}
+    state = next((each for each in _STATES if each in states), _STATES[-1])
+    return FileUsage(state, tuple(dict.fromkeys(reason for one in found for reason in one.reasons)))
 
 
 def has_exited(path: str, own_ids: Callable[[], Collection[str]] = frozenset) -> bool:
@@ -235,6 +242,14 @@ def _by_traces(
                 client = _client(read(os.path.join(clients, name)))
                 if client is not None and directory and client[1] == directory and _is_alive(client[0], proc):
                     yield f"{agent.name} (process {client[0]}) runs in its directory {cwd}"
+    parts = {*PurePath(path).parts, stem_of(os.path.basename(path))}
+    beside = [str(each.with_name("sessions")) for each in PurePath(path).parents if each.name == "projects"]
+    for folder in dict.fromkeys((*runtime_directories.processes, *beside)) if runtime_directories.processes else ():
+        for name in names(folder):
+            value = json_object(read(os.path.join(folder, name)) or b"") or {}
+            pid = value.get("pid")
+            if value.get("sessionId") in parts and isinstance(pid, int) and _is_alive(pid, proc):
+                yield f"{agent.name} (process {pid}) has the session open"
     for terminals in runtime_directories.terminals:
         for name in names(terminals) if processes else ():
             lines = (read(os.path.join(terminals, name)) or b"").decode("utf-8", "surrogateescape").split("\n")
@@ -242,9 +257,9 @@ def _by_traces(
                 continue
             # The agent's file that names the last session of a terminal stays after the agent exits, so it counts only
             # while the agent runs in that terminal.
-            pid = next((process.pid for process in processes if _stands_in(process, name, proc)), None)
-            if pid is not None:
-                yield f"{agent.name} (process {pid}) last opened this session in its terminal"
+            its = next((process.pid for process in processes if _stands_in(process, name, proc)), None)
+            if its is not None:
+                yield f"{agent.name} (process {its}) last opened this session in its terminal"
 
 
 def _stands_in(process: Process, terminal: str, proc: str) -> bool:

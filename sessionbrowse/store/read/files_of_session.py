@@ -1,0 +1,121 @@
+"""The further session files that belong to a session of Claude Code or Codex, judged by the first lines of files.
+
+Codex can keep one thread in several files, and a file can continue the history in the file of another thread. Older
+versions of Claude Code keep the sessions of subagents beside the session, with the session's id in their records only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+
+from msgspec import Struct
+
+from sessionbrowse.agents.base import names_in
+from sessionbrowse.agents.codex import id_in_name, store_of
+from sessionbrowse.agents.companions import stem_of
+from sessionbrowse.errors import RefusedWrite, Unreadable
+from sessionbrowse.format.json_value import Json, json_object
+from sessionbrowse.store.read.archive import first_bytes
+from sessionbrowse.store.read.content import unreadable
+from sessionbrowse.text import clean
+
+_MOST_BYTES = 4 * 1024 * 1024
+_SUBAGENT = "agent-"
+
+
+def further_files(path: str, agent: str) -> list[str]:
+    """Return the further session files that belong to the session in a file, in order.
+
+    Raises:
+        RefusedWrite: the session of another file continues this one, so that it would lose its history.
+    """
+    find = _FINDERS.get(agent)
+    return find(path) if find is not None else []
+
+
+def _subagents(path: str) -> list[str]:
+    folder, name = os.path.split(path)
+    session = stem_of(name)
+    if name.startswith(_SUBAGENT):
+        return []
+    beside = [os.path.join(folder, one) for one in names_in(folder) if one.startswith(_SUBAGENT)]
+    return [one for one in beside if one.endswith(".jsonl") and _session_of(one) == session]
+
+
+def _session_of(path: str) -> Json:
+    """Return the id of the session in the first record of a transcript of Claude Code that has one."""
+    with suppress(Unreadable):
+        return _first_id(map(json_object, _head(path).split(b"\n")))
+    return None
+
+
+def _first_id(values: Iterable[dict[str, Json] | None]) -> Json:
+    return next((value["sessionId"] for value in values if value and "uuid" in value and "sessionId" in value), None)
+
+
+class _Rollout(Struct, frozen=True):
+    """The facts in the first line of a file of Codex; `base` is the thread whose history it continues.
+
+    `unread` is the reason why a file cannot be read.
+    """
+
+    path: str
+    thread: str
+    base: str | None
+    is_paginated: bool
+    unread: str | None = None
+
+
+def _thread(path: str) -> list[str]:
+    own = _rollout(path)
+    all_files = [_rollout(one) for one in _rollouts(path)]
+    of_thread = [one for one in all_files if one.thread == own.thread]
+    for one in all_files:
+        if one.thread != own.thread and one.base == own.thread:
+            raise RefusedWrite(
+                f"{clean(os.path.basename(path))} holds the history that {clean(os.path.basename(one.path))} "
+                "continues. Delete that session first."
+            )
+    unread = [one.unread for one in all_files if one.unread is not None and one.thread != own.thread]
+    if unread and any(one.is_paginated for one in (own, *of_thread)):
+        raise RefusedWrite(f"A session may continue the history in {clean(os.path.basename(path))}, but {unread[0]}.")
+    return [one.path for one in of_thread if os.path.realpath(one.path) != os.path.realpath(path)]
+
+
+def _rollout(path: str) -> _Rollout:
+    by_name = id_in_name(path)
+    try:
+        line = json_object(_head(path).split(b"\n", 1)[0]) or {}
+    except Unreadable as error:
+        return _Rollout(path, by_name or path, None, False, error.sentence)
+    payload = line.get("payload", line)
+    meta = payload if isinstance(payload, dict) else {}
+    base, thread = meta.get("history_base"), meta.get("id")
+    named = base.get("thread_id") if isinstance(base, dict) else None
+    return _Rollout(
+        path,
+        thread if isinstance(thread, str) and thread else by_name or path,
+        named if isinstance(named, str) else None,
+        "ordinal" in line or meta.get("history_mode") == "paginated",
+    )
+
+
+def _rollouts(path: str) -> Iterator[str]:
+    """Yield the files of all threads in the store of a file of Codex; outside a store, those beside the file."""
+    roots = store_of(path) or (os.path.dirname(path),)
+    for root in roots:
+        for folder, folders, names in os.walk(root):
+            folders[:] = sorted(folders) if len(roots) > 1 else []
+            yield from [os.path.join(folder, name) for name in sorted(names) if stem_of(name) != name]
+
+
+def _head(path: str) -> bytes:
+    try:
+        return first_bytes(path, _MOST_BYTES)
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+_FINDERS: dict[str, Callable[[str], list[str]]] = {"claude": _subagents, "codex": _thread}
