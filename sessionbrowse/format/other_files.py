@@ -43,6 +43,8 @@ def other_program(head: bytes) -> str | None:
     start = head[:200].lstrip(b"\xef\xbb\xbf \t\r\n\0")
     for number, value in enumerate(_first_objects(head, STATE_LINES)):
         kind = value.get("type")
+        if not isinstance(kind, str | None):
+            continue
         if "parentId" in value or kind in ("session", "title") or "schema" in value:
             return None
         if (kind in _CODEX_TYPES and isinstance(value.get("payload"), dict)) or "record_type" in value:

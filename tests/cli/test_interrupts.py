@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -76,6 +77,9 @@ def interrupted(world: World, arguments: Sequence[str], delay: float | None) -> 
 
 def failure(status: int, stderr: str) -> str | None:
     """Return the reason why this is no quiet end by Ctrl+C or regular end."""
+    if threading.gettrace() is not None and "Exception ignored in thread started by" in stderr:
+        # Measuring coverage, the tracer of a thread may be installed while another is; Python then says so.
+        stderr = ""
     if "Traceback" in stderr or "Exception" in stderr:
         return f"traceback: {stderr}"
     return None if status in (0, -signal.SIGINT, 130) else f"status {status}: {stderr}"

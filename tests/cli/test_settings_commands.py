@@ -94,7 +94,7 @@ def test_the_commands_of_the_example_for_keys_exist():
         ),
         (
             "row_fields = ['agent', 'colour']",
-            '"row_fields" must be a list of any of: model, folder, agent, modified, messages, tokens, cost, size, '
+            '"row_fields" must be a list of any of: model, project, agent, modified, messages, tokens, cost, size, '
             "branches; the default is used.",
         ),
     ],

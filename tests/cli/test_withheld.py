@@ -22,6 +22,7 @@ COMMANDS = [
     ["search", "secretword"], ["show", "latest"], ["show", "SECRET"], ["tree", "SECRET"], ["context", "SECRET"],
     ["diff", "SECRET", "e01", "e02"], ["resume", "SECRET", "--print"], ["export", "SECRET", "--format", "json"],
     ["rename", "SECRET", "x"], ["label", "SECRET", "e01", "x"], ["checkout", "SECRET", "e01"], ["fork", "SECRET"],
+    ["convert", "SECRET", "--to", "omp"],
     ["archive", "SECRET"], ["unarchive", "SECRET"], ["prune", "SECRET", "--abandoned", "--in-place"],
     ["shrink", "SECRET", "--images", "--in-place"], ["redact", "SECRET", "--to", "r.jsonl", "--yes"],
     ["doctor", "SECRET"], ["delete", "SECRET", "--yes"], ["show", "019bee"], ["show", "no such"],
