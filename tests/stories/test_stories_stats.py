@@ -50,7 +50,7 @@ def test_the_dearest_abandoned_branch_of_last_month_opens(tmp_path: Path, column
         browser.wait("Ask the lion")
         browser.press("$")
         browser.wait("$11.28")
-        choose(browser, "span", 2)
+        choose(browser, "span", 4)
         browser.wait("last month")
         browser.wait("$3.77")
         choose(browser, "tables", 4)
