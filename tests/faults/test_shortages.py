@@ -170,7 +170,8 @@ def test_the_browser_gives_the_terminal_back_where_threads_are_refused(user_worl
 
 @linux_only
 @pytest.mark.skipif(shutil.which("prlimit") is None, reason="the browser needs prlimit")
-@pytest.mark.parametrize("kilobytes", [250_000, 400_000])
+# At the edge, where it depends on the moment which call is refused, a measured run is refused the last one too.
+@pytest.mark.parametrize("kilobytes", [pytest.param(250_000, marks=pytest.mark.stress), 400_000])
 def test_the_browser_gives_the_terminal_back_where_memory_is_refused(world: World, kilobytes: int) -> None:
     world.browse(f"--as={kilobytes * 1024}")
     # Whatever the shortage left, the next command with enough memory finds a sound index, or makes one.
