@@ -21,7 +21,7 @@ _QUIET = _NAMES | _SETTINGS | {"label", "custom", "usage", "model_usage", "crede
 
 
 class Grown(Struct, frozen=True):
-    """How a session that was made earlier differs from its source now, and the lines to add to it.
+    """The difference between a session made by an earlier conversion and its source now, with the lines to add.
 
     `renamed` is True if the user named the made session since; that name stays. `longer` is the line of the last answer
     if the program was still writing it when it was carried; it takes the place of the shorter one.

@@ -34,7 +34,7 @@ _MOST_COMPARED = 200_000
 
 
 class Loss(Struct, frozen=True, kw_only=True):
-    """One kind of loss: the entries concerned (at most 20 ids), their number, and if it changes what the model sees."""
+    """A loss of one kind: its number of entries, at most 20 of their ids, and if the model sees a difference."""
 
     kind: str
     count: int

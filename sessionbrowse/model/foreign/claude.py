@@ -300,7 +300,7 @@ class _Transcript:
             self._place_results(node)
 
     def _place_results(self, node: _Node) -> None:
-        """Make one entry for each result in a record, below the answer and its earlier results."""
+        """Make an entry for each tool result in a record; its parent is the answer or the result before it."""
         record = node.record
         content = objects_of(object_of(record.get("message")).get("content"))
         results = [block for block in content if block.get("type") == "tool_result"]

@@ -118,7 +118,7 @@ def texts_in(payload: Object) -> list[str]:
 
 
 def blocks_of(content: Json) -> list[Object]:
-    """Return the content of a message as pi's blocks."""
+    """Return the content of a message of Codex as content blocks of pi's format."""
     made: list[Object] = []
     if isinstance(content, str):
         return [text_block(content)]

@@ -24,7 +24,7 @@ _BEGINNING = re.compile(r'\{\s*"(?:parentUuid|type|timestamp|uuid|sessionId|isSi
 
 
 class Translated(Struct, frozen=True, kw_only=True):
-    """One session of another program in pi's format: `header` and `entries` are JSON objects as pi writes them.
+    """A session of Claude Code or Codex in pi's format: `header` and `entries` are JSON objects as pi writes them.
 
     Every parent stands before its children, and the last entry is the leaf. Usage has no `cost`, because these programs
     record none. `name` is the session's name, else the title that the program made (`name_is_own` is False); the first

@@ -1,1 +1,1 @@
-"""Carry a session to another agent."""
+"""Convert a session to the format of another agent, as a new session or as new entries of one made before."""

@@ -45,7 +45,7 @@ _NO_ENTRIES = StoredEntries(array("q"), array("q"), [], [], has_boundary=False)
 
 
 class IndexedFile(Struct, frozen=True):
-    """The result of reading a file for the index."""
+    """The values that the index stores for a session file, read from the file."""
 
     status: os.stat_result
     agent: str

@@ -59,14 +59,14 @@ class ListSearch:
         """The query as searched, with misspelt words replaced, for highlighting; "" if it matches no text."""
         self._query: SearchQuery | None = None
         self._valid_text = ""
-        """The text of the query: the last valid one in the search line."""
+        """The text of the query that is searched: the last text in the search line that was a valid query."""
         self._unfinished: str | None = None
         self._scope: ListScope | None = None
         self._stamp = self._answered = 0
         self._limit = 0
         self._is_local = self._is_first = self._listens = self._refresh_due = self._is_behind = False
         self._ends = 0
-        """How often the search program ended since its last answer; it is started again once."""
+        """Number of times that the search program ended since its last answer; after the first, it is started again."""
         self._found: list[RankedSession] = []
         self._page: HitPage | None = None
         self._progress: SearchProgress | None = None
