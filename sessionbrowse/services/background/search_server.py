@@ -297,11 +297,12 @@ class SearchServer:
         changed = before != {_identity(each) for each in gathered.summaries}
         if changed or gathered.rows.keys() != self._searcher.rows.keys() or self._searcher.is_outdated():
             self._use(gathered)
-        self._send_status()
         if changed and self._current is not None and not self.is_stale(self._current.stamp):
             # The browser keeps the old results until there are as many new ones, so that the cursor keeps its row.
             sent = self._results.sent if self._results is not None else 0
             self._find(replace(self._current, limit=max(self._current.limit, sent)), at_least=sent)
+        # Sent after the repeated search, so that the browser never says that nothing was found while it runs.
+        self._send_status()
 
     def _use(self, gathered: Snapshot) -> None:
         self._searcher = Searcher(

@@ -56,7 +56,9 @@ class Asked:
         self._answers = answers
         self.ask = server.take
 
-    def until(self, kind: type[Wanted], is_it: Callable[[Any], bool] = lambda _: True) -> Wanted:
+    def until(
+        self, kind: type[Wanted] | tuple[type[Wanted], ...], is_it: Callable[[Any], bool] = lambda _: True
+    ) -> Wanted:
         """The next answer of a kind that is as asked for."""
         while True:
             answered = self._answers.get(timeout=PATIENCE)
@@ -311,6 +313,27 @@ def test_what_was_appended_is_found_after_a_fresh_look_at_the_disk(tmp_path: Pat
         asked.ask(Refresh())
         page = asked.until(HitPage, lambda it: bool(it.sessions))
         assert [(hit.entry_id, page.stamp) for hit in hits_of(page.sessions)] == [("3", 1)]
+
+
+def test_the_scan_is_said_to_be_done_only_after_its_sessions_were_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, cache = indexed_store(tmp_path)
+    may_end = threading.Semaphore(0)
+
+    def waiting(*args: Any, **kwargs: Any) -> Snapshot:
+        assert may_end.acquire(timeout=PATIENCE)
+        return take_snapshot(*args, **kwargs)
+
+    append(folder(store) / "03.jsonl", user("3", "2", "A zebra", 1_800_000_000_000))
+    monkeypatch.setattr("sessionbrowse.services.background.search_server.take_snapshot", waiting)
+    with asking(store, cache) as asked:
+        asked.ask(Find(1, "zebra"))
+        assert asked.hits(1) == []
+        may_end.release()
+        told = asked.until((HitPage, SearchStatus), lambda it: isinstance(it, HitPage) or not it.reading)
+        assert isinstance(told, HitPage)
+        assert [hit.entry_id for hit in hits_of(told.sessions)] == ["3"]
 
 
 def anew(index: Index, store: Path) -> None:
