@@ -148,6 +148,7 @@ async def test_no_screen_draws_a_value_that_is_not_there(tmp_path: Path, agent: 
     for alone in folder.glob("alone-*"):
         alone.unlink()
     async with browsing(roots=[str(tmp_path / f".{agent}")], home=str(tmp_path), painted=True) as browser:
+        await browser.run("hidden")
         await browser.press("full_stop", "enter")
         assert browser.screen_name == "session", chain
         await browser.press("5", "g")
