@@ -34,6 +34,7 @@ RowField = Literal["model", "project", "agent", "modified", "messages", "tokens"
 _FORMER_WORDS = {"sort": {"recent": "newest"}, "scope": {"folder": "project"}, "row_fields": {"folder": "project"}}
 """Former names of values that settings still accept, with their present names."""
 ResumeIn = Literal["here", "tmux-window", "tmux-split", "command"]
+AgentName = Literal["pi", "omp", "atomic", "indusagi", "claude", "codex"]
 CommandPlace = Literal["everywhere", "lists", "session"]
 CommandOutput = Literal["terminal", "pause", "toast"]
 
@@ -128,6 +129,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Number of days after which the bonus that search results get for being recent is halved."""
     roots: tuple[str, ...] = ()
     """Directories to scan for sessions in addition to those of the agents; `~` is the home directory."""
+    show_agents: tuple[AgentName, ...] = ()
+    """Agents whose sessions are listed, searched and counted; an empty list means all agents."""
     keys: dict[str, str] = msgspec.field(default_factory=dict)
     """Keys that replace the default keys; maps command ids to keys."""
     agents: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
@@ -276,6 +279,7 @@ _WANTED = {
     "search_half_life": "a number of days, 1 or more",
     "row_fields": f"a list of any of: {', '.join(get_args(RowField))}",
     "roots": 'a list of texts such as ["~/old/.pi/agent"]',
+    "show_agents": f"a list of any of: {', '.join(get_args(AgentName))}",
     "keys": 'a table of texts such as {rename = "f6"}',
     "agents": 'a table of lists such as {pi = ["npx", "pi"]}',
     "redact_patterns": 'a list of texts such as ["ticket-[0-9]+"]',

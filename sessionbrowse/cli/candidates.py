@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from sessionbrowse.cli.parser import AGENT_NAMES, HOMES, is_for_agent, make_parser
-from sessionbrowse.config import cache_dir
+from sessionbrowse.config import cache_dir, load_settings
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.text import age, clean, truncate
 
@@ -195,7 +195,7 @@ def _rows(index: Index, typed: _Typed) -> Iterator[Summary]:
     """Yield the indexed sessions that `--root` and `--agent` select, but no subagents and workflow stages."""
     from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings
 
-    agents = tuple(name for name in typed.agents if name in AGENT_NAMES)
+    agents = tuple(name for name in typed.agents if name in AGENT_NAMES) or load_settings().settings.show_agents
     try:
         places = places_of(Scope(around=real_surroundings(), roots=tuple(typed.roots), agents=agents))
     except SessionBrowseError:
@@ -214,7 +214,6 @@ def _withheld(sessions: Sequence[Summary]) -> set[str]:
     if not is_for_agent():
         return set()
     from sessionbrowse.cli.for_agents import excluded_of
-    from sessionbrowse.config import load_settings
 
     excluded = excluded_of(load_settings().settings, os.path.expanduser("~"))
     if excluded is None:

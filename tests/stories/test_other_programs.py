@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.agents import Surroundings
+from sessionbrowse.cli import main
+from sessionbrowse.config import AgentName, Settings
 from sessionbrowse.errors import CannotResume, InUse, RefusedWrite, SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import archive
@@ -28,6 +31,8 @@ from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.index.index import open_index
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target
+from sessionbrowse.tui.data.options import BrowseOptions
+from sessionbrowse.tui.data.sources import source_of
 from tests.support.foreign import CLAUDE_ID, CODEX_ID, Claude, Codex, call, jsonl, said
 
 CHILD_ID = "019c0000-0000-7000-8000-000000000002"
@@ -57,7 +62,11 @@ def home(tmp_path: Path) -> Iterator[Path]:
     write(day / f"rollout-2026-05-01T10-00-00-{CODEX_ID}.jsonl", jsonl(rollout.records))
     review = Codex(CHILD_ID, source={"subagent": "review"}, parent_thread_id=CODEX_ID)
     write(day / f"rollout-2026-05-01T10-01-00-{CHILD_ID}.jsonl", jsonl(review.records))
-    write(home / f".codex/archived_sessions/rollout-2026-04-01T10-00-00-{CHILD_ID[:-1]}3.jsonl", jsonl(rollout.records))
+    archived = Codex(f"{CHILD_ID[:-1]}3")
+    archived.prompt("put a giraffe away")
+    write(
+        home / f".codex/archived_sessions/rollout-2026-04-01T10-00-00-{CHILD_ID[:-1]}3.jsonl", jsonl(archived.records)
+    )
     before = sums(home)
     yield home
     assert sums(home) == before
@@ -175,6 +184,34 @@ def test_the_index_knows_a_session_until_its_file_grows(home: Path, tmp_path: Pa
     update_index(scope, index)
     assert [one.message_count for one in gather(scope, index).sessions] == [5]
     index.close()
+
+
+@pytest.mark.parametrize("chosen", [["codex"], ["claude", "pi"]])
+def test_a_setting_chooses_whose_sessions_are_listed(
+    home: Path,
+    own_home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    chosen: list[AgentName],
+) -> None:
+    settings = own_home / ".config/sessionbrowse/config.toml"
+    write(settings, f"show_agents = {json.dumps(chosen)}\n".encode())
+    unlisted = of_agent(home, "claude" if "codex" in chosen else "codex")
+    monkeypatch.setenv("HOME", str(home))
+
+    def listed(*arguments: str) -> set[str]:
+        assert main(["list", "--json", *arguments]) == 0
+        return {one["agent"] for one in json.loads(capfd.readouterr().out)}
+
+    assert listed() == set(chosen) - {"pi"}
+    assert listed("--agent", unlisted.agent) == {unlisted.agent}
+    for reference in (unlisted.path, unlisted.id or ""):
+        assert main(["show", reference]) == 0
+    assert unlisted.agent in capfd.readouterr().out
+    options = BrowseOptions(settings=Settings(show_agents=tuple(chosen)), home=str(home), environ={"HOME": str(home)})
+    shown = [one.agent for batch in source_of(options).scan(lambda: False, False) for one in batch.summaries]
+    assert set(shown) == set(chosen) - {"pi"}
+    assert options.request().agents == tuple(chosen)
 
 
 CHANGES: list[tuple[str, Callable[[Target, ChangeContext], object]]] = [

@@ -165,6 +165,11 @@ def run_archive(arguments: argparse.Namespace) -> int:
 def run_relocate(arguments: argparse.Namespace) -> int:
     """Run `relocate`: move all sessions of a project to the project's new directory; on an error, move none."""
     scope = _whole_scope(arguments)
+    if scope.agents_by_default:
+        from msgspec.structs import replace
+
+        # A directory moves for all agents, also for those that the settings leave out of lists.
+        scope = replace(scope, agents=())
     places_of(scope, output.warn)
     if arguments.new is None:
         return _print_candidates(arguments, scope)

@@ -23,6 +23,7 @@ from sessionbrowse.store.find.discover import FoundFile, Skipped, discover
 from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_regular
 from sessionbrowse.store.read.summarise import agent_of_file
+from sessionbrowse.store.read.translation import other_header
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import clean
 
@@ -93,7 +94,7 @@ def _locate_any(reference: str, scope: Scope, skipped: Callable[[Skipped], None]
         if len(wanted) != 1:
             raise
         found = wanted[0]
-    if scope.agents and found.agent not in scope.agents:
+    if scope.agents and not scope.agents_by_default and found.agent not in scope.agents:
         given = " ".join(f"--agent {name}" for name in scope.agents)
         raise NoSuchSession(f"{clean(found.path)} is a session of {found.agent}, which the option {given} leaves out")
     return found
@@ -274,6 +275,9 @@ def header_of(path: str) -> Header:
                 value = decode_line(line)
                 if isinstance(value, Header):
                     return value
+        other = other_header(path, head)
+        if other is not None:
+            return other
         if len(head) < size:
             break
     return Header()

@@ -31,6 +31,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     """The sessions that a command covers: those in `roots` (default: agents' own places), of `agents` (default: all).
 
     `extra_roots` (from the settings) are scanned in addition to the agents' own places; a missing root is skipped.
+    With `agents_by_default` (the setting), a session of another agent can still be named by id or path.
     `hidden` and `archived` add sessions of subagents and archived sessions. Sessions that are `excluded` are
     left out of every list, and cannot be named by id, name or path. Of the files that are not in the index, at most
     `most_unread` bytes are read, the newest files first; None reads all.
@@ -40,6 +41,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     roots: tuple[str, ...] = ()
     extra_roots: tuple[str, ...] = ()
     agents: tuple[str, ...] = ()
+    agents_by_default: bool = False
     hidden: bool = False
     archived: bool = False
     excluded: Excluded | None = None

@@ -7,22 +7,28 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import BinaryIO
 
 from msgspec import Struct
 
 from sessionbrowse.agents.codex import NAMES, home_of, id_in_name
+from sessionbrowse.agents.companions import stem_of
 from sessionbrowse.errors import Unreadable
-from sessionbrowse.format.json_value import json_object
+from sessionbrowse.format.entries import Header
+from sessionbrowse.format.json_value import Json, json_object
 from sessionbrowse.format.other_files import other_program
+from sessionbrowse.model.listing.directories import alphanumeric
 from sessionbrowse.store.find.file_stamp import FileStamp, stamp_of
-from sessionbrowse.store.read.archive import unpacked
+from sessionbrowse.store.read.archive import first_bytes, unpacked
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import clean, size
 
 MOST_BYTES = 1024 * 1024 * 1024
 """A translation needs memory several times the size of the file; a larger file is listed with a problem."""
 _HEAD_BYTES = 64 * 1024
+_FIRST_LINE_BYTES = 1024 * 1024
 _OURS = (b'{"type":"session"', b'{"type":"title"')
 _ZSTD = b"\x28\xb5\x2f\xfd"
 """The first bytes of a file that is compressed with zstd: only Codex compresses sessions so."""
@@ -47,6 +53,37 @@ def program_of(descriptor: int) -> str | None:
     if start.startswith((*_OURS, _ZSTD)):
         return "codex" if start.startswith(_ZSTD) else None
     return other_program(pread(descriptor, _HEAD_BYTES, 0))
+
+
+def other_header(path: str, head: bytes) -> Header | None:
+    """Return id and directory of a session of Claude Code or Codex, from the first bytes of its file; else None."""
+    if head.startswith(_ZSTD) or other_program(head) == "codex":
+        with suppress(OSError, Unreadable):
+            head = first_bytes(path, _FIRST_LINE_BYTES)
+        line = json_object(head.split(b"\n", 1)[0]) or {}
+        payload = line.get("payload", line)
+        meta = payload if isinstance(payload, dict) else {}
+        return Header(id=_text(meta.get("id")) or id_in_name(path) or None, cwd=_text(meta.get("cwd")))
+    if other_program(head) is None:
+        return None
+    folder, name = os.path.split(path)
+    values = (json_object(line) for line in head.split(b"\n") if b'"cwd"' in line)
+    return Header(id=stem_of(name), cwd=_own_directory(values, os.path.basename(folder)))
+
+
+def _own_directory(values: Iterable[dict[str, Json] | None], folder: str) -> str | None:
+    """Return the first directory in records that gives a folder its name, else the first one."""
+    first = None
+    for value in values:
+        cwd = _text(value.get("cwd")) if value is not None else None
+        if cwd and alphanumeric(cwd) == folder:
+            return cwd
+        first = first or cwd
+    return first
+
+
+def _text(value: Json) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def codex_name(path: str) -> str | None:

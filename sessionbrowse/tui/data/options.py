@@ -75,6 +75,11 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
         return state_dir(self.environ, Path(self.home))
 
     @property
+    def shown_agents(self) -> tuple[str, ...]:
+        """The agents whose sessions are listed: those of the command line, else of the settings; empty means all."""
+        return tuple(self.agents or self.settings.show_agents)
+
+    @property
     def has_index(self) -> bool:
         """True if the index file exists; the browser can then show sessions without scanning the disk first."""
         return os.path.exists(self.cache / INDEX_FILE)
@@ -86,7 +91,7 @@ class BrowseOptions(Struct, frozen=True, kw_only=True):
             environ=self.environ,
             cache=str(self.cache),
             roots=tuple(self.roots),
-            agents=tuple(self.agents),
+            agents=self.shown_agents,
             extra_roots=tuple(self.settings.roots),
             sort=self.settings.sort,
             state=str(self.state) if self.restores else None,

@@ -42,7 +42,7 @@ def source_of(options: BrowseOptions) -> Source:
     around = msgspec.structs.replace(
         around, home=options.home or around.home, environ=options.environ or around.environ
     )
-    roots, agents, extra_roots = tuple(options.roots), tuple(options.agents), tuple(options.settings.roots)
+    roots, agents, extra_roots = tuple(options.roots), options.shown_agents, tuple(options.settings.roots)
     scope = Scope(around=around, roots=roots, extra_roots=extra_roots, agents=agents)
     places = places_of(scope)
     cache, state = options.cache, str(options.state)

@@ -22,7 +22,7 @@ class ViewMemory:
         self._pick = options.pick
         self._here = options.here
         self._state = str(options.state)
-        self._scope = scope_key(options.roots, options.agents)
+        self._scope = scope_key(options.roots, options.shown_agents)
         self._lists: ListView | None = None
         self._sessions: dict[str, SessionView] = {}
         self._seen: dict[str, SessionView] = {}
