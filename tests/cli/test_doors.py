@@ -1,9 +1,10 @@
-"""All ways to ask find the same sessions: `search`, `list`, `stats`, the browser's helper, a reading of the files."""
+"""All ways to ask find the same: `search`, `list`, `stats`, `labels`, the browser's helper, a reading of the files."""
 
 from __future__ import annotations
 
 import json
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,4 +68,26 @@ def test_every_door_finds_the_sessions_that_a_reading_of_the_files_finds(
             for_agent = told("search", "--for-agent", "--sort", "newest", "--", query)["result"]
             assert {each["path"] for each in for_agent if each["match"] != "typo"} <= hits, query
             assert bool(for_agent) == bool(searched), query
+        for number, query in enumerate(labels_asked_for(by_files, dice, queries), queries + 1):
+            helper.ask(Find(number, query, limit=1000, newest=True))
+            marked = {(hit.path, hit.entry_id) for hit in helper.hits(number)}
+            assert {(row["path"], row["entry_id"]) for row in told("labels", "--", query)} == marked, query
+            question = parse_question(query)
+            paths = {each.path for each in by_files.summaries if each.labels and by_files.fits(question, each)}
+            found = {path for path, _ in marked}
+            assert found == paths or (question.states and found < paths), query
+            for command in (("list", "--hidden"), ("search", "--limit", "1000")):
+                assert {each["path"] for each in told(*command, "--", query)} == found, query
     assert some > queries / 4
+
+
+def labels_asked_for(searcher: Searcher, dice: random.Random, count: int) -> Iterator[str]:
+    """Yield queries for labels, limited to a project, an agent or a state as people limit them."""
+    labelled = [each for each in searcher.summaries if each.labels]
+    for _ in range(count):
+        session = dice.choice(labelled)
+        value = dice.choice(["", dice.choice(session.labels).split()[0][:4].strip('"')])
+        limit = dice.choice(
+            ["", f'project:"{session.cwd}"', f"project:{Path(session.cwd).name}", "agent:pi", "branch:abandoned"]
+        )
+        yield f"label:{value} {limit}".strip()

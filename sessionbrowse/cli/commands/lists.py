@@ -116,7 +116,7 @@ def run_labels(arguments: argparse.Namespace) -> int:
     from sessionbrowse.services.inspect import documents as inspect
     from sessionbrowse.services.search.checkpoints import fits
     from sessionbrowse.services.search.hits import Checkpoint
-    from sessionbrowse.store.find.directories import project_texts
+    from sessionbrowse.services.search.session_filters import SessionFilters
     from sessionbrowse.store.read.session_file import open_session
 
     scope = scope_of(arguments)
@@ -126,14 +126,16 @@ def run_labels(arguments: argparse.Namespace) -> int:
         there = newest(listing.sessions, within=in_directory(arguments))
         labelled = [session for session in there if session.labels]
     query, is_then = parse_question(" ".join(arguments.query)), _time_filter(arguments)
-    texts = project_texts({session.cwd for session in labelled}) if query.projects else {}
+    filters = SessionFilters(labelled)
     documents: list[dict[str, Any]] = []
     for session in labelled:
+        if not filters.fits(query, session):
+            continue
         for document in inspect.label_documents(open_session(session.path, session.agent), scope.around.home):
             at = parse_time(str(document["time"] or ""))
             known = {key: value for key, value in document.items() if key != "time"}
             mark = Checkpoint(**known, entry_index=0, time_ms=at)
-            if is_then(at) and fits(query, mark, text_of=texts.__getitem__):
+            if is_then(at) and fits(query, mark):
                 documents.append(document)
     documents.sort(key=lambda document: str(document["time"] or ""), reverse=True)
     del documents[arguments.limit if arguments.limit is not None else len(documents) :]

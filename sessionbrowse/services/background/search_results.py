@@ -18,7 +18,6 @@ from sessionbrowse.services.background.search_messages import (
     SearchProgress,
     SessionHits,
 )
-from sessionbrowse.services.search.checkpoints import label_hits
 from sessionbrowse.services.search.ranked_page import PER_SESSION, RankedSession, newest_first
 from sessionbrowse.services.search.ranking import Ranker, can_rank
 from sessionbrowse.services.search.searcher import Searcher
@@ -73,7 +72,7 @@ class Results:
         # The sessions that were sent, by path, with all their hits (matching entries), newest first.
         self._hits: dict[str, RankedSession] = {}
         if query.is_about_labels:
-            hits = label_hits(searcher, query, self._is_stale)
+            hits = searcher.checkpoints(query, self._is_stale)
         else:
             hits = searcher.find(
                 query,

@@ -20,6 +20,7 @@ from sessionbrowse.model.search.patterns import FindFirst, MatchSpan, first_span
 from sessionbrowse.model.search.query import SearchQuery, has_words, is_as_typed, may_be_in, snippet, word_spans
 from sessionbrowse.model.search.words import literal
 from sessionbrowse.services.list.snapshot import Snapshot
+from sessionbrowse.services.search.checkpoints import fits
 from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
 from sessionbrowse.services.search.hits import (
     DONE_ROLE,
@@ -128,10 +129,6 @@ class Searcher:
         """Return a sentence for each filter value without a match, with the known value that may be meant."""
         return self._filters.unmatched(query)
 
-    def project_text(self, directory: str) -> str:
-        """Return the text of a working directory in which the `project:` filter searches."""
-        return self._filters.projects[directory]
-
     @cached_property
     def _by_path(self) -> dict[str, Summary]:
         return {summary.path: summary for summary in self.summaries}
@@ -158,9 +155,15 @@ class Searcher:
         labels in the cache are searched. `looked_at` is called with the number of sessions searched so far.
         """
         found: set[str] = set()
+        entries: set[tuple[str, int | None]] = set()
         for hit in self._sure(query, tools or bool(query.tools), cancelled, wait_for_labels, looked_at):
             found.add(hit.path)
+            if query.is_about_labels:
+                entries.add((hit.path, hit.entry_index))
             yield hit
+        if query.is_about_labels:
+            # Labels may also be at entries without text.
+            yield from (hit for hit in self.checkpoints(query, cancelled) if (hit.path, hit.entry_index) not in entries)
         if query.has_text and not query.is_about_entries:
             # Sessions that match only by their title, and only with typing mistakes, are yielded last.
             for summary in self.titles.near(query, cancelled):
@@ -260,6 +263,19 @@ class Searcher:
             yield entry_hit(
                 summary, label.entry_index, label.entry_id, "label", label.state, shown, score, moment, match
             )
+
+    def checkpoints(self, query: SearchQuery, cancelled: Cancelled) -> Iterator[Hit]:
+        """Yield a hit for each label that fits a query without text, newest session first."""
+        for summary in self._labelled:
+            if cancelled():
+                return
+            if not self.fits(query, summary):
+                continue
+            for mark in self.trees.labels(summary):
+                if fits(query, mark):
+                    shown = snippet(f"{mark.label}  {mark.preview}", [(0, len(mark.label))])
+                    at = (mark.entry_index, mark.entry_id, "label", mark.state)
+                    yield entry_hit(summary, *at, shown, recent_score(summary, TEXT_SCORE), mark.time_ms)
 
     # ---- text ----------------------------------------------------------------------------------------------
 
