@@ -18,14 +18,14 @@ from sessionbrowse.model.fork import has_answer, path_lines, whole_lines
 from sessionbrowse.model.session.session import ROOT, Session, find_name
 from sessionbrowse.services.change.checkout import CheckoutPoint, place_of
 from sessionbrowse.services.list.locate import find_entry
-from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering
+from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, noted, recovering
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.directories import given_here
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.write import copies
 from sessionbrowse.store.write.admission import is_path, refuse_only_read, refuse_outside, shown_name
-from sessionbrowse.store.write.journal import Fingerprint
+from sessionbrowse.store.write.journal import Change, Fingerprint
 from sessionbrowse.store.write.whole_files import create_file, temporary_beside
 from sessionbrowse.text import clean, iso_ms
 
@@ -82,29 +82,17 @@ def fork(
     now = iso_ms(context.now_ms())
     session_id = new_session_id(session.agent, int(context.now_ms()), random_bytes)
     path = os.path.join(folder, ids.file_name(now, session_id))
-    with changing(context):
-        temporary = temporary_beside(path)
-        change = context.journal.begin(
-            "fork",
-            session.agent,
-            path,
-            session_id=session_id,
-            group=group,
-            plan={
-                "kind": "create",
-                "source": session.path,
-                "temporary": temporary,
-                "folder": artifacts_of(path),
-                "new_folders": copies.missing_folders([path]),
-                "after": {"source": session.path},
-            },
-        )
+    new_entry_id = partial(ids.entry_id, random_bytes=random_bytes)
+
+    def write(temporary: str) -> Fingerprint:
+        make_folder(folder, os.path.dirname(session.path))
         header = new_header(session, session_id, now, directory, whole=cut is None)
-        new_entry_id = partial(ids.entry_id, random_bytes=random_bytes)
-        with recovering(context, change):
-            make_folder(folder, os.path.dirname(session.path))
-            left = write_fork(session, path, header, cut, now, new_entry_id, temporary=temporary)
-        notes = noted(context, change, {"source": session.path}, left)
+        return write_fork(session, path, header, cut, now, new_entry_id, temporary=temporary)
+
+    with changing(context):
+        change, notes = create_session(
+            path, session.agent, session_id, {"source": session.path}, write, context, Origin(verb="fork", group=group)
+        )
     return Forked(
         done="fork",
         path=path,
@@ -116,6 +104,35 @@ def fork(
         at=session.ids[cut.index] if cut is not None and cut.index != ROOT else None,
         text=cut.text if cut is not None else None,
     )
+
+
+def create_session(
+    path: str,
+    agent: str,
+    session_id: str,
+    after: dict[str, Json],
+    write: Callable[[str], Fingerprint],
+    context: ChangeContext,
+    origin: Origin,
+) -> tuple[Change, tuple[str, ...]]:
+    """Make a new session file as a change that can be undone; return its journal record and notes for the user.
+
+    `write` gets a path beside the new file; it writes there, renames it to `path`, and returns the new file's
+    fingerprint. `after` says in the journal what was made, at least the path `source` of the session it was made from.
+    """
+    temporary = temporary_beside(path)
+    plan = {
+        "kind": "create",
+        "source": after["source"],
+        "temporary": temporary,
+        "folder": artifacts_of(path),
+        "new_folders": copies.missing_folders([path]),
+        "after": after,
+    }
+    change = context.journal.begin(origin.verb, agent, path, session_id=session_id, group=origin.group, plan=plan)
+    with recovering(context, change):
+        made = write(temporary)
+    return change, noted(context, change, after, made)
 
 
 def opened_source(path: str, agent: str | None) -> Session:

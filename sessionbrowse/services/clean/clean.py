@@ -21,16 +21,16 @@ from sessionbrowse.model.clean.copy import Copy, clean_copy
 from sessionbrowse.model.clean.damage import damage_of
 from sessionbrowse.model.clean.plan import CleanPlan, CopyPreview, Removed
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.services.change.fork import RandomBytes, artifacts_of, copy_artifacts, new_session_id
+from sessionbrowse.services.change.fork import RandomBytes, artifacts_of, copy_artifacts, create_session, new_session_id
 from sessionbrowse.services.clean.replace_file import refuse_running, replace_by
-from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, noted, recovering
+from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import holders_of
 from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target, is_path, refuse_old_version
 from sessionbrowse.store.write.journal import Fingerprint
-from sessionbrowse.store.write.whole_files import create_file, temporary_beside
+from sessionbrowse.store.write.whole_files import create_file
 from sessionbrowse.store.write.writer import OpenedFile, opened
 from sessionbrowse.text import clean, iso_ms
 
@@ -115,10 +115,12 @@ def clean_session(
         if path is not None:
             pieces = copy.pieces(partial(_read, file))
             if session_id is None:
-                create_copy(file, pieces, path, artifacts=artifacts)
+                create_copy(file, pieces, path, artifacts)
                 return _result(file, verb, copy, path)
-            undo_id, notes = _create_session(file, pieces, path, session_id, verb, context, group, artifacts=artifacts)
-            return _result(file, verb, copy, path, undo_id=undo_id, notes=notes)
+            write = partial(create_copy, file, pieces, path, artifacts)
+            after, origin = {"source": file.path}, Origin(verb=verb, group=group)
+            change, notes = create_session(path, file.session.agent, session_id, after, write, context, origin)
+            return _result(file, verb, copy, path, undo_id=change.id, notes=notes)
         if copy.preview.changes_nothing:
             return _result(file, verb, copy, None)
         refuse_running(file, context, force=force)
@@ -209,30 +211,8 @@ def new_path(session: Session, where: Where, name: str, context: ChangeContext) 
     return path
 
 
-def _create_session(
-    file: OpenedFile,
-    pieces: Iterable[bytes],
-    path: str,
-    session_id: str,
-    verb: str,
-    context: ChangeContext,
-    group: str | None,
-    *,
-    artifacts: bool,
-) -> tuple[str, tuple[str, ...]]:
-    """Write a copy as a new session that its agent lists, as a change that can be undone; return its id and notes."""
-    source, temporary = {"source": file.path}, temporary_beside(path)
-    own = {"temporary": temporary, "folder": artifacts_of(path), "new_folders": [], "after": source}
-    change = context.journal.begin(
-        verb, file.session.agent, path, session_id=session_id, group=group, plan={"kind": "create", **source, **own}
-    )
-    with recovering(context, change):
-        made = create_copy(file, pieces, path, artifacts=artifacts, temporary=temporary)
-    return change.id, noted(context, change, source, made)
-
-
 def create_copy(
-    file: OpenedFile, pieces: Iterable[bytes], path: str, *, artifacts: bool = True, temporary: str | None = None
+    file: OpenedFile, pieces: Iterable[bytes], path: str, artifacts: bool = True, temporary: str | None = None
 ) -> Fingerprint:
     """Write a copy into a new file, and copy omp's artifacts folder for it; return the new file's fingerprint.
 

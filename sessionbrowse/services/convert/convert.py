@@ -33,19 +33,19 @@ from sessionbrowse.model.foreign.translated import Translated
 from sessionbrowse.model.fork import has_answer, whole_lines
 from sessionbrowse.model.session.origin import MARK, origin_of
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.services.change.fork import RandomBytes, artifacts_of, make_folder, new_session_id
+from sessionbrowse.services.change.fork import RandomBytes, artifacts_of, create_session, make_folder, new_session_id
 from sessionbrowse.services.clean.replace_file import digest_of, refuse_running, replace_by
 from sessionbrowse.services.list.locate import header_of
-from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, noted, recovering, usage_at
+from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, usage_at
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.directories import given_here
 from sessionbrowse.store.find.roots import find_places
 from sessionbrowse.store.read.blobs import read_blob
 from sessionbrowse.store.read.content import closing, file_blocks, open_content, open_regular
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
-from sessionbrowse.store.write import copies
 from sessionbrowse.store.write.admission import Target, is_path, refuse_outside, shown_name
-from sessionbrowse.store.write.whole_files import create_file, temporary_beside
+from sessionbrowse.store.write.journal import Fingerprint
+from sessionbrowse.store.write.whole_files import create_file
 from sessionbrowse.store.write.writer import opened
 from sessionbrowse.text import clean, iso_ms
 
@@ -351,28 +351,16 @@ def _create(
     header[MARK] = {"origin": origin}
     content = [slot, json_line(header), *made.lines]
     after = {"source": session.path, "digest": digest_of(content)}
+
+    def write(temporary: str) -> Fingerprint:
+        make_folder(folder, os.path.dirname(session.path))
+        _copy_artifacts(session, path)
+        return create_file(path, content, temporary=temporary, mode=0o600)
+
     with changing(context):
-        temporary = temporary_beside(path)
-        change = context.journal.begin(
-            "convert",
-            result.to_agent,
-            path,
-            session_id=result.id,
-            group=group,
-            plan={
-                "kind": "create",
-                "source": session.path,
-                "temporary": temporary,
-                "folder": artifacts_of(path),
-                "new_folders": copies.missing_folders([path]),
-                "after": after,
-            },
+        change, notes = create_session(
+            path, result.to_agent, result.id, after, write, context, Origin(verb="convert", group=group)
         )
-        with recovering(context, change):
-            make_folder(folder, os.path.dirname(session.path))
-            _copy_artifacts(session, path)
-            left = create_file(path, content, temporary=temporary, mode=0o600)
-        notes = noted(context, change, after, left)
     return replace(result, undo_id=change.id, notes=(*result.notes, *notes))
 
 

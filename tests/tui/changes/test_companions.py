@@ -9,18 +9,9 @@ import pytest
 from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.store.find.roots import Scope
 from tests.support.change_helpers import CONVERSATION, PROJECT, Store, header, line
-from tests.support.file_helpers import own_system_trash
 from tests.support.tui_support import Driven, browsing
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def store(tmp_path: Path, own_home: Path) -> Store:
-    own_system_trash()
-    store = Store(tmp_path)
-    store.environ = {"XDG_DATA_HOME": str(own_home / ".local" / "share")}
-    return store
 
 
 def delegating(store: Store) -> tuple[Path, Path]:

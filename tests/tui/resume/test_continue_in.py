@@ -10,17 +10,13 @@ import pytest
 from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.tui.app import BrowseApp
 from tests.support.change_helpers import CONVERSATION, Store, assistant
-from tests.support.file_helpers import own_system_trash
 from tests.support.tui_support import Driven, browsing
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def store(tmp_path: Path, own_home: Path) -> Store:
-    own_system_trash()
-    store = Store(tmp_path)
-    store.environ = {"XDG_DATA_HOME": str(own_home / ".local" / "share")}
+def store(store: Store) -> Store:
     store.session("pi", [*CONVERSATION, assistant("0000000a", "00000008", "no", stopReason="aborted")])
     for agent in ("omp", "atomic"):
         (store.home / f".{agent}/agent/sessions").mkdir(parents=True)
