@@ -38,7 +38,8 @@ class Place(Struct, frozen=True):
 
     `is_store` is False for a directory that the user named and that no agent is known to use; `agent` is then a guess.
     `env` holds the environment variables that make the agent use this directory, empty for its default directory.
-    `agent_dir` is the directory of the agent's settings and login, `blobs` the directory of omp's images.
+    `agent_dir` is the directory of the agent's settings and login, `blobs` the directory of omp's images. `machine` is
+    the name of the machine whose sessions the directory mirrors; None for a directory of this machine.
     """
 
     agent: str
@@ -49,6 +50,7 @@ class Place(Struct, frozen=True):
     agent_dir: str | None = None
     blobs: str | None = None
     is_store: bool = True
+    machine: str | None = None
 
 
 class Disk(Struct, frozen=True):

@@ -1,0 +1,124 @@
+"""Mirrors of the sessions of other machines in our data directory: the state of each, its places, paths here and there.
+
+A mirror is the folder `machines/NAME`: `state.json`, `rows.json` and the session files in `files`, below the paths that
+they have on that machine. `services/machines` writes it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from sessionbrowse.agents.base import Place
+from sessionbrowse.config import APP, data_dir
+from sessionbrowse.store.own.small_file import DAMAGED, read_own_file, write_own_file
+
+FILES = "files"
+STATE_FILE = "state.json"
+NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{1,31}"
+"""Pattern of the names of machines: they are names of folders, so that no name can be a path."""
+_IN_MIRROR = re.compile(rf"[/\\]{APP}[/\\]machines[/\\]({NAME})[/\\]{FILES}(?=[/\\])")
+
+
+class MirrorState(Struct, frozen=True, kw_only=True):
+    """The state of a mirror after the last look at its machine.
+
+    `seen` is the time of the last look that ended well, in ms since 1970; `clock_offset` is by how many ms that
+    machine's clock is ahead of ours. `home` and `shell` are the user's home directory and login shell over there. The
+    paths in `places`, and the working directories in `directories` (True: the directory is there), are those of that
+    machine. `files` and `size` are the number and bytes of its session files here. `error` tells why the last look
+    failed.
+    """
+
+    name: str
+    host: str
+    seen: int | None = None
+    clock_offset: int = 0
+    home: str = ""
+    shell: str = ""
+    places: tuple[Place, ...] = ()
+    directories: dict[str, bool] = {}
+    files: int = 0
+    size: int = 0
+    error: str | None = None
+
+
+def machines_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> str:
+    """Return the directory with the mirrors of all machines; it may not exist yet."""
+    return str(data_dir(env, home) / "machines")
+
+
+def mirror_dir(name: str, top: str | None = None) -> str:
+    """Return the folder of a machine's mirror; `top` is the directory of all mirrors.
+
+    Raises:
+        ValueError: the text cannot be the name of a machine.
+    """
+    if not re.fullmatch(NAME, name):
+        raise ValueError(f"{name!r} cannot be the name of a machine")
+    return os.path.join(top or machines_dir(), name)
+
+
+def machine_of(path: str) -> str | None:
+    """Return the machine whose mirror holds a path, judged by the path alone; None for a path of this machine."""
+    found = _IN_MIRROR.search(path)
+    return found[1] if found is not None else None
+
+
+def remote_path(path: str) -> str:
+    """Return the path that a path in a mirror has on its machine; a path of this machine is returned unchanged."""
+    found = _IN_MIRROR.search(path)
+    return path[found.end() :].replace(os.sep, "/") if found is not None else path
+
+
+def path_here(name: str, path: str, top: str | None = None) -> str:
+    """Return the path in the mirror for an absolute path on its machine."""
+    return os.path.join(mirror_dir(name, top), FILES, *path.split("/"))
+
+
+def read_state(name: str, top: str | None = None) -> MirrorState | None:
+    """Return the state of a machine's mirror; None if there is no mirror, or its state is damaged."""
+    try:
+        content = read_own_file(os.path.join(mirror_dir(name, top), STATE_FILE))
+        state = msgspec.json.decode(content or b"", type=MirrorState)
+    except (ValueError, *DAMAGED):
+        return None
+    return state if state.name == name else None
+
+
+def write_state(state: MirrorState, top: str | None = None) -> None:
+    """Save the state of a mirror.
+
+    Raises:
+        OSError: the file could not be written.
+    """
+    write_own_file(os.path.join(mirror_dir(state.name, top), STATE_FILE), msgspec.json.encode(state))
+
+
+def states(top: str | None = None) -> Iterator[MirrorState]:
+    """Yield the states of all mirrors, by name."""
+    try:
+        names = sorted(os.listdir(top or machines_dir()))
+    except OSError:
+        return
+    yield from filter(None, (read_state(name, top) for name in names))
+
+
+def mirror_places(names: Iterable[str], top: str | None = None) -> list[Place]:
+    """Return the places (session directories) in the mirrors of the named machines, with the machine in each."""
+    known = [state for name in names if (state := read_state(name, top)) is not None]
+    return [_place_here(state.name, place, top) for state in known for place in state.places]
+
+
+def _place_here(name: str, place: Place, top: str | None) -> Place:
+    # The variables in `env` stay as they are over there, since only an agent on that machine is started with them.
+    root, agent_dir, blobs = [
+        path and path_here(name, path, top) for path in (place.root, place.agent_dir, place.blobs)
+    ]
+    return replace(place, root=root, agent_dir=agent_dir, blobs=blobs, machine=name)
