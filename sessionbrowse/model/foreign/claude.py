@@ -28,6 +28,7 @@ from sessionbrowse.model.foreign.claude_records import (
     prompt_content,
     spoken_kind,
     user_kind,
+    without_injected,
 )
 from sessionbrowse.model.foreign.translated import (
     Chain,
@@ -137,6 +138,9 @@ class _Transcript:
         if before is None:
             self._nodes[uuid] = node
         node.is_double = before is not None
+        if node.is_double:
+            # Its entry needs an id that stays the same when further lines with this uuid are written.
+            record["uuid"] = f"{uuid}:{number}"
         node.kind, node.text = self._kind(record)
         if not node.kind:
             self._chain.unread[passed_name(record)] += 1
@@ -222,7 +226,7 @@ class _Transcript:
                 elif operation == "remove" and text.strip():
                     kind, node.text = spoken_kind(text)
                     node.kind = "note:command" if text.startswith("/") else kind
-                    node.record = {**node.record, "uuid": key}
+                    node.record = {**node.record, "uuid": key, "message": {"content": text}}
 
     def _find_talk(self) -> None:
         """Mark the records below which a prompt, an answer or a compaction stands."""
@@ -254,7 +258,15 @@ class _Transcript:
         elif node.kind == "prompt":
             is_linked = "parentUuid" in record and (node.has_talk_below or record.get("type") == "user")
             parent = self._parent(node) if is_linked else self._chain.last
-            content = blocks_of(prompt_content(record), node.text)
+            injected, words = without_injected(prompt_content(record))
+            if injected:
+                # A hidden note above the prompt: titles, previews and rows show the user's words.
+                note = f"{key}:context"
+                made = self._chain.note(
+                    "context", injected, note, parent, timestamp, shown=False, in_line=not is_linked
+                )
+                parent = made["id"]
+            content = blocks_of(words, node.text)
             made = self._chain.message("user", key, parent, timestamp, in_line=not is_linked, content=content)
             node.entry = made["id"]
         elif node.kind.startswith("note:"):

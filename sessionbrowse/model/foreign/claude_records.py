@@ -48,7 +48,11 @@ _NOTES = {
     "<teammate-message>": "notification",
 }
 """Beginnings of texts in user records that the user did not write, and the kinds of their notes."""
-HIDDEN = frozenset({"caveat", "meta"})
+HIDDEN = frozenset({"caveat", "context", "meta"})
+
+_INJECTED = r"(?:ide|browser)_\w+|system-reminder|[a-z-]+-hook|[a-z-]+-diagnostics"
+_FIRST = re.compile(rf"\s*<({_INJECTED})>.*?</\1>\s*", re.DOTALL)
+_LAST = re.compile(rf"</({_INJECTED})>\s*\Z")
 
 STOP_REASONS = {"max_tokens": "length", "tool_use": "toolUse", "refusal": "error"}
 
@@ -83,6 +87,8 @@ def user_kind(record: Object) -> tuple[str, str]:
     if record.get("isMeta") is True:
         return "note:meta", text
     kind, told = spoken_kind(text)
+    if kind == "note:context" and any(block.get("type") != "text" for block in objects_of(content)):
+        kind, told = "prompt", ""
     origin = object_of(record.get("origin")).get("kind")
     if kind == "prompt" and origin not in (None, "human"):
         return "note:notification", text
@@ -91,7 +97,10 @@ def user_kind(record: Object) -> tuple[str, str]:
 
 def spoken_kind(text: str) -> tuple[str, str]:
     """Return the kind and the words of a text that stands where the user's words stand."""
-    start = text.lstrip()
+    injected, rest = _split(text)
+    if injected and not rest:
+        return "note:context", text
+    text, start = rest, rest.lstrip()
     if start.startswith("<command-message>"):
         command, arguments = _COMMAND.search(text), _ARGUMENTS.search(text)
         words = [found[1].strip() for found in (command, arguments) if found is not None]
@@ -100,6 +109,33 @@ def spoken_kind(text: str) -> tuple[str, str]:
         if start.startswith(beginning):
             return f"note:{kind}", text
     return "prompt", text
+
+
+def without_injected(content: Json) -> tuple[str, Json]:
+    """Return the blocks in a prompt that the program or an editor wrote around the user's words; and the rest."""
+    if not isinstance(content, list):
+        blocks, words = _split(text_of(content))
+        return "\n".join(blocks), words
+    found: list[str] = []
+    kept: list[Json] = []
+    for block in objects_of(content):
+        blocks, words = _split(text_of(block.get("text"))) if block.get("type") == "text" else ([], "")
+        found += blocks
+        kept += [block] if not blocks else [{**block, "text": words}] if words else []
+    return "\n".join(found), kept
+
+
+def _split(text: str) -> tuple[list[str], str]:
+    """Return the injected blocks at both ends of a text, and the text between them; a text without blocks as it is."""
+    first: list[str] = []
+    last: list[str] = []
+    while (found := _FIRST.match(text)) is not None:
+        first.append(found[0].strip())
+        text = text[found.end() :]
+    while (found := _LAST.search(text)) is not None and (at := text.rfind(f"<{found[1]}>")) >= 0:
+        last.insert(0, text[at:].strip())
+        text = text[:at].rstrip()
+    return first + last, text
 
 
 def called(record: Object) -> list[str]:

@@ -77,6 +77,11 @@ def codex(lines: Iterable[bytes], path: str = "", *, name: str | None = None, co
     return _Rollout(lines, path, copied).translated(name)
 
 
+def _is_part(text: str, words: str) -> bool:
+    """Return True if a text of a prompt has the user's words, as the program showed them, or is a part of them."""
+    return words in text or text.strip() in words
+
+
 class _Rollout:
     """Reads the lines of one file, then makes its entries in file order."""
 
@@ -178,9 +183,11 @@ class _Rollout:
             told = after if words is not None and words in text else same[0] if same else None
             kinds = line.payload.get("content_item_kinds")
             is_named = isinstance(kinds, list) and "user.text" in kinds
-            line.role = "prompt" if told is not None or is_named else "note"
+            # The event of a prompt follows in the next line, which the program may not have written yet.
+            is_last = after is None and not is_injected(line.payload)
+            line.role = "prompt" if told is not None or is_named or is_last else "note"
             if told is not None:
-                told.role = ""
+                told.role, line.words = "", (event_text(told) or "").strip()
 
     # ---- making entries
 
@@ -264,6 +271,10 @@ class _Rollout:
             content = [text_block(words.strip())] + [each for each in blocks_of(content) if each["type"] == "image"]
         else:
             content = blocks_of(content) or [text_block(text)]
+        beside = [one for one in content if one["type"] == "text" and not _is_part(one["text"], line.words)]
+        if beside and len(beside) < len(content):
+            self._note("context", "\n".join([one["text"] for one in beside]), line, shown=False)
+            content = [one for one in content if one not in beside]
         self._close()
         self._answer = None
         self._prompts.append(self._at)

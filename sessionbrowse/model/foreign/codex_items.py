@@ -49,7 +49,10 @@ def is_record(value: Object) -> bool:
 
 
 class Line(Struct):
-    """A line: its number, time, type and payload. `role` is "prompt" or "note" for a message with the role "user"."""
+    """A line: its number, time, type and payload. `role` is "prompt" or "note" for a message with the role "user".
+
+    `words` are the user's words in the event of a prompt; "" if there is no event.
+    """
 
     number: int
     timestamp: str
@@ -58,6 +61,7 @@ class Line(Struct):
     ordinal: Json = None
     is_copied: bool = False
     role: str = ""
+    words: str = ""
 
     @property
     def kind(self) -> str:

@@ -166,6 +166,54 @@ def test_notes_without_talk_below_go_in_line() -> None:
     assert len(path(made)) == len(made.entries) == 8
 
 
+OPENED = "<ide_opened_file>The user opened /app/a.py in the IDE.</ide_opened_file>"
+SELECTED = "<ide_selection>The user selected the lines 1 to 2:\na\nb</ide_selection>"
+REMINDER = "<system-reminder>\nToday's date is 2026-05-01.\n</system-reminder>"
+HOOK = "<user-prompt-submit-hook>lint passed</user-prompt-submit-hook>"
+IMAGE = {"type": "image", "source": {"type": "base64", "data": "AA==", "media_type": "image/png"}}
+
+
+@pytest.mark.parametrize(
+    ("content", "injected", "words"),
+    [
+        ([said(OPENED), said("fix it")], OPENED, "fix it"),
+        ([said(SELECTED), said(OPENED), said("fix it")], f"{SELECTED}\n{OPENED}", "fix it"),
+        (f"{OPENED}\nfix it", OPENED, "fix it"),
+        (f"fix it\n\n{REMINDER}", REMINDER, "fix it"),
+        (f"{HOOK}fix <b>it</b>{REMINDER}", f"{HOOK}\n{REMINDER}", "fix <b>it</b>"),
+        ([said(REMINDER), said("fix it"), IMAGE], REMINDER, "fix it"),
+        ([said(OPENED), IMAGE], OPENED, ""),
+        (f"{OPENED}<command-message>go</command-message><command-name>/go</command-name>", OPENED, "/go"),
+    ],
+)
+def test_blocks_that_editors_and_the_program_put_around_a_prompt_are_a_hidden_note_above_it(
+    content: Any, injected: str, words: str
+) -> None:
+    file = Claude()
+    file.user(content)
+    file.answer("a", said("yes"))
+    made = read(file)
+    assert outline(made)[:2] == [("claude.context", injected), ("user", words)]
+    assert path(made) == ["claude.context", "user", "assistant"]
+    assert made.entries[0]["display"] is False
+
+
+@pytest.mark.parametrize(
+    "content", ["fix <system-reminder> tags", "<div>fix</div>", "<ide_opened_file> is shown as title"]
+)
+def test_words_that_only_look_like_such_a_block_stay_in_the_prompt(content: str) -> None:
+    file = Claude()
+    file.user(content)
+    assert outline(read(file)) == [("user", content)]
+
+
+def test_a_record_of_such_blocks_alone_is_a_note() -> None:
+    file = Claude()
+    file.user(OPENED)
+    file.user("fix it")
+    assert outline(read(file)) == [("claude.context", OPENED), ("user", "fix it")]
+
+
 @pytest.mark.parametrize("blocks", [True, False])
 def test_a_queued_prompt_that_stands_only_in_an_attachment_is_a_prompt(blocks: bool) -> None:
     file = Claude()

@@ -121,16 +121,23 @@ def test_an_event_that_no_item_answers_is_a_prompt() -> None:
 
 def test_an_item_that_contains_the_event_after_it_is_the_prompt_with_its_image() -> None:
     file = Codex()
+    parts = [{"type": "input_text", "text": text} for text in ("<image name=[Image #1]>", "# Open files", "look")]
     image = {"type": "input_image", "image_url": "data:image/png;base64,AAAA"}
-    file.item(
-        "message",
-        role="user",
-        content=[{"type": "input_text", "text": "look"}, image, {"type": "input_text", "text": "<image>"}],
-    )
+    file.item("message", role="user", content=[parts[0], image, *parts[1:]])
     file.event("user_message", message="look")
     made = read(file)
-    assert [role(entry) for entry in made.entries] == ["user"]
-    assert {"type": "image", "data": "AAAA", "mimeType": "image/png"} in made.entries[0]["message"]["content"]
+    assert outline(made) == [("codex.context", "<image name=[Image #1]>\n# Open files"), ("user", "look")]
+    assert {"type": "image", "data": "AAAA", "mimeType": "image/png"} in made.entries[1]["message"]["content"]
+
+
+def test_a_prompt_whose_event_is_not_written_yet_is_a_prompt() -> None:
+    file = Codex()
+    file.prompt("go")
+    file.user_item("and more")
+    assert prompts(read(file)) == ["go", "and more"]
+    file.event("user_message", message="and more")
+    file.user_item("<environment_context>")
+    assert prompts(read(file)) == ["go", "and more"]
 
 
 def test_the_words_after_an_editors_heading_are_the_prompt() -> None:
