@@ -32,8 +32,8 @@ class MirrorState(Struct, frozen=True, kw_only=True):
     `seen` is the time of the last look that ended well, in ms since 1970; `clock_offset` is by how many ms that
     machine's clock is ahead of ours. `home` and `shell` are the user's home directory and login shell over there. The
     paths in `places`, and the working directories in `directories` (True: the directory is there), are those of that
-    machine. `files` and `size` are the number and bytes of its session files here. `error` tells why the last look
-    failed.
+    machine. `asked` is the time at which the places were asked for. `files` and `size` are the number and bytes of its
+    session files here. `error` tells why the last look failed.
     """
 
     name: str
@@ -43,6 +43,7 @@ class MirrorState(Struct, frozen=True, kw_only=True):
     home: str = ""
     shell: str = ""
     places: tuple[Place, ...] = ()
+    asked: int = 0
     directories: dict[str, bool] = {}
     files: int = 0
     size: int = 0

@@ -1,0 +1,199 @@
+"""A conversation with a POSIX shell on another machine: pieces of script go there by ssh, framed answers come back.
+
+ssh runs in a session of its own, without a controlling terminal, so that neither it nor a jump host can ask anything.
+Each answer ends with a line that holds a random mark. This module does not know what the pieces ask.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from queue import Empty, Full, Queue
+from secrets import randbelow, token_hex
+from time import monotonic
+from typing import IO
+
+_OPTIONS = ("BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=15", "ServerAliveCountMax=3")
+SSH = ("ssh", "-T", *(word for option in _OPTIONS for word in ("-o", option)))
+SILENCE_S = 60.0
+"""Seconds without a byte after which a conversation ends; a checksum of gigabytes is silent for some time."""
+MOST_NOISE = 1024 * 1024
+"""Maximum number of bytes that start files of a shell may print before the conversation begins."""
+_POLL_S = 0.1
+_END_S = 2.0
+_CHUNK = 256 * 1024
+_LAST_WORDS = 8 * 1024
+
+
+class Ended(Exception):
+    """The conversation ended before an answer was complete."""
+
+
+class Stopped(Ended):
+    """The user stopped the conversation."""
+
+
+class Conversation:
+    """A shell on another machine that answers pieces of script; `noise` is what it printed before the first answer."""
+
+    def __init__(
+        self,
+        host: str,
+        *,
+        cancelled: Callable[[], bool] = lambda: False,
+        silence_s: float = SILENCE_S,
+        environ: Mapping[str, str] = os.environ,
+    ) -> None:
+        """Start ssh.
+
+        Raises:
+            OSError: ssh cannot be started.
+        """
+        self._cancelled, self._silence_s = cancelled, silence_s
+        self.sent = self.received = 0
+        self.noise = b""
+        self.is_silent = self.has_begun = False
+        self._words, self._rest = b"", b""
+        self._chunks: Queue[bytes] = Queue(16)
+        self._is_closed = threading.Event()
+        self._ssh = subprocess.Popen(
+            [*SSH, "--", host, "exec sh -s"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env={**environ, "SSH_ASKPASS_REQUIRE": "never"},
+            start_new_session=True,
+        )
+        takers = ((self._ssh.stdout, self._take), (self._ssh.stderr, self._listen))
+        self._threads = [threading.Thread(target=_drain, args=both, daemon=True) for both in takers]
+        for thread in self._threads:
+            thread.start()
+
+    def begin(self, script: str) -> str:
+        """Send the first piece of script; return the text behind its mark: `script` ends with a command for it.
+
+        The mark holds a sum, so that an echo of the script is no answer.
+        """
+        token, one, other = token_hex(16), randbelow(10**6), randbelow(10**6)
+        # A start file that reads a line takes an empty one.
+        self._send("\n" * 8 + f"m={token}$(({one}+{other}))\n{script}")
+        status = self._frame(f"{token}{one + other}".encode(), self._hear, MOST_NOISE)
+        self.has_begun = True
+        return status
+
+    def ask(self, script: str, most: int) -> bytes:
+        """Send a piece of script; return its whole answer, at most `most` bytes."""
+        answer: list[bytes] = []
+        self.frames(script + "\ne\n", 1, lambda _, chunk: answer.append(chunk), lambda *_: None, lambda _: most)
+        return b"".join(answer)
+
+    def frames(
+        self,
+        script: str,
+        count: int,
+        take: Callable[[int, bytes], None],
+        end: Callable[[int, str], None],
+        most: Callable[[int], int],
+    ) -> None:
+        """Send a piece of script with `count` answers; pass on their bytes as they come, and the text behind each mark.
+
+        Raises:
+            Ended: the other side ended, was silent for too long, or sent more than `most` bytes for an answer.
+        """
+        mark = token_hex(16)
+        self._send(f"m={mark}\n{script}")
+        for number in range(count):
+            end(number, self._frame(mark.encode(), lambda chunk, n=number: take(n, chunk), most(number)))  # type: ignore[misc]
+
+    def close(self) -> int:
+        """End the shell over there and ssh here; return ssh's status."""
+        stdin = self._ssh.stdin
+        with suppress(OSError):
+            stdin.close()  # type: ignore[union-attr]
+        self._is_closed.set()
+        try:
+            # A machine that is gone would otherwise keep ssh until its own time limit.
+            return self._ssh.wait(timeout=_END_S if not self.is_silent else _POLL_S)
+        except subprocess.TimeoutExpired:
+            with suppress(OSError):
+                os.killpg(self._ssh.pid, signal.SIGTERM) if hasattr(os, "killpg") else self._ssh.terminate()
+        try:
+            return self._ssh.wait(timeout=_END_S)
+        except subprocess.TimeoutExpired:
+            self._ssh.kill()
+            return self._ssh.wait(timeout=_END_S)
+
+    def last_words(self) -> list[str]:
+        """Return the lines that ssh printed to stderr, the last ones; only after `close`."""
+        self._threads[1].join(_POLL_S * 5)  # A master connection in the background may keep the pipe open.
+        return [line for line in self._words.decode("utf-8", "replace").splitlines() if line.strip()]
+
+    def _send(self, script: str) -> None:
+        content = script.encode()
+        self.sent += len(content)
+        try:
+            while content:
+                content = content[self._ssh.stdin.write(content) :]  # type: ignore[union-attr]
+        except OSError as error:
+            raise Ended from error
+
+    def _frame(self, mark: bytes, take: Callable[[bytes], None], most: int) -> str:
+        end, rest = b"\n" + mark + b" ", self._rest
+        while (at := rest.find(end)) < 0:
+            safe = len(rest) - len(end) + 1
+            if safe > 0:
+                most -= safe
+                take(rest[:safe])
+                rest = rest[safe:]
+            if most < 0:
+                raise Ended
+            rest += self._next()
+        if at:
+            take(rest[:at])
+        rest = rest[at + len(end) :]
+        while (at := rest.find(b"\n")) < 0:
+            if len(rest) > _LAST_WORDS:
+                raise Ended
+            rest += self._next()
+        self._rest = rest[at + 1 :]
+        return rest[:at].decode("utf-8", "replace")
+
+    def _next(self) -> bytes:
+        deadline = monotonic() + self._silence_s
+        while not self._cancelled():
+            with suppress(Empty):
+                chunk = self._chunks.get(timeout=_POLL_S)
+                self.received += len(chunk)
+                if not chunk:
+                    raise Ended
+                return chunk
+            if monotonic() > deadline:
+                self.is_silent = True
+                raise Ended
+        raise Stopped
+
+    def _hear(self, chunk: bytes) -> None:
+        self.noise = (self.noise + chunk)[:_LAST_WORDS]
+
+    def _take(self, chunk: bytes) -> bool:
+        while not self._is_closed.is_set():
+            with suppress(Full):
+                self._chunks.put(chunk, timeout=_POLL_S)
+                return True
+        return False
+
+    def _listen(self, chunk: bytes) -> bool:
+        self._words = (self._words + chunk)[-_LAST_WORDS:]
+        return True
+
+
+def _drain(stream: IO[bytes], take: Callable[[bytes], bool]) -> None:
+    """Pass on what comes, and "" at the end; close the stream, so that a program that goes on writing ends."""
+    with stream, suppress(OSError):
+        while take(chunk := stream.read(_CHUNK)) and chunk:
+            pass

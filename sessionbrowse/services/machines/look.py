@@ -1,0 +1,360 @@
+"""A look at another machine: its session files, and the states of their working directories, come into the mirror.
+
+One connection of ssh asks for surroundings, rows of files, changed files and working directories, in this order.
+Nothing is installed or written over there.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from shlex import quote
+
+from msgspec.structs import replace
+
+from sessionbrowse.agents import Place, Surroundings
+from sessionbrowse.errors import NotFound
+from sessionbrowse.services.machines import script
+from sessionbrowse.services.machines.conversation import SILENCE_S, Conversation, Ended, Stopped
+from sessionbrowse.services.machines.mirror_files import Incoming, MirrorFiles
+from sessionbrowse.services.machines.results import LookResult, Machine, Progress
+from sessionbrowse.services.machines.rows import MOST_PATH, ODD_NAME, RemoteRow, parse_rows, posix_sum, without_clashes
+from sessionbrowse.services.machines.surroundings import ask_environment, folders
+from sessionbrowse.store.find.roots import ROOT_SOURCE, root_places
+from sessionbrowse.store.own.mirrors import MirrorState, read_state, remote_path, write_state
+from sessionbrowse.store.system.files import CLOEXEC, take_lock
+from sessionbrowse.text import clean
+
+RECENT_S = 2.0
+"""A file that changed so shortly before a look may change again with the same row: times can be whole seconds."""
+DAY_MS = 24 * 60 * 60 * 1000
+_SAVE_S = 5.0
+_MOST_ROWS = 128 * 1024 * 1024
+_SLACK = 64 * 1024 * 1024
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+UNREADABLE = "files that cannot be read over there"
+NOT_WRITTEN = "files that cannot be written here"
+_ASLEEP = ("timed out", "timeout", "no route to host", "host is down", "network is unreachable")
+
+
+def look(
+    machine: Machine,
+    *,
+    top: str | None = None,
+    progress: Progress = lambda done, total, path: None,
+    cancelled: Callable[[], bool] = lambda: False,
+    recent_s: float = RECENT_S,
+    silence_s: float = SILENCE_S,
+) -> LookResult:
+    """Bring the mirror of a machine up to date; the result tells what came, or why the look failed.
+
+    What has come before a failure stays, and the next look goes on from there. `top` is the directory of all mirrors.
+    """
+    files = MirrorFiles(machine.name, top)
+    with _only_look(files.directory) as is_only:
+        if not is_only:
+            return LookResult(name=machine.name, error=f"Another look at {machine.name} is running.")
+        one = _Look(machine, files, top, progress, recent_s)
+        try:
+            conversation = Conversation(machine.host, cancelled=cancelled, silence_s=silence_s)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            one.result = replace(one.result, error=f"The program ssh cannot be started ({reason}). Install OpenSSH.")
+        else:
+            one.run(conversation)
+        one.save()
+        return one.result
+
+
+class _Look:
+    """One look; `result` is what is known of it so far."""
+
+    def __init__(
+        self, machine: Machine, files: MirrorFiles, top: str | None, progress: Progress, recent_s: float
+    ) -> None:
+        self._machine, self._files, self._top = machine, files, top
+        self._progress, self._recent_s = progress, recent_s
+        state = read_state(machine.name, top)
+        is_same = state is not None and state.host == machine.host
+        self._state = state if state is not None and is_same else MirrorState(name=machine.name, host=machine.host)
+        self._noted = files.read_noted()
+        self._saved = time.monotonic()
+        self._counts: Counter[str] = Counter()
+        self._left_out: Counter[str] = Counter()
+        self._done = self._total = 0
+        self.result = LookResult(name=machine.name)
+
+    def run(self, conversation: Conversation) -> None:
+        """Do the look; the result has a sentence if it fails."""
+        error: str | None = None
+        is_stopped = False
+        try:
+            self._converse(conversation)
+        except Stopped:
+            is_stopped = True
+        except Ended as failure:
+            error = str(failure)
+        except OSError as failure:
+            reason = failure.strerror or str(failure)
+            error = f"The mirror of {self._machine.name} cannot be written ({reason}); the next look goes on."
+        finally:
+            status = conversation.close()
+        is_asleep = False
+        if error == "":
+            error, is_asleep = self._why(conversation, status)
+        left_out = {reason: count for reason, count in self._left_out.items() if count}
+        self.result = LookResult(
+            name=self._machine.name,
+            files=len(self._noted.rows),
+            **self._counts,
+            left_out=left_out,
+            sent=conversation.sent,
+            received=conversation.received,
+            error=error,
+            asleep=is_asleep,
+            stopped=is_stopped,
+        )
+
+    def save(self) -> None:
+        """Save what is known of files and machine."""
+        rows = self._noted.rows
+        state, result = self._state, self.result
+        if result.error is None and not result.stopped:
+            state = replace(state, seen=_now(), places=(*_not_rooted(state.places), *self._rooted()))
+        sizes = sum([row.size for row in rows.values()])
+        with suppress(OSError):
+            self._files.note(self._noted)
+            write_state(replace(state, files=len(rows), size=sizes, error=result.error), self._top)
+
+    def _converse(self, conversation: Conversation) -> None:
+        clock, _, form = conversation.begin(script.BEGIN).partition(" ")
+        if not clock.isdecimal() or form not in ("1", "2", "3"):
+            raise Ended(f"The programs find, stat and date on {self._machine.name} are not of a known form.")
+        seen = int(clock)
+        state = self._state
+        if not 0 <= _now() - state.asked < DAY_MS:
+            projects = [path for path, is_there in state.directories.items() if is_there]
+            found = ask_environment(conversation, projects)
+            rooted = [place for place in state.places if place.source == ROOT_SOURCE]
+            places = (*found.places, *rooted)
+            state = replace(state, shell=found.shell, home=found.home, places=places, asked=_now())
+        self._state = replace(state, clock_offset=seen * 1000 - _now())
+        rows, sums = self._rows(conversation, seen)
+        self._fetch(conversation, rows)
+        recent = {path for path, row in self._noted.rows.items() if row.is_recent(self._recent_s)}
+        if not recent and self._noted.rows.keys() == rows.keys():
+            self._noted.sums = sums
+        self._ask_directories(conversation)
+
+    def _rows(self, conversation: Conversation, seen: int) -> tuple[dict[str, RemoteRow], dict[str, str]]:
+        """Return the present rows of all files, and the checksums of the rows; remove files that are gone."""
+        noted = self._noted
+        wanted = folders(_not_rooted(self._state.places), self._machine.roots, self._state.home)
+        commands = {folder.sum(): folder for folder in wanted}
+        told: list[str] = []
+        for piece in script.in_pieces(commands):
+            told += conversation.ask("\n".join(piece), _MOST_ROWS).decode("ascii", "replace").split("\n")[: len(piece)]
+        is_same = noted.sums and noted.sums == dict(zip(commands, told, strict=False))
+        if is_same and noted.rows.keys() == set(self._files.all()):
+            return dict(noted.rows), dict(noted.sums)
+        found: dict[str, RemoteRow] = {}
+        sums: dict[str, str] = {}
+        failed: list[str] = []
+        for command, folder in commands.items():
+            answer: list[bytes] = []
+            ended: list[str] = []
+            conversation.frames(
+                folder.rows() + "\n",
+                1,
+                lambda _, chunk, answer=answer: answer.append(chunk),  # type: ignore[misc]
+                lambda _, status, ended=ended: ended.append(status),  # type: ignore[misc]
+                lambda _: _MOST_ROWS,
+            )
+            content = b"".join(answer)
+            found.update(parse_rows(folder, content, seen, self._left_out))
+            lines = sorted(content.split(b"\n")[:-1])
+            sums[command] = posix_sum([b"".join([line + b"\n" for line in lines])])
+            status, _, odd = ended[0].partition(" ")
+            self._left_out[ODD_NAME] += int(odd) if odd.isdecimal() else 0
+            if status != "0":
+                failed.append(folder.root + "/")
+        rows = without_clashes(found, self._left_out, tells_case=self._files.tells_case)
+        self._remove(rows, tuple(failed))
+        return rows, sums
+
+    def _remove(self, rows: dict[str, RemoteRow], failed: tuple[str, ...]) -> None:
+        """Remove the files that are gone, but none below a directory that could not be read."""
+        for path in list(self._files.all()):
+            if path not in rows and not path.startswith(failed or "\0"):
+                self._files.remove(path)
+                self._noted.rows.pop(path, None)
+                self._counts["gone"] += 1
+        self._noted.rows = {path: row for path, row in self._noted.rows.items() if path in rows}
+
+    def _fetch(self, conversation: Conversation, rows: dict[str, RemoteRow]) -> None:
+        """Fetch what is new in the files whose rows changed, the newest files first."""
+        noted = self._noted.rows
+        sizes = {path: self._files.size(path) for path in rows}
+        changed = [
+            path
+            for path, row in rows.items()
+            if path not in noted
+            or sizes[path] is None
+            or noted[path].text != row.text
+            or noted[path].is_recent(self._recent_s)
+        ]
+        changed.sort(key=lambda path: rows[path].mtime_ns, reverse=True)
+        if changed:
+            self._noted.sums = {}
+        self._check_room(sum(max(0, rows[path].size - (sizes[path] or 0)) for path in changed))
+        self._total = len(changed)
+        for piece in script.in_pieces(self._commands(changed, sizes)):
+            self._fetch_piece(conversation, piece, changed[self._done : self._done + len(piece)], rows, sizes)
+            if time.monotonic() - self._saved > _SAVE_S:
+                self._files.note(self._noted)
+                self._saved = time.monotonic()
+
+    def _commands(self, changed: Iterable[str], sizes: dict[str, int | None]) -> Iterator[str]:
+        for path in changed:
+            size = sizes[path]
+            words: tuple[object, ...] = ()
+            if size is not None:
+                head, rest = self._files.sums(path, size)
+                words = (min(size, script.HEAD), f"'{head}'", max(0, size - script.HEAD), f"'{rest}'", size + 1)
+            yield " ".join(map(str, ("f", quote(path), *words)))
+
+    def _fetch_piece(
+        self,
+        conversation: Conversation,
+        piece: list[str],
+        paths: list[str],
+        rows: dict[str, RemoteRow],
+        sizes: dict[str, int | None],
+    ) -> None:
+        coming = [Incoming(self._files, path, rows[path], sizes[path]) for path in paths]
+        refused: set[int] = set()
+
+        def take(number: int, chunk: bytes) -> None:
+            if number not in refused:
+                try:
+                    coming[number].take(chunk)
+                except OSError as error:
+                    refuse(number, error)
+
+        def refuse(number: int, error: OSError) -> None:
+            coming[number].abandon()
+            if error.errno in _NO_ROOM:
+                raise error
+            refused.add(number)
+            self._left_out[NOT_WRITTEN] += 1
+
+        def end(number: int, status: str) -> None:
+            path = paths[number]
+            try:
+                if number not in refused and coming[number].finish(status):
+                    self._note(path, rows[path], coming[number], sizes[path])
+                elif number not in refused and not coming[number].is_missing:
+                    self._left_out[UNREADABLE] += 1
+            except OSError as error:
+                refuse(number, error)
+            self._done += 1
+            self._progress(self._done, self._total, path)
+
+        try:
+            conversation.frames(
+                "\n".join(piece) + "\n", len(piece), take, end, lambda number: 2 * rows[paths[number]].size + _SLACK
+            )
+        finally:
+            for one in coming:
+                one.abandon()
+
+    def _note(self, path: str, row: RemoteRow, file: Incoming, size: int | None) -> None:
+        before = self._noted.rows.get(path)
+        is_other = file.kind == "w" or before is None or not before.cwd
+        cwd = self._files.directory_of(path) if is_other else before.cwd  # type: ignore[union-attr]
+        self._noted.rows[path] = replace(row, cwd=cwd)
+        if size is None:
+            self._counts["new"] += 1
+        elif file.kind == "w":
+            self._counts["replaced"] += 1
+        elif file.written or file.kind == "h":
+            self._counts["grown"] += 1
+
+    def _check_room(self, needed: int) -> None:
+        free = shutil.disk_usage(self._files.directory).free
+        if needed and needed + _SLACK > free:
+            raise OSError(errno.ENOSPC, f"{needed:,} bytes would come, and {free:,} are free")
+
+    def _ask_directories(self, conversation: Conversation) -> None:
+        """Ask which working directories are there, last: a dead network mount never answers."""
+        wanted = [path for path in dict.fromkeys(row.cwd for row in self._noted.rows.values()) if _may_ask(path)]
+        told = {path: self._state.directories[path] for path in wanted if path in self._state.directories}
+        at = 0
+        with suppress(Ended):
+            for piece in script.in_pieces(map(script.is_directory, wanted)):
+                answers = conversation.ask("{\n" + "\n".join(piece) + "\n} </dev/null", len(piece) * 4)
+                told.update(
+                    zip(wanted[at:], [line == b"1" for line in answers.split(b"\n")[: len(piece)]], strict=False)
+                )
+                at += len(piece)
+        self._state = replace(self._state, directories=told)
+
+    def _rooted(self) -> list[Place]:
+        """Return the places in the roots that the user named, judged by the files that came from there."""
+        found: list[Place] = []
+        around = Surroundings(home=self._state.home, environ={}, cwd=self._state.home or "/")
+        for folder in folders((), self._machine.roots, self._state.home):
+            with suppress(NotFound):
+                found += root_places(self._files.path(folder.root), around)
+        return [
+            replace(
+                place,
+                root=remote_path(place.root),
+                agent_dir=place.agent_dir and remote_path(place.agent_dir),
+                blobs=place.blobs and remote_path(place.blobs),
+            )
+            for place in found
+        ]
+
+    def _why(self, conversation: Conversation, status: int) -> tuple[str, bool]:
+        """Return the sentence for a conversation that ended early, and True if the machine does not answer."""
+        name, words = self._machine.name, [clean(line.strip()) for line in conversation.last_words()]
+        if conversation.has_begun:
+            went = f"broke off after {self._done} of {self._total} files" if self._total else "broke off"
+            return f"The look at {name} {went}; the next look goes on.", False
+        if status == 255 and words and any(part in words[-1].lower() for part in _ASLEEP):
+            return f"{name} did not answer.", True
+        if status == 255 and words:
+            told = words[-2:] if words[-1].startswith("Host key verification failed") else words[-1:]
+            return f"{' '.join(told)} (try `ssh {clean(self._machine.host)}` once by hand)", False
+        noise = [clean(line) for line in conversation.noise.decode("utf-8", "replace").splitlines() if line.strip()]
+        if status == 1 and noise:
+            return f"{name} answered: {noise[0][:200]}", False
+        return f"{name}'s login shell did not start `sh`.", False
+
+
+def _not_rooted(places: Iterable[Place]) -> tuple[Place, ...]:
+    return tuple(place for place in places if place.source != ROOT_SOURCE)
+
+
+def _may_ask(directory: str) -> bool:
+    return directory.startswith("/") and "\0" not in directory and len(directory) <= MOST_PATH
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@contextmanager
+def _only_look(directory: str) -> Iterator[bool]:
+    """Hold the lock of a mirror; the value is False if another look holds it."""
+    descriptor = os.open(os.path.join(directory, "lock"), os.O_RDWR | os.O_CREAT | CLOEXEC, 0o600)
+    try:
+        yield take_lock(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,213 @@
+"""The files of a mirror: what comes from a machine is written here, in whole lines, with the times of over there.
+
+Only this module writes files of a mirror. They are ours: no agent has them open, and no undo is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from sessionbrowse.services.machines.rows import RemoteRow, posix_sum
+from sessionbrowse.services.machines.script import HEAD
+from sessionbrowse.store.own.mirrors import FILES, mirror_dir
+from sessionbrowse.store.own.small_file import write_own_file
+from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW, pread, pwrite
+
+ROWS_FILE = "rows.json"
+PART_FILE = ".part"
+"""Name of the file, beside the others, in which a new version of a file comes; nothing reads it."""
+Kind = Literal["t", "h", "w"]
+"""The form in which a file comes: its tail, its first bytes and its tail, or the whole file."""
+_BLOCK = 1024 * 1024
+_HEAD_FOR_DIRECTORY = 256 * 1024
+_DIRECTORY = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
+
+
+class Noted(Struct):
+    """The rows of the files that are whole here, and of each directory over there the checksum of all its rows."""
+
+    rows: dict[str, RemoteRow] = {}
+    sums: dict[str, str] = {}
+
+
+class MirrorFiles:
+    """The files of one machine's mirror; paths are those of that machine."""
+
+    def __init__(self, name: str, top: str | None) -> None:
+        self.directory = mirror_dir(name, top)
+        self._here = os.path.join(self.directory, FILES)
+        os.makedirs(self._here, mode=0o700, exist_ok=True)
+        os.chmod(self.directory, 0o700)
+        with suppress(OSError):
+            os.unlink(self.part)
+
+    @property
+    def part(self) -> str:
+        """The path of the file in which a new version comes."""
+        return os.path.join(self.directory, PART_FILE)
+
+    @property
+    def tells_case(self) -> bool:
+        """True if names that differ only by case are two files on this disk."""
+        return not os.path.exists(os.path.join(self.directory, FILES.upper()))
+
+    def path(self, path: str) -> str:
+        """Return the path here of a file over there."""
+        return self._here + path
+
+    def size(self, path: str) -> int | None:
+        """Return the size of a file here; None if there is none."""
+        try:
+            return os.lstat(self.path(path)).st_size
+        except OSError:
+            return None
+
+    def sums(self, path: str, size: int) -> tuple[str, str]:
+        """Return the checksums of a file's first bytes and of the rest, up to a size."""
+        descriptor = os.open(self.path(path), os.O_RDONLY | CLOEXEC | NOFOLLOW)
+        try:
+            return (
+                posix_sum(_blocks(descriptor, 0, min(HEAD, size))),
+                posix_sum(_blocks(descriptor, HEAD, size)),
+            )
+        finally:
+            os.close(descriptor)
+
+    def all(self) -> Iterator[str]:
+        """Yield all files here by their paths over there."""
+        for folder, _, names in os.walk(self._here):
+            yield from (os.path.join(folder, name)[len(self._here) :].replace(os.sep, "/") for name in names)
+
+    def remove(self, path: str) -> None:
+        """Remove a file, and the folders that are empty then."""
+        here = self.path(path)
+        os.unlink(here)
+        with suppress(OSError):
+            while len(here := os.path.dirname(here)) > len(self._here):
+                os.rmdir(here)
+
+    def read_noted(self) -> Noted:
+        """Return what was noted of the files; nothing if that is missing or damaged, so that all are compared."""
+        try:
+            with open(os.path.join(self.directory, ROWS_FILE), "rb") as file:
+                return msgspec.json.decode(file.read(), type=Noted)
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            return Noted()
+
+    def note(self, noted: Noted) -> None:
+        """Save what is known of the files."""
+        write_own_file(os.path.join(self.directory, ROWS_FILE), msgspec.json.encode(noted))
+
+    def directory_of(self, path: str) -> str:
+        """Return the working directory that a session names first; "" if it names none."""
+        with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError), open(self.path(path), "rb") as file:
+            found = _DIRECTORY.search(file.read(_HEAD_FOR_DIRECTORY))
+            return msgspec.json.decode(found[1], type=str) if found is not None else ""
+        return ""
+
+
+class Incoming:
+    """A file that comes: it is written in whole lines, and its unfinished last line when it is complete.
+
+    A file that is new, or has grown, grows in place. A file that was replaced comes beside the old one.
+    """
+
+    def __init__(self, files: MirrorFiles, path: str, row: RemoteRow, size: int | None) -> None:
+        self.kind: Kind | None = None
+        self.is_missing = False
+        self._files, self._path, self._row, self._size = files, path, row, size
+        self._descriptor: int | None = None
+        self._head = b""
+        self._rest: list[bytes] = []
+        self.written = 0
+
+    def take(self, chunk: bytes) -> None:
+        """Write bytes of the answer; its first line is the form in which the file comes.
+
+        Raises:
+            OSError: the file cannot be written here.
+        """
+        if self.kind is None and not self.is_missing:
+            self._head += chunk
+            if b"\n" not in self._head:
+                return
+            kind, _, chunk = self._head.partition(b"\n")
+            self._head = b""
+            match kind:
+                case b"w" | b"t" | b"h":
+                    self.kind = kind.decode()  # type: ignore[assignment]
+                case _:
+                    self.is_missing = True
+        if self.kind == "h" and len(self._head) < HEAD:
+            missing = HEAD - len(self._head)
+            self._head, chunk = self._head + chunk[:missing], chunk[missing:]
+        line_end = chunk.rfind(b"\n") + 1
+        if line_end and self.kind is not None:
+            self._write(chunk[:line_end])
+        if line_end < len(chunk):
+            self._rest.append(chunk[line_end:])
+
+    def finish(self, status: str) -> bool:
+        """Complete the file at its mark, and return True; return False, and leave it, if it could not be read."""
+        whole = self.kind is not None and status == "0" and (self.kind != "h" or len(self._head) == HEAD)
+        if whole:
+            self._write(b"")
+            if self._is_beside:
+                self._close()
+                os.replace(self._files.part, self._files.path(self._path))
+        self._close()
+        return whole
+
+    def abandon(self) -> None:
+        """Leave a file of which no more comes: whole lines stay, a new version beside the old one goes."""
+        self._close()
+        if self._is_beside:
+            with suppress(OSError):
+                os.unlink(self._files.part)
+
+    @property
+    def _is_beside(self) -> bool:
+        return self.kind == "w" and self._size is not None
+
+    def _write(self, lines: bytes) -> None:
+        descriptor = self._opened()
+        if self.kind == "h" and not self.written:
+            # Not before there is a line to add: the old end may be the beginning of a line that is longer now.
+            pwrite(descriptor, self._head, 0)
+        content = b"".join((*self._rest, lines))
+        self._rest = []
+        self.written += len(content)
+        while content:
+            content = content[os.write(descriptor, content) :]
+
+    def _opened(self) -> int:
+        if self._descriptor is None:
+            path = self._files.part if self._is_beside else self._files.path(self._path)
+            flags = os.O_WRONLY | os.O_CREAT | CLOEXEC | NOFOLLOW
+            flags |= os.O_TRUNC if self._is_beside else os.O_EXCL if self._size is None else 0
+            if self._size is None:
+                os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            self._descriptor = os.open(path, flags, 0o600)
+            os.lseek(self._descriptor, 0, os.SEEK_END)
+        return self._descriptor
+
+    def _close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+            path = self._files.part if self._is_beside else self._files.path(self._path)
+            with suppress(OSError, OverflowError):
+                os.utime(path, ns=(self._row.mtime_ns, self._row.mtime_ns))
+
+
+def _blocks(descriptor: int, start: int, end: int) -> Iterator[bytes]:
+    while start < end and (block := pread(descriptor, min(_BLOCK, end - start), start)):
+        yield block
+        start += len(block)

@@ -1,0 +1,135 @@
+"""The rows of session files that another machine tells: their names are checked, for they may be hostile.
+
+A row has the inode, size, times of the last change of content and attributes, and path of a file.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+from msgspec import Struct
+
+from sessionbrowse.services.machines.script import Folder
+from sessionbrowse.store.find.file_stamp import NO_SESSION_FILES, NO_SESSION_FOLDERS
+
+MOST_FILES = 100_000
+MOST_FILE_BYTES = 4 * 1024**3
+MOST_PATH, MOST_NAME = 1024, 255
+_ROW = re.compile(rb"(\d{1,20}) (\d{1,18}) (-?\d{1,14}(?:\.\d{1,12})?) (-?\d{1,14}(?:\.\d{1,12})?) \./(.+)")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+ODD_NAME = "names with control characters, not UTF-8, or too long"
+SAME_NAME = "names that differ only by case, or are those of folders elsewhere"
+TOO_LARGE = "files over 4 GB, or more than 100,000 files"
+
+
+class RemoteRow(Struct, frozen=True, array_like=True):
+    """One version of a file over there; `text` tells it from others.
+
+    `seen` is the time, by that machine's clock in s since 1970, at which the rows were asked for. `cwd` is the working
+    directory of the session, which is read here after the file came.
+    """
+
+    text: str
+    seen: int
+    cwd: str = ""
+
+    @property
+    def size(self) -> int:
+        """The size of the file in bytes."""
+        return int(self.text.split(" ")[1])
+
+    @property
+    def mtime_ns(self) -> int:
+        """The time of the last change of the content, in ns since 1970."""
+        return int(Decimal(self.text.split(" ")[2]) * 10**9)
+
+    def is_recent(self, recent_s: float) -> bool:
+        """Return True if the file changed so shortly before it was seen that a later change may have the same row."""
+        return float(self.text.split(" ")[3]) >= self.seen - recent_s
+
+
+def is_safe(path: str) -> bool:
+    """Return True for an absolute path that is a path of this system too, and leads to no other place."""
+    first, *parts = path.split("/")
+    return first == "" and bool(parts) and all(map(_is_safe_part, parts)) and _length(path) <= MOST_PATH
+
+
+def parse_rows(folder: Folder, answer: bytes, seen: int, left_out: Counter[str]) -> dict[str, RemoteRow]:
+    """Return the rows of a folder's files by absolute path; count in `left_out` the names that are left out."""
+    found: dict[str, RemoteRow] = {}
+    for line in answer.split(b"\n"):
+        row = _ROW.fullmatch(line)
+        try:
+            name = row[5].decode("utf-8") if row is not None else ""
+        except UnicodeDecodeError:
+            name = ""
+        path = f"{folder.root}/{name}"
+        if row is None or not name.endswith(folder.suffixes) or not is_safe(path):
+            left_out[ODD_NAME] += bool(line)
+        elif int(row[2]) > MOST_FILE_BYTES:
+            left_out[TOO_LARGE] += 1
+        else:
+            found[path] = RemoteRow(b" ".join(row.group(1, 2, 3, 4)).decode("ascii"), seen)
+    below = len(folder.root) + 1
+    return {path: row for path, row in found.items() if _may_be_session(folder, path[below:].split("/"), found)}
+
+
+def without_clashes(rows: Mapping[str, RemoteRow], left_out: Counter[str], *, tells_case: bool) -> dict[str, RemoteRow]:
+    """Leave out and count files that cannot lie here beside the others."""
+
+    def key(path: str) -> str:
+        return path if tells_case else unicodedata.normalize("NFC", path).casefold()
+
+    keys: dict[str, str] = {}
+    for path in rows:
+        keys.setdefault(key(path), path)
+    kept: dict[str, RemoteRow] = {}
+    for path, row in rows.items():
+        own = key(path)
+        above = [own[:at] for at, character in enumerate(own) if character == "/" and at]
+        if keys[own] != path or any(folder in keys for folder in above):
+            left_out[SAME_NAME] += 1
+        elif len(kept) == MOST_FILES:
+            left_out[TOO_LARGE] += 1
+        else:
+            kept[path] = row
+    return kept
+
+
+def posix_sum(blocks: Iterable[bytes]) -> str:
+    """Return the checksum and size that the program `cksum` prints for the blocks of a content."""
+    # The CRC of POSIX takes each byte from its highest bit and begins with 0; that of zlib is the other way round.
+    crc, size = 0xFFFFFFFF, 0
+    for block in blocks:
+        crc, size = zlib.crc32(block.translate(_REVERSED), crc), size + len(block)
+    length = size.to_bytes((size.bit_length() + 7) // 8, "little")
+    crc = zlib.crc32(length.translate(_REVERSED), crc)
+    return f"{int(f'{crc:032b}'[::-1], 2)} {size}"
+
+
+_REVERSED = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
+
+
+def _is_safe_part(part: str) -> bool:
+    return part not in ("", ".", "..") and _length(part) <= MOST_NAME and not _CONTROL.search(part)
+
+
+def _length(text: str) -> int:
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        return MOST_PATH + 1
+
+
+def _may_be_session(folder: Folder, parts: list[str], found: Mapping[str, RemoteRow]) -> bool:
+    """Return False for a file that no list shows: in a flat directory, only sessions' own folders are entered."""
+    if parts[-1] in NO_SESSION_FILES or not NO_SESSION_FOLDERS.isdisjoint(parts):
+        return False
+    top = parts[0]
+    return not folder.is_flat or len(parts) == 1 or top == "archive" or f"{folder.root}/{top}.jsonl" in found

@@ -1,0 +1,117 @@
+"""The pieces of POSIX script that run on another machine; they write nothing there.
+
+No second shell may read the rest of the script, so every command reads from /dev/null. Names of files are absolute
+paths in quotes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from shlex import quote
+
+from msgspec import Struct
+
+from sessionbrowse.agents.base import MAX_SETTINGS_BYTES
+
+MOST_BYTES = 32 * 1024
+"""Maximum size of a piece."""
+HEAD = 4096
+"""Number of bytes at the beginning of a file that are compared on their own: omp rewrites its title slot there."""
+
+_NAMES = "HOME|USERPROFILE|TMPDIR|TMP|TEMP|XDG_DATA_HOME|XDG_STATE_HOME"
+VARIABLES = f"({_NAMES}|(OMP|PI|ATOMIC|INDUSAGI|CLAUDE|CODEX)_([A-Z]+_)*(DIR|HOME|PROFILE))="
+"""Pattern of the environment variables that change where agents keep sessions; no others cross the line."""
+
+# e: the mark. r: rows of the files below the present directory. p: rows below a directory. f: a file, whole or what
+# is new in it. v: the variables of agents.
+BEGIN = rf"""exec 2>/dev/null; unset CDPATH; LC_ALL=C; export LC_ALL; o=0
+e() {{ printf '\n%s %s\n' "$m" "$*"; }}
+if find / -maxdepth 0 -printf x; then o=1; elif stat -c %i /; then o=2; elif stat -f %i /; then o=3
+fi >/dev/null </dev/null
+r() {{ case $o in
+1) find . "$@" -printf '%i %s %T@ %C@ %p\n';;
+2) find . "$@" -exec stat -c '%i %s %Y %Z %n' {{}} +;;
+3) find . "$@" -exec stat -f '%i %z %Fm %Fc %N' {{}} +;;
+*) false;; esac; }}
+p() {{ [ ! -d "$1" ] || (cd "$1" && shift && r "$@") }}
+c() {{ [ ! -d "$1" ] || (cd "$1" && shift && find . "$@" | grep -c '^\./') }}
+f() {{ if [ -f "$1" ] && [ ! -h "$1" ]; then k=w
+if [ $# -gt 1 ] && [ "$(tail -c +{HEAD + 1} "$1" | head -c "$4" | cksum)" = "$5" ]; then
+if [ "$(head -c "$2" "$1" | cksum)" = "$3" ]; then k=t; elif [ "$4" != 0 ]; then k=h; fi; fi
+echo $k; case $k in w) cat "$1";; t) tail -c +"$6" "$1";; h) head -c {HEAD} "$1" && tail -c +"$6" "$1";; esac
+else echo -; fi </dev/null; e $?; }}
+v() {{ grep -E '^({VARIABLES})'; }}
+e "$(date +%s) $o"
+"""
+
+# csh and tcsh accept -l only without a command, and the option -l of an unknown shell may mean anything.
+SURROUNDINGS = """uname -s; printf '%s\\n' "$SHELL"; env | v
+case $SHELL in */csh|*/tcsh) "$SHELL" -c env;; */bash|*/zsh|*/fish|*/dash|*/ash|*/ksh|*/mksh|*/sh) "$SHELL" -l -c env;;
+*) sh -l -c env;; esac </dev/null | v"""
+
+
+class Folder(Struct, frozen=True):
+    """A directory over there with session files: names that end with one of the suffixes, down to a depth."""
+
+    root: str
+    depth: int
+    suffixes: tuple[str, ...]
+    is_flat: bool = False
+
+    def sum(self) -> str:
+        """Return the command that prints a checksum of the sorted rows of the files."""
+        return f"p {self._files()} </dev/null | sort | cksum"
+
+    def rows(self) -> str:
+        """Return the command that prints the rows, then the mark with a status and the number of names left out.
+
+        A name with a control character could look like two rows.
+        """
+        odd = f"$(c {self._tests('')} </dev/null)"
+        return f'p {self._files()} </dev/null; e "$? {odd}"'
+
+    def _files(self) -> str:
+        return self._tests("! ")
+
+    def _tests(self, negation: str) -> str:
+        names = " -o ".join([f"-name {quote('*' + suffix)}" for suffix in self.suffixes])
+        found = f"{quote(self.root)} -maxdepth {self.depth} -type f \\( {names} \\)"
+        return f"{found} {negation}-path '*[[:cntrl:]]*'"
+
+
+def question(kind: str, path: str) -> str:
+    """Return the command that answers a question of `agents.Disk`, then prints the mark."""
+    name = quote(path)
+    match kind:
+        case "directory":
+            command = f"[ -d {name} ] && echo 1"
+        case "names":
+            command = f'for n in {name}/*; do printf "%s\\n" "${{n##*/}}"; done'
+        case _ if path.endswith(".env"):
+            # The other lines of these files are secrets.
+            command = (
+                rf"[ -f {name} ] && grep -E '^[[:blank:]]*(export[[:blank:]]+)?{VARIABLES[:-1]}[[:blank:]]*=' {name}"
+            )
+        case _:
+            command = f"[ -f {name} ] && head -c {MAX_SETTINGS_BYTES} {name}"
+    return f"{{ {command}; }} </dev/null; e"
+
+
+def is_directory(path: str) -> str:
+    """Return the command that prints 1 for a directory, else 0."""
+    return f"[ -d {quote(path)} ] && echo 1 || echo 0"
+
+
+def in_pieces(commands: Iterable[str]) -> Iterable[list[str]]:
+    """Yield the commands in lists that fit into a piece."""
+    piece: list[str] = []
+    size = 0
+    for command in commands:
+        length = len(command.encode()) + 1
+        if piece and size + length > MOST_BYTES - 64:
+            yield piece
+            piece, size = [], 0
+        piece.append(command)
+        size += length
+    if piece:
+        yield piece

@@ -1,0 +1,116 @@
+"""The surroundings of the agents on another machine, and their session directories, asked over a conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice
+
+from msgspec import Struct
+
+from sessionbrowse.agents import AGENTS, Place, Surroundings
+from sessionbrowse.agents.base import MAX_SETTINGS_BYTES, Disk, absolute, expand_home
+from sessionbrowse.agents.companions import SESSION_SUFFIXES
+from sessionbrowse.services.machines import script
+from sessionbrowse.services.machines.conversation import Conversation, Ended
+from sessionbrowse.services.machines.rows import is_safe
+from sessionbrowse.services.machines.script import Folder
+from sessionbrowse.store.find.roots import own_places
+
+MOST_PROJECTS = 1000
+_DEPTHS = {"projects": 8, "folder": 7, "flat": 4, "dates": 5, "retired": 1}
+"""Depth of the search by kind of place. Archives and registries of omp stay out: they name files anywhere."""
+_ROOT_DEPTH = 9
+_SUFFIXES: Mapping[str, tuple[str, ...]] = {"indusagi": (".jsonl", ".ndjson"), "codex": (".jsonl", ".jsonl.zst")}
+_MOST_ROUNDS = 20
+_MOST_TEXT = 1024 * 1024
+
+
+class LoginEnvironment(Struct, frozen=True):
+    """The login shell and home directory over there, and the agents' places."""
+
+    shell: str
+    home: str
+    places: tuple[Place, ...]
+
+
+def ask_environment(conversation: Conversation, projects: Iterable[str]) -> LoginEnvironment:
+    """Ask for the variables of a login shell, then run the agents' own search for places with answers from there.
+
+    `projects` are working directories over there; settings in them may name further places.
+    """
+    answer = conversation.ask(script.SURROUNDINGS, _MOST_TEXT).decode("utf-8", "surrogateescape")
+    system, shell, *lines = answer.split("\n")
+    environ = dict(line.split("=", 1) for line in lines if "=" in line)
+    home = environ.get("HOME", "")
+    if home != "/" and not is_safe(home):
+        raise Ended
+    places: list[Place] = []
+    disk = _Disk()
+    around = Surroundings(
+        home=home,
+        environ=environ,
+        cwd=home,
+        platform="darwin" if system == "Darwin" else "linux",
+        tmpdir=environ.get("TMPDIR", "/tmp"),
+        projects=tuple(islice(projects, MOST_PROJECTS)),
+        disk=Disk(
+            read=lambda path: disk.answer("file", path),
+            is_directory=lambda path: bool(disk.answer("directory", path)),
+            names=lambda path: (disk.answer("names", path) or b"").decode("utf-8", "replace").split("\n"),
+        ),
+    )
+    for _ in range(_MOST_ROUNDS):
+        places = own_places(around, AGENTS)
+        if not disk.unknown:
+            break
+        disk.ask(conversation)
+    kept = [place for place in places if place.kind in _DEPTHS and is_safe(place.root)]
+    return LoginEnvironment(shell, home, tuple(kept))
+
+
+def folders(places: Iterable[Place], roots: Iterable[str], home: str) -> list[Folder]:
+    """Return the directories to search over there: the places, each once, and the roots that the user named."""
+    found: dict[str, Folder] = {}
+    named = [absolute(expand_home(root, home), home) for root in roots]
+    wanted = [Folder(root, _ROOT_DEPTH, SESSION_SUFFIXES) for root in named if is_safe(root)]
+    for place in places:
+        suffixes = _SUFFIXES.get(place.agent, (".jsonl",))
+        wanted.append(Folder(place.root, _DEPTHS[place.kind], suffixes, place.kind == "flat"))
+    for one in wanted:
+        other = found.get(one.root, one)
+        both = tuple(dict.fromkeys((*other.suffixes, *one.suffixes)))
+        flat = one.is_flat and other.is_flat
+        found[one.root] = Folder(one.root, max(one.depth, other.depth), both, flat)
+    return list(found.values())
+
+
+class _Disk:
+    """Answers about a disk over there, and the questions that have no answer yet."""
+
+    def __init__(self) -> None:
+        self.unknown: dict[tuple[str, str], None] = {}
+        self._answers: dict[tuple[str, str], bytes] = {}
+
+    def answer(self, kind: str, path: str) -> bytes | None:
+        if not is_safe(path):
+            return None
+        if (kind, path) not in self._answers:
+            self.unknown[kind, path] = None
+        return self._answers.get((kind, path)) or None
+
+    def ask(self, conversation: Conversation) -> None:
+        questions, self.unknown = list(self.unknown), {}
+        texts = [script.question(*question) for question in questions]
+        at = 0
+        for piece in script.in_pieces(texts):
+            here = questions[at : at + len(piece)]
+            at += len(piece)
+            got: list[list[bytes]] = [[] for _ in here]
+            conversation.frames(
+                "\n".join(piece) + "\n",
+                len(here),
+                lambda number, chunk, got=got: got[number].append(chunk),  # type: ignore[misc]
+                lambda *_: None,
+                lambda _: MAX_SETTINGS_BYTES + _MOST_TEXT,
+            )
+            self._answers.update(zip(here, map(b"".join, got), strict=True))
