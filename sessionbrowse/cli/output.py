@@ -195,6 +195,8 @@ def print_show(document: dict[str, Any]) -> None:
         ("branches", f"{document['branches']:,}; entries on active branch: {len(document['branch']):,}"),
         ("entries", ", ".join(f"{count} {kind}" for kind, count in types.items()) or "none"),
     ]
+    if left_out := document["records_left_out"]:
+        facts.append(("left out", ", ".join(f"{count:,} {kind}" for kind, count in left_out.items())))
     facts += [("label", f"{label} → {entry_id}") for entry_id, label in document["labels"].items()]
     facts += [
         (word, document[key]) for word, key in (("refused", "refused"), ("not listed", "unlisted")) if document[key]

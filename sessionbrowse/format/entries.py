@@ -243,7 +243,8 @@ class TitleSlot(Value, frozen=True, kw_only=True):
 class Header(Value, frozen=True, kw_only=True):
     """The header of a session: its line with `type: "session"`.
 
-    A missing `version` means format version 1; any version above 3 is read as 3.
+    A missing `version` means format version 1; any version above 3 is read as 3. For a session of Claude Code or Codex,
+    `unread` counts the records that are no entries, by kind; `unfinished` is True if its last turn has no end.
     """
 
     id: str | None = None
@@ -261,6 +262,8 @@ class Header(Value, frozen=True, kw_only=True):
     provider_prompt_cache_key: str | None = None
     internal: bool | None = None
     workflow: dict[str, Json] | None = None
+    unread: dict[str, Json] | None = None
+    unfinished: bool | None = None
 
 
 # ---- entries -------------------------------------------------------------------------------------------------

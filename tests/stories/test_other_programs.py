@@ -14,6 +14,7 @@ from sessionbrowse.agents import Surroundings
 from sessionbrowse.cli import main
 from sessionbrowse.config import AgentName, Settings
 from sessionbrowse.errors import CannotResume, InUse, RefusedWrite, SessionBrowseError
+from sessionbrowse.model.context.build import build
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import archive
 from sessionbrowse.services.change.checkout import checkout
@@ -21,6 +22,7 @@ from sessionbrowse.services.change.delete import delete
 from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.rename import rename
+from sessionbrowse.services.clean.doctor import examine
 from sessionbrowse.services.export.export import export
 from sessionbrowse.services.list.gather import gather, gather_summaries, update_index
 from sessionbrowse.services.resume.plan import plan
@@ -30,9 +32,11 @@ from sessionbrowse.session_manager import SessionManager
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.index.index import open_index
 from sessionbrowse.store.read.session_file import open_session
+from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.data.sources import source_of
+from sessionbrowse.tui.session.titles import facts_line
 from tests.support.foreign import CLAUDE_ID, CODEX_ID, Claude, Codex, call, jsonl, said
 
 CHILD_ID = "019c0000-0000-7000-8000-000000000002"
@@ -212,6 +216,43 @@ def test_a_setting_chooses_whose_sessions_are_listed(
     shown = [one.agent for batch in source_of(options).scan(lambda: False, False) for one in batch.summaries]
     assert set(shown) == set(chosen) - {"pi"}
     assert options.request().agents == tuple(chosen)
+
+
+def test_records_that_are_no_entries_are_counted_where_a_person_looks(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    file = Claude(cwd=str(tmp_path))
+    file.user("go")
+    file.state("mode", mode="normal")
+    file.state("mode", mode="plan")
+    file.answer("a", said("yes"))
+    file.add("progress")
+    file.add("novelty")
+    file.user("more", parent="ffffffff-0000-4000-8000-000000000000")
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(jsonl(file.records))
+    assert main(["show", str(path)]) == 0
+    assert "left out   2 mode, 1 missing parent, 1 progress, 1 unknown: novelty" in capfd.readouterr().out
+    session = open_session(path)
+    summary = summarise_path(str(path), lambda _: "claude")
+    assert summary is not None
+    bar = facts_line(summary, session, "!")
+    assert "5 records left out · 4 entries · 1 branch" in "".join(text for text, _ in bar)
+    damage = {one.kind: one for one in examine(str(path), "claude").damage}
+    assert set(damage) == {"missing-parent", "newer-format"}
+    assert "1 record of the kind novelty" in damage["newer-format"].reason
+    assert all(not one.can_do for one in damage.values())
+
+
+@pytest.mark.parametrize(("agent", "name"), [("claude", "Claude Code"), ("codex", "Codex")])
+def test_the_context_says_that_the_rules_are_not_published(
+    home: Path, capfd: pytest.CaptureFixture[str], agent: str, name: str
+) -> None:
+    path = of_agent(home, agent).path
+    note = f"As the file tells it; {name}'s own rules are not published."
+    assert main(["context", path]) == 0
+    assert note in capfd.readouterr().err
+    assert build(open_session(path)).note == note
 
 
 CHANGES: list[tuple[str, Callable[[Target, ChangeContext], object]]] = [

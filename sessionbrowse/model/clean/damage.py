@@ -12,11 +12,14 @@ from sessionbrowse.format.entry_types import ENTRY_TYPES, MESSAGE_TYPES, PLAIN_T
 from sessionbrowse.format.json_value import Json, json_object
 from sessionbrowse.format.title_slot import SLOT_BYTES, has_slot_size, later_slot
 from sessionbrowse.model.clean.odd_fields import Effect, OddField, odd_fields
+from sessionbrowse.model.context.left_out import records_left_out
+from sessionbrowse.model.foreign.translated import MISSING_PARENT, UNKNOWN
 from sessionbrowse.model.listing.directories import why_not_here
 from sessionbrowse.model.listing.summary import original_name
 from sessionbrowse.model.session.parents import ROOT
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.session.stranded_messages import left_behind
+from sessionbrowse.text import plural
 
 
 class DamageKind(Struct, frozen=True):
@@ -121,11 +124,15 @@ def damage_of(session: Session, *, directory_exists: bool | None) -> list[Damage
         kind, index = _kind_of(problem.reason), by_line.get(problem.line)
         if kind != "odd-entry" or session.is_transcript:
             found.append(_damage(session, kind, index, problem.reason, problem.line, problem.offset))
-    found += _of_fields(session)
-    found += _of_newer(session)
-    found += _of_links(session)
-    found += _of_calls(session)
-    found += _of_title(session)
+    if session.rules.only_read is not None:
+        # Entries are as the translation makes them: only its own counts, and lines without a record, tell of damage.
+        found += _of_records(session)
+    else:
+        found += _of_fields(session)
+        found += _of_newer(session)
+        found += _of_links(session)
+        found += _of_calls(session)
+        found += _of_title(session)
     found += _of_file(session, directory_exists)
     return sorted(found, key=lambda one: (one.offset, one.line))
 
@@ -150,8 +157,8 @@ def _damage(
         offset=offset or 0,
         entry_id=None if index is None else session.ids[index],
         reason=reason,
-        agent_does=f"{session.agent} {KINDS[kind].agent_does}",
-        can_do=KINDS[kind].can_do,
+        agent_does=f"{session.agent} {KINDS[kind].agent_does}" if session.rules.only_read is None else _NOT_KNOWN,
+        can_do=KINDS[kind].can_do if session.rules.only_read is None else (),
     )
 
 
@@ -188,6 +195,7 @@ def odd_entries(session: Session) -> Iterator[tuple[int | None, dict[str, Json],
 _ASKED_OF_HEADER = ("id", "additionalDirectories")
 """Header fields checked here; a mistake in any other header field is damage of the kind `bad-header`."""
 _MOST_NAMED = 5
+_NOT_KNOWN = "what its program does with it is not published"
 _THINGS = ("session", "message", "entry")
 _WORST_FIRST: tuple[Effect, ...] = ("stops", "hangs", "unlisted", "ignored")
 _DOES: dict[Effect, str] = {
@@ -213,6 +221,20 @@ def _of_newer(session: Session) -> Iterator[Damage]:
         if name[1] not in (MESSAGE_TYPES if name[0] == "role" else _KNOWN_TYPES):
             newer = f"written by a newer {session.agent} than this version knows, or by an extension"
             yield _damage(session, "newer-format", index, f"the {name[0]} {name[1]} is not known: {newer}")
+
+
+def _of_records(session: Session) -> Iterator[Damage]:
+    """Yield what the records of Claude Code and Codex tell: unknown kinds, and links to records that are missing."""
+    for kind, count in records_left_out(session).items():
+        _, is_unknown, name = kind.partition(UNKNOWN)
+        if is_unknown:
+            reason = (
+                f"{plural(count, 'record')} of the kind {name}, which is not known: kept, and shown as hidden entries"
+            )
+            yield _damage(session, "newer-format", None, reason)
+        elif kind == MISSING_PARENT:
+            reason = f"{plural(count, 'record')} with a parent that is missing: shown below the record before"
+            yield _damage(session, "missing-parent", None, reason)
 
 
 _KNOWN_TYPES = {*ENTRY_TYPES, *PLAIN_TYPES, "session", "title"}

@@ -55,13 +55,23 @@ _MADE_ONLY_BY = {
 
 
 def unread_note(session: Session) -> str | None:
-    """Return a warning if lines of the file end in carriage returns, else None.
+    """Return a warning if the context may differ from what the model would receive, else None.
 
-    sessionbrowse shows the messages in such lines in the context, but the agent program cannot read them.
+    The rules of Claude Code and Codex are not published. Of other agents, lines that end in carriage returns are shown,
+    but the agent program cannot read them.
     """
+    if session.rules.only_read is not None:
+        return f"As the file tells it; {session.rules.only_read}'s own rules are not published."
     if all(problem.reason != CARRIAGE_RETURNS for problem in session.problems):
         return None
     return f"{session.agent} does not read lines that end in carriage returns: the model would not receive them."
+
+
+def records_left_out(session: Session) -> dict[str, int]:
+    """Return the numbers of records of Claude Code or Codex that are no entries, by their kinds, the most first."""
+    unread = session.header.unread if session.header is not None and session.rules.only_read is not None else None
+    counts = [(kind, count) for kind, count in (unread or {}).items() if isinstance(count, int)]
+    return dict(sorted(counts, key=lambda one: (-one[1], one[0])))
 
 
 def missing_reason(session: Session, index: int) -> str:

@@ -31,6 +31,7 @@ from sessionbrowse.model.foreign.claude_records import (
     without_injected,
 )
 from sessionbrowse.model.foreign.translated import (
+    MISSING_PARENT,
     Chain,
     Object,
     Records,
@@ -394,7 +395,7 @@ class _Transcript:
             node = self._nodes.get(uuid)
             if node is None or uuid in seen:
                 if self._chain.last is not None:
-                    self._chain.unread["missing parent"] += 1
+                    self._chain.unread[MISSING_PARENT] += 1
                 return self._chain.last
             seen.add(uuid)
             if node.kind:

@@ -18,6 +18,9 @@ from sessionbrowse.text import is_time, parse_time
 
 Object = dict[str, Json]
 
+UNKNOWN = "unknown: "
+MISSING_PARENT = "missing parent"
+"""Kinds of records in `Translated.unread`: of a kind that is not known, its name follows; below a missing record."""
 MARGIN = b" \t\r\n\0\xef\xbb\xbf"
 _SALVAGE_BYTES = 16 * 1024 * 1024
 _BEGINNING = re.compile(r'\{\s*"(?:parentUuid|type|timestamp|uuid|sessionId|isSidechain|logicalParentUuid|leafUuid)"')
@@ -46,9 +49,10 @@ class Translated(Struct, frozen=True, kw_only=True):
     def lines(self) -> Iterable[bytes]:
         """Yield the lines of a session file in pi's format; lines that cannot be read follow the header.
 
-        The header has the name, which no entry tells.
+        The header has what no entry tells: the name, what was not read, and if the last turn is unfinished.
         """
-        yield json_line({**self.header, "title": self.name} if self.name else self.header)
+        told = {"title": self.name, "unread": self.unread, "unfinished": not self.has_ended}
+        yield json_line({**self.header, **{key: value for key, value in told.items() if value}})
         yield from [line + b"\n" for line in self.bad_lines]
         yield from map(json_line, self.entries)
         yield from [self.torn] if self.torn else []
@@ -230,7 +234,7 @@ class Chain:
 
     def unknown(self, kind: str, record: Object, key: str, parent: str | None, timestamp: Json) -> str:
         """Keep a record of an unknown kind as a hidden entry, count it, and return the entry's id."""
-        self.unread[f"unknown: {kind}"] += 1
+        self.unread[UNKNOWN + kind] += 1
         custom = f"{self._agent}.{kind}"
         made = self.add("custom", key, parent, timestamp, in_line=True, customType=custom, data=record)
         return text_of(made["id"])

@@ -23,13 +23,11 @@ from sessionbrowse.format import ids
 from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.json_value import json_object
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line
+from sessionbrowse.model.context.left_out import records_left_out
 from sessionbrowse.model.convert.carried import TARGETS, TargetAgent
 from sessionbrowse.model.convert.conversion import Converted, converted
 from sessionbrowse.model.convert.grown import Grown, growth
 from sessionbrowse.model.convert.losses import Loss
-from sessionbrowse.model.foreign.claude import claude
-from sessionbrowse.model.foreign.codex import codex
-from sessionbrowse.model.foreign.translated import Translated
 from sessionbrowse.model.fork import has_answer, whole_lines
 from sessionbrowse.model.session.origin import MARK, origin_of
 from sessionbrowse.model.session.session import Session
@@ -41,7 +39,7 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.directories import given_here
 from sessionbrowse.store.find.roots import find_places
 from sessionbrowse.store.read.blobs import read_blob
-from sessionbrowse.store.read.content import closing, file_blocks, open_content, open_regular
+from sessionbrowse.store.read.content import closing, file_blocks, open_content
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.write.admission import Target, is_path, refuse_outside, shown_name
 from sessionbrowse.store.write.journal import Fingerprint
@@ -135,10 +133,9 @@ def convert(
     directory = given_here(cwd, context.around.cwd) if cwd is not None else session.cwd
     place = _place_for(target, directory, roots, context.around)
     folder = _folder_in(place, directory, context.around)
-    translated = _translated(session)
-    until = _unfinished_from(session, context, translated)
+    until = _unfinished_from(session, context)
     made = _converted(session, target, until, drop_signatures)
-    losses = (*made.losses, *_losses_of_artifacts(session, target), *_losses_of_records(translated))
+    losses = (*made.losses, *_losses_of_artifacts(session, target), *_losses_of_records(session))
     held = 0 if until is None else len(session.ids) - until
     before = _made_before(session, target, folder, made)
     result = Carried(
@@ -218,24 +215,14 @@ def _folder_in(place: Place, directory: str, around: Surroundings) -> str:
     return folder
 
 
-def _translated(session: Session) -> Translated | None:
-    """Return what was read of a session of Claude Code or Codex; None for other sessions."""
-    if session.rules.only_read is None:
-        return None
-    with closing(open_regular(session.path)) as descriptor:
-        content = b"".join(file_blocks(descriptor))
-    lines = content.split(b"\n")
-    return claude(lines, session.path) if session.agent == "claude" else codex(lines, session.path)
-
-
-def _losses_of_records(translated: Translated | None) -> Iterator[Loss]:
+def _losses_of_records(session: Session) -> Iterator[Loss]:
     """Yield the loss of the records that are no entries of a conversation, such as the state of a program."""
-    count = sum(translated.unread.values()) if translated is not None else 0
+    count = sum(records_left_out(session).values())
     if count:
         yield Loss(kind="unread", count=count)
 
 
-def _unfinished_from(session: Session, context: ChangeContext, translated: Translated | None) -> int | None:
+def _unfinished_from(session: Session, context: ChangeContext) -> int | None:
     """Return the index of an answer that its agent may still be writing; None if the session is at rest.
 
     An answer is unfinished if a call has no result yet, or if it has neither text nor calls; for Claude Code and Codex,
@@ -259,7 +246,7 @@ def _unfinished_from(session: Session, context: ChangeContext, translated: Trans
         if session.kind(at).role == "toolResult" and isinstance((fields := session.fields(at)).get("message"), dict)
     }
     is_silent = bool(blocks) and all(block.get("type") in ("thinking", "redactedThinking") for block in blocks)
-    is_open = translated is not None and not translated.has_ended
+    is_open = session.header is not None and session.header.unfinished is True
     return answers[-1] if calls - results or is_silent or is_open else None
 
 

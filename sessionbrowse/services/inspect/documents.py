@@ -14,6 +14,7 @@ from sessionbrowse.format.entries import Block, Compaction, ToolCallBlock
 from sessionbrowse.format.json_value import BadJson, json_object, loads
 from sessionbrowse.model.context import build
 from sessionbrowse.model.context.forgotten import forgotten
+from sessionbrowse.model.context.left_out import records_left_out
 from sessionbrowse.model.context.token_parts import context_items, largest_items
 from sessionbrowse.model.context.used_tokens import parts_of_context, used_tokens
 from sessionbrowse.model.session.parents import count_branches
@@ -51,6 +52,7 @@ def show_document(session: Session) -> Document:
         "branches": branch_count(session),
         "branch": [ids[index] for index in session.active_branch()],
         "tree": [{"depth": depth, "id": ids[index]} for index, depth in preorder(session)],
+        "records_left_out": records_left_out(session),
         "refused": f"{session.agent} {session.refusal}" if session.refusal else None,
         "unlisted": f"{session.agent} {session.unlisted}" if session.unlisted else None,
         "problems": [asdict(problem) for problem in session.problems],

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from textual.content import Content
 
+from sessionbrowse.model.context.left_out import records_left_out
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.query import doubts, parse_search
 from sessionbrowse.model.session.session import Session
@@ -42,6 +43,9 @@ def facts_line(summary: Summary, session: Session | None, damage_key: str, *, na
             line.append(("   ", ""))
     if narrow:
         return line
+    left_out = sum(records_left_out(session).values())
+    if left_out:
+        line.append((f"{plural(left_out, 'record')} left out · ", "dim"))
     branches = plural(summary.branch_count, "branch", "branches")
     line.append((f"{plural(len(session.ids), 'entry', 'entries')} · {branches}", "dim"))
     return line
