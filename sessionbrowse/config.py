@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import sys
 from collections.abc import Mapping
@@ -96,6 +97,23 @@ class NotForAgents(msgspec.Struct, frozen=True, kw_only=True):
     """Labels, such as `private`, whose sessions are hidden."""
 
 
+MACHINE_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{1,31}"
+"""Names of machines, which are names of folders and stand before directories; one letter would look like a drive."""
+
+
+class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Another machine whose sessions are listed, read and searched here after a look at it over ssh."""
+
+    name: Annotated[str, msgspec.Meta(pattern=rf"\A{MACHINE_NAME}\Z")]
+    """Name of the machine in lists (`@name`)."""
+    host: Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9_.@:%\[\]-]{0,254}\Z")]
+    """The machine's name in ssh's own configuration, or `user@host`; ssh's options are set in that configuration."""
+    roots: tuple[str, ...] = ()
+    """Directories on that machine to look for sessions, in addition to those of the agents."""
+    look: Literal["asked", "start"] = "asked"
+    """`start`: the browser looks at the machine when it starts; `asked`: only a key or a command does."""
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """The user's settings; every field is a key of the settings file and has a default."""
 
@@ -146,6 +164,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Sessions that the command line hides from agents."""
     commands: tuple[CustomCommand, ...] = ()
     """Commands that the user defined."""
+    machines: tuple[MachineSettings, ...] = ()
+    """Other machines whose sessions are listed."""
 
 
 class LoadedSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -209,7 +229,7 @@ def _settings_of(kind: type[T], table: Mapping[str, Any], above: str, problems: 
         try:
             good[field.name] = _value_of(field.type, value, name, problems)
         except msgspec.ValidationError:
-            fallback = "the command is ignored" if field.required else "the default is used"
+            fallback = f"the {_TABLES[kind]} is ignored" if field.required else "the default is used"
             problems.append(f'"{name}" must be {_wanted(name, field.type)}; {fallback}.')
     missing = [field.encode_name for field in fields.values() if field.required and field.name not in good]
     if missing:
@@ -222,8 +242,8 @@ def _value_of(kind: Any, value: object, name: str, problems: list[str]) -> objec
         return _settings_of(ResumeSettings, value, f"{name}.", problems)
     if kind is NotForAgents and isinstance(value, dict):
         return _settings_of(NotForAgents, value, f"{name}.", problems)
-    if kind == tuple[CustomCommand, ...] and isinstance(value, list):
-        return _commands_of(value, name, problems)
+    if isinstance(value, list) and get_args(kind)[:1] and get_args(kind)[0] in _TABLES:
+        return _tables_of(get_args(kind)[0], value, name, problems)
     if get_origin(kind) is dict and isinstance(value, dict):
         return _entries_of(get_args(kind)[1], value, name, problems)
     words = _FORMER_WORDS.get(name, {})
@@ -246,18 +266,26 @@ def _entries_of(kind: Any, table: Mapping[str, object], name: str, problems: lis
     return good
 
 
-def _commands_of(tables: list[Any], name: str, problems: list[str]) -> tuple[CustomCommand, ...]:
-    """Return the valid custom commands of the settings; add one sentence to `problems` for each invalid one."""
-    found: list[CustomCommand] = []
+def _tables_of(kind: type[T], tables: list[Any], name: str, problems: list[str]) -> tuple[T, ...]:
+    """Return the valid ones of the settings' tables of a class; add one sentence to `problems` for each invalid one.
+
+    Of several machines with one name, the first is used.
+    """
+    found: dict[object, T] = {}
     for number, table in enumerate(tables, 1):
         here = f"{name}[{number}]"
         told = len(problems)
         try:
-            found.append(_settings_of(CustomCommand, msgspec.convert(table, dict[str, Any]), f"{here}.", problems))
+            one = _settings_of(kind, msgspec.convert(table, dict[str, Any]), f"{here}.", problems)
         except msgspec.ValidationError:
             if len(problems) == told:
-                problems.append(f'"{here}" must be {_WANTED["commands"]}; the command is ignored.')
-    return tuple(found)
+                problems.append(f'"{here}" must be {_WANTED[name]}; the {_TABLES[kind]} is ignored.')
+            continue
+        key = one.name.casefold() if isinstance(one, MachineSettings) else number
+        if key in found:
+            problems.append(f'"{here}.name" is the name of another machine; the machine is ignored.')
+        found.setdefault(key, one)
+    return tuple(found.values())
 
 
 def _question(key: str, fields: Mapping[str, object], above: str) -> str:
@@ -267,7 +295,8 @@ def _question(key: str, fields: Mapping[str, object], above: str) -> str:
 
 def _wanted(name: str, kind: object) -> str:
     last = name.rpartition(".")[2]
-    return _WANTED.get(last if name.startswith("commands[") else name) or "one of " + ", ".join(get_args(kind))
+    table = re.sub(r"\[\d+\]", "", name)
+    return _WANTED.get(table) or _WANTED.get(last if table != name else name) or "one of " + ", ".join(get_args(kind))
 
 
 _WANTED = {
@@ -290,6 +319,9 @@ _WANTED = {
     "resume": 'a table such as {in = "tmux-window"}',
     "resume.command": 'a list of texts such as ["kitty", "{argv}"]',
     "commands": 'a table with at least name and run, such as {name = "Editor", run = ["code", "{cwd}"]}',
+    "machines": 'a table with name and host, such as {name = "mini", host = "mini.local"}',
+    "machines.name": "a name of 2 to 32 letters, digits, - and _, which begins with a letter or digit",
+    "machines.host": "a name that ssh knows, or user@host; it cannot begin with -",
     "name": "a text in quotes",
     "run": 'a shell line in quotes, or a list of texts such as ["code", "{cwd}"]',
     "key": "a text in quotes",
@@ -355,4 +387,5 @@ def _own_dir(kind: str, env: Mapping[str, str], home: Path | None, system: str =
         raise NotFound("There is no home directory for this user; set HOME to one.") from error
 
 
+_TABLES: Mapping[Any, str] = {CustomCommand: "command", MachineSettings: "machine"}
 _WANTED_EACH = {"keys": 'a text such as "f6"', "agents": 'a list of texts such as ["npx", "pi"]'}

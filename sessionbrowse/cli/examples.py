@@ -94,6 +94,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("sessionbrowse index", "read all sessions into the index"),
         ("sessionbrowse index --rebuild --tools", "rebuild the index with tool calls and results"),
     ),
+    "machines": (
+        ("sessionbrowse machines add mini mini.local", "list the sessions of the machine that ssh knows as mini.local"),
+        ("sessionbrowse machines look", "read what is new on all machines"),
+    ),
     "pick": (
         ('path=$(sessionbrowse pick) && pi --session "$path"', "choose a session, then resume it in pi"),
         ("sessionbrowse pick --entry --json", "choose an entry"),

@@ -149,6 +149,12 @@ def short_id(session_id: str | None) -> str:
     return (session_id or "")[: 13 if sys.stdout.isatty() else None]
 
 
+def _directory(document: dict[str, Any], home: str) -> str:
+    """Return the directory of a JSON row as tables show it: `mini:/home/me/shop` on another machine."""
+    cwd = document["cwd"]
+    return clean(f"{document['machine']}:{cwd}" if document["machine"] else shorten_home(cwd, home))
+
+
 def _state_of(directory: str, exists: bool | None) -> str:
     if exists is None:
         return "not answered" if directory else ""
@@ -160,12 +166,12 @@ def print_projects(documents: Iterable[dict[str, Any]], home: str) -> None:
     now = time.time() * 1000
     rows = [
         (
-            clean(shorten_home(document["cwd"], home)) or "(none)",
+            _directory(document, home) or "(none)",
             str(document["sessions"]),
             str(document["named"]),
             age(document["modified"], now) if document["modified"] else "",
             " ".join(document["agents"]),
-            _state_of(document["cwd"], document["exists"]),
+            _state_of(_directory(document, ""), document["exists"]),
         )
         for document in documents
     ]
@@ -316,7 +322,7 @@ def print_labels(documents: Iterable[dict[str, Any]], home: str) -> None:
             clean(str(document["label"])),
             age(document["time"], now) if document["time"] else "",
             document["state"],
-            clean(shorten_home(document["cwd"], home)),
+            _directory(document, home),
             clean(document["preview"]),
             f"{short_id(document['id'])} {document['entry_id']}",
         )

@@ -40,7 +40,7 @@ _COMMANDS = {
     "integrate": ("integrate",),
     "shell": ("shell",),
     "interface": ("demo",),
-    "settings": ("config", "completion"),
+    "settings": ("config", "machines", "completion"),
 }
 GROUPS = {
     "look": ("list", "projects", "show", "tree", "context", "diff", "stats"),
@@ -50,7 +50,7 @@ GROUPS = {
         *("restore", "undo"),
     ),
     "clean and share": ("cleanup", "doctor", "prune", "shrink", "redact", "export"),
-    "set up": ("index", "config", "integrate", "shell", "completion", "demo"),
+    "set up": ("index", "machines", "config", "integrate", "shell", "completion", "demo"),
 }
 """The commands by purpose: the headings of the help, each with its commands."""
 HOMES = {command: home for home, commands in _COMMANDS.items() for command in commands}

@@ -61,7 +61,7 @@ def _offers(screen: CommandScreen[None], viewed: ViewedEntry) -> dict[str, tuple
     offers["id"] = ("Id of the session", lambda: summary.id or "")
     offers["path"] = ("Path of the session's file", lambda: summary.path)
     if summary.cwd:
-        offers["cwd"] = ("Directory of the session", lambda: summary.cwd or "")
+        offers["cwd"] = ("Directory of the session", lambda: summary.own_cwd)
     source = screen.browser.source
     offers["resume"] = ("Command that resumes the session", lambda: source.plan_resume(summary, None).line_to_copy())
     return offers

@@ -39,7 +39,10 @@ def test_the_example_holds_every_setting_and_each_is_valid():
 
 def test_the_example_shows_the_defaults_where_there_are_any():
     settings, _ = parse_settings(uncommented())
-    shown_by_example = {"roots", "agents", "keys", "resume", "not_for_agents", "commands", "redact_patterns"}
+    shown_by_example = {"roots", "agents", "keys", "resume", "not_for_agents", "commands"} | {
+        "redact_patterns",
+        "machines",
+    }
     for field in msgspec.structs.fields(Settings):
         if field.name not in shown_by_example:
             assert getattr(settings, field.name) == getattr(Settings(), field.name), field.name

@@ -133,8 +133,8 @@ def run_labels(arguments: argparse.Namespace) -> int:
             continue
         for document in inspect.label_documents(open_session(session.path, session.agent), scope.around.home):
             at = parse_time(str(document["time"] or ""))
-            known = {key: value for key, value in document.items() if key != "time"}
-            mark = Checkpoint(**known, entry_index=0, time_ms=at)
+            known = {key: value for key, value in document.items() if key not in ("time", "machine")}
+            mark = Checkpoint(**(known | {"cwd": session.cwd}), entry_index=0, time_ms=at)
             if is_then(at) and fits(query, mark):
                 documents.append(document)
     documents.sort(key=lambda document: str(document["time"] or ""), reverse=True)
@@ -167,7 +167,8 @@ def summary_document(summary: Summary) -> dict[str, Any]:
         "agent": summary.agent,
         "path": summary.path,
         "id": summary.id,
-        "cwd": summary.cwd,
+        "cwd": summary.own_cwd,
+        "machine": summary.machine,
         "name": summary.name,
         "created": _iso(summary.created),
         "modified": _iso(summary.modified),
@@ -211,7 +212,8 @@ def project_documents(
         latest = max((session.modified for session in own if session.modified is not None), default=None)
         documents.append(
             {
-                "cwd": cwd,
+                "cwd": cwd.removeprefix(f"{own[0].machine}:"),
+                "machine": own[0].machine,
                 "agents": sorted({session.agent for session in own}),
                 "sessions": len(own),
                 "named": sum(1 for session in own if session.name),

@@ -72,7 +72,7 @@ def choice_document(summary: Summary, entry_id: str | None) -> dict[str, Any]:
         "path": summary.path,
         "id": summary.id,
         "agent": summary.agent,
-        "cwd": summary.cwd,
+        "cwd": summary.own_cwd,
         "entry_id": entry_id,
         "text": _user_text(summary, entry_id) if entry_id is not None else None,
     }

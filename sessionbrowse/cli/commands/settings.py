@@ -1,18 +1,23 @@
-"""The commands `config`, which shows the settings file, and `completion`, which prints a completion script."""
+"""The commands `config` (the settings file), `machines` (the other machines in it) and `completion` (a script)."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
+import time
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.cli import output
-from sessionbrowse.cli.parser import AddCommand
-from sessionbrowse.config import Settings, example, load_settings
-from sessionbrowse.text import clean
+from sessionbrowse.cli.parser import AddCommand, settings_in_force
+from sessionbrowse.config import MachineSettings, Settings, cache_dir, example, load_settings, settings_path
+from sessionbrowse.errors import NotFound, RefusedWrite, did_you_mean
+from sessionbrowse.store.own.mirrors import MirrorState, read_state, states
+from sessionbrowse.text import age, clean, iso_ms, size
 
 
 def run_config(arguments: argparse.Namespace) -> int:
@@ -109,7 +114,123 @@ def run_completion(arguments: argparse.Namespace) -> int:
     return 0
 
 
-COMMANDS = {"config": run_config, "completion": run_completion}
+_VERBS = {"list": 0, "add": 2, "look": None, "forget": 1}
+"""The number of words that follow each verb; None: any number."""
+
+
+def run_machines(arguments: argparse.Namespace) -> int:
+    """Run `machines`: list the other machines, add or forget one, or look at some or all of them."""
+    words = arguments.words
+    if len(words) != (_VERBS[arguments.verb] if _VERBS[arguments.verb] is not None else len(words)):
+        wanted = {"list": "no NAME", "add": "NAME and HOST", "forget": "one NAME"}[arguments.verb]
+        raise NotFound(f"machines {arguments.verb} takes {wanted}.")
+    settings = settings_in_force()
+    if arguments.verb == "add":
+        return _add(*words)
+    if arguments.verb == "forget":
+        return _forget(_known(words, settings)[0].name)
+    failed = False
+    if arguments.verb == "look":
+        for machine in _known(words, settings):
+            failed |= _look(machine)
+        if not arguments.json:
+            return int(failed)
+    return _print_machines(settings, arguments.json) or int(failed)
+
+
+def _add(name: str, host: str) -> int:
+    from sessionbrowse.services.machines.settings_file import add_machine
+
+    try:
+        machine = msgspec.convert({"name": name, "host": host}, MachineSettings)
+    except msgspec.ValidationError:
+        raise RefusedWrite(
+            f"{clean(name)} {clean(host)}: a name has 2 to 32 letters, digits, - and _; "
+            "a host is a name that ssh knows, or user@host, and cannot begin with -."
+        ) from None
+    add_machine(settings_path(), machine)
+    output.note(f"Added {name}. sessionbrowse machines look {name} reads its sessions, and writes nothing there.")
+    return 0
+
+
+def _look(machine: MachineSettings) -> bool:
+    """Look at a machine, say what came, and return True if that failed; a machine that sleeps is no failure."""
+    from sessionbrowse.services.machines.look import look
+    from sessionbrowse.services.machines.results import Machine, sentence_of
+
+    def progress(done: int, total: int, path: str) -> None:
+        if sys.stderr.isatty():
+            print(f"\r\x1b[K{machine.name}: {done:,} of {total:,} files", end="", file=sys.stderr, flush=True)
+
+    result = look(Machine(machine.name, machine.host, machine.roots), progress=progress)
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    state = read_state(machine.name)
+    output.note(sentence_of(result, state.seen if state is not None else None, time.time() * 1000))
+    return result.error is not None and not result.asleep
+
+
+def _forget(name: str) -> int:
+    from sessionbrowse.services.machines.forget import forget_machine
+    from sessionbrowse.store.find.roots import real_surroundings
+
+    had_mirror = forget_machine(name, real_surroundings(), cache_dir())
+    output.note(f"Forgot {name}{' and the copies of its sessions here' if had_mirror else ''}.")
+    return 0
+
+
+def _known(names: Sequence[str], settings: Settings) -> list[MachineSettings]:
+    """Return the machines with the given names: those in the settings, and those whose mirrors are still here.
+
+    Raises:
+        NotFound: there is no such machine.
+    """
+    by_name = {state.name: MachineSettings(name=state.name, host=state.host) for state in states()}
+    by_name |= {machine.name: machine for machine in settings.machines}
+    for name in names:
+        if name not in by_name:
+            raise NotFound(f"There is no machine {clean(name)!r}.{did_you_mean(name, by_name)}")
+    return [by_name[name] for name in names or by_name]
+
+
+def _print_machines(settings: Settings, as_json: bool) -> int:
+    documents = [
+        machine_document(one, read_state(one.name) or MirrorState(name=one.name, host=one.host))
+        for one in _known((), settings)
+    ]
+    if as_json:
+        output.print_json(documents)
+        return 0
+    now = time.time() * 1000
+    rows = [
+        (
+            one["name"],
+            clean(one["host"]),
+            age(one["seen"], now) if one["seen"] else "never",
+            str(one["sessions"]),
+            size(one["bytes"]),
+            clean(one["error"] or ""),
+        )
+        for one in documents
+    ]
+    titles = ("machine", "host", "seen", "sessions", "size", "")
+    output.print_table(titles, rows, right=(3, 4), stretch=5, empty="no machine is set")
+    return 0
+
+
+def machine_document(machine: MachineSettings, state: MirrorState) -> dict[str, Any]:
+    """Return the JSON object of a machine; `seen` is the time of the last look that ended well, null before it."""
+    return {
+        "name": machine.name,
+        "host": machine.host,
+        "seen": iso_ms(state.seen) if state.seen is not None else None,
+        "sessions": state.files,
+        "bytes": state.size,
+        "error": state.error,
+    }
+
+
+COMMANDS = {"config": run_config, "machines": run_machines, "completion": run_completion}
 
 
 def add_arguments(add: AddCommand) -> None:
@@ -123,6 +244,14 @@ def add_arguments(add: AddCommand) -> None:
             action="store_true",
             help="print the agents' installed versions, and those tested with sessionbrowse",
         )
+
+    if machines := add(
+        "machines",
+        "List other machines whose sessions are read by ssh; add one, look at them, or forget one",
+        reads=False,
+    ):
+        machines.add_argument("verb", nargs="?", choices=_VERBS, default="list", help="what to do; default: list")
+        machines.add_argument("words", nargs="*", metavar="NAME", help="a machine's name; after add also its HOST")
 
     if completion := add("completion", "Print a completion script for a shell", json=False, reads=False):
         completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")

@@ -13,9 +13,12 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 
+from sessionbrowse.config import MACHINE_NAME
+
 WINDOWS = sys.platform == "win32"
 
 _DRIVE_OR_SHARE = re.compile(r"[A-Za-z]:(?:[\\/]|\Z)|\\\\[^\\/]")
+_ON_MACHINE = re.compile(rf"({MACHINE_NAME}):(/.*|\Z)", re.DOTALL)
 _SHARE_BY_SLASHES = re.compile(r"//[^\\/]")
 
 
@@ -31,6 +34,12 @@ def other_system(directory: str, windows: bool = WINDOWS) -> str | None:
     return "Windows" if _is_of_windows(directory, windows) else None
 
 
+def machine_in(directory: str) -> tuple[str, str] | None:
+    """Split `mini:/home/me`, a directory on another machine, into the machine's name and the path; else None."""
+    found = _ON_MACHINE.match(directory)
+    return (found[1], found[2]) if found is not None else None
+
+
 def normal_form(directory: str, windows: bool = WINDOWS) -> str:
     """Return a directory without trailing slash, `.`, `..` and doubled slashes; a relative path stays relative."""
     if not directory:
@@ -43,6 +52,8 @@ def normal_form(directory: str, windows: bool = WINDOWS) -> str:
 
 def why_not_here(directory: str, windows: bool = WINDOWS) -> str | None:
     """Return why no program can work in a stored directory of this text ("is …"); None for an absolute path."""
+    if (there := machine_in(directory)) is not None:
+        return f"is on {there[0]}"
     system = other_system(directory, windows)
     if system is not None:
         return f"is of another system ({system})"
@@ -50,7 +61,9 @@ def why_not_here(directory: str, windows: bool = WINDOWS) -> str | None:
 
 
 def missing_word(directory: str) -> str:
-    """Return the words that mark a directory which does not exist here in lists."""
+    """Return the words that mark a directory which does not exist, or not here, in lists."""
+    if machine_in(directory) is not None:
+        return "gone"
     return "other system" if other_system(directory) else "missing"
 
 

@@ -17,6 +17,8 @@ class Summary(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
 
     `modified`, `message_count`, `first_message`, `name` and `hidden` are as in the list of the session's agent.
     `left_behind` is True if the agent resumes the session without its newest message. `status` is None if unknown.
+    `machine` is the name of another machine on which the session lies; `cwd` then has the form `machine:directory`, so
+    that directories of the same name on two machines are told apart.
     """
 
     agent: str
@@ -46,6 +48,12 @@ class Summary(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     is_transcript: bool = False
     left_behind: bool = False
     status: SessionStatus | None = None
+    machine: str | None = None
+
+    @property
+    def own_cwd(self) -> str:
+        """The working directory as it is called on the session's own machine."""
+        return self.cwd.removeprefix(f"{self.machine}:") if self.machine is not None else self.cwd
 
     @property
     def label_count(self) -> int:

@@ -31,8 +31,10 @@ STATES = ("active", "abandoned", "compacted")
 ROLE_WORDS = ("user", "assistant", "tool", "bash", "python", "summary", "developer", "custom", "hook")
 """The values of a `role:` filter as people type them."""
 SNIPPET_BEFORE, SNIPPET_AFTER = 48, 112
-FILTERS = ("agent", "project", "name", "label", "role", "tool", "model", "branch", "after", "before")
+FILTERS = ("agent", "project", "name", "label", "role", "tool", "model", "branch", "machine", "after", "before")
 """The names of the filters of a query."""
+THIS_MACHINE = "here"
+"""The value of a `machine:` filter for the sessions of this machine."""
 MAX_QUERY_CHARACTERS = 4000
 
 
@@ -79,6 +81,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     states: tuple[str, ...] = ()
+    machines: tuple[str, ...] = ()
     after_ms: float | None = None
     before_ms: float | None = None
     doubtful: tuple[str, ...] = ()
@@ -101,7 +104,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
     @property
     def is_about_sessions(self) -> bool:
-        """True if the query only has filters that apply to sessions: agent, project, name, time."""
+        """True if the query only has filters that apply to sessions: agent, project, name, machine, time."""
         return not (self.is_empty or self.has_text or self.excluded or self.is_about_entries)
 
     @property
@@ -122,6 +125,11 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
                 is_last = number == len(words) - 1
                 found.append((word, is_last and ends_open and not is_cjk(word)))
         return list(dict.fromkeys(found))
+
+
+def fits_machine(query: SearchQuery, machine: str | None) -> bool:
+    """Return True if sessions of a machine (None: this one) fit the query: a filter may give the name's beginning."""
+    return not query.machines or (machine or THIS_MACHINE).casefold().startswith(query.machines)
 
 
 def may_be_in(query: SearchQuery, line: bytes) -> bool:
@@ -193,6 +201,7 @@ def parse_search(text: str, now: datetime | None = None) -> SearchQuery:
         projects=_folded(filters["project"]),
         directories=tuple([value for value in filters["project"] if value.startswith(("/", "~"))]),
         names=_folded(filters["name"]),
+        machines=_folded(filters["machine"]),
         labels=tuple([folded for value in filters["label"] if (folded := literal(value)) or not value]),
         roles=tuple(role for value in filters["role"] for role in _roles(value)),
         tools=tuple(value.lower() for value in filters["tool"]),
@@ -299,7 +308,7 @@ def excerpt(text: str, begin: int, end: int, spans: Iterable[MatchSpan]) -> tupl
 _TIMES = ("after", "before")
 _OTHER_KEYS = {"since": "after", "until": "before"}
 """Other names of filters: the command line's options for times have these names."""
-_WITHOUT_VALUE = ("project", "name", "tool", "model")
+_WITHOUT_VALUE = ("project", "name", "tool", "model", "machine")
 """Filters that are ignored as long as they have no value, because every text is a value."""
 _TERM = re.compile(
     r'(?:(?<!\S)re:(?P<pattern>.*))|(?<!\S)-(?P<excluded>"[^"]*"|[^\W\d_]{3}[^\s"]*)|"(?P<phrase>[^"]*)"'

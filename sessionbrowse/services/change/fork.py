@@ -24,7 +24,7 @@ from sessionbrowse.store.find.directories import given_here
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.write import copies
-from sessionbrowse.store.write.admission import is_path, refuse_only_read, refuse_outside, shown_name
+from sessionbrowse.store.write.admission import is_path, refuse_only_read, refuse_outside, shown_name, taken_here
 from sessionbrowse.store.write.journal import Change, Fingerprint
 from sessionbrowse.store.write.whole_files import create_file, temporary_beside
 from sessionbrowse.text import clean, iso_ms
@@ -73,6 +73,8 @@ def fork(
         WriteFailed: an I/O error occurred; there is no new file.
     """
     context = context or ChangeContext.real()
+    taken = taken_here(source, cwd)
+    place = None if taken else place
     session = opened_source(source, agent)
     cut = None if at is None else cut_at(session, find_entry(session, at))
     if session.agent in ("atomic", "indusagi"):
@@ -97,7 +99,7 @@ def fork(
         done="fork",
         path=path,
         undo_id=change.id,
-        notes=notes,
+        notes=(*taken, *notes),
         source=session.path,
         id=session_id,
         cwd=directory,

@@ -47,11 +47,12 @@ def find_cleanup(
     progress: Progress = lambda done, total, path: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> list[CleanupRow]:
-    """Return the sessions to clean up, by kind, largest first, without pinned sessions and sessions in use.
+    """Return this machine's sessions to clean up, by kind, largest first, but none that is pinned or in use.
 
     Only files that may be copies of another session, or are large enough to contain large images, are read. `places`
     are the searched directories. Sessions of different roots are compared only with `across_roots`.
     """
+    summaries = [one for one in summaries if one.machine is None]
     rated = considered(summaries)
     needed = contents_needed(rated)
     contents: dict[str, SessionContent] = {}

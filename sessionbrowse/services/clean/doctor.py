@@ -22,6 +22,7 @@ from sessionbrowse.services.transaction.change import Origin, changing
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.find.slow_disks import exists_many
+from sessionbrowse.store.own.mirrors import directory_of
 from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import agent_of_file
@@ -57,7 +58,8 @@ def examine(path: str, agent: str) -> Examined:
     """Read a session and return its damage; for a file that cannot be read, `unreadable` is the reason."""
     try:
         session = open_session(path, agent)
-        exists = exists_many([session.cwd], fresh=True)[session.cwd] if session.cwd else None
+        directory = directory_of(path, session.cwd)
+        exists = exists_many([directory], fresh=True)[directory] if session.cwd else None
         damage = tuple(damage_of(session, directory_exists=exists))
     except SessionBrowseError as error:
         return Examined(path=path, id=None, agent=agent, damage=(), unreadable=error.sentence)

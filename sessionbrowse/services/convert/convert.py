@@ -41,7 +41,7 @@ from sessionbrowse.store.find.roots import find_places
 from sessionbrowse.store.read.blobs import read_blob
 from sessionbrowse.store.read.content import closing, file_blocks, open_content
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
-from sessionbrowse.store.write.admission import Target, is_path, refuse_outside, shown_name
+from sessionbrowse.store.write.admission import Target, is_path, refuse_outside, shown_name, taken_here
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.whole_files import create_file
 from sessionbrowse.store.write.writer import opened
@@ -128,6 +128,7 @@ def convert(
         WriteFailed: an I/O error occurred; the message says what was written.
     """
     context = context or ChangeContext.real()
+    taken = taken_here(source, cwd)
     session = _opened(source, agent, to)
     target = cast(TargetAgent, to)
     directory = given_here(cwd, context.around.cwd) if cwd is not None else session.cwd
@@ -150,7 +151,7 @@ def convert(
         losses=tuple(sorted(losses, key=lambda one: not one.context)),
         held_back=held,
         dry_run=dry_run,
-        notes=_notes(directory, before, held),
+        notes=(*taken, *_notes(directory, before, held)),
     )
     if before is not None and before.growth.state in ("same", "grown"):
         known = header_of(before.path)

@@ -21,6 +21,7 @@ from sessionbrowse.services.list.withheld import shown_paths
 from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.find.discover import FoundFile, Skipped, discover
 from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
+from sessionbrowse.store.own.mirrors import machine_of
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_regular
 from sessionbrowse.store.read.summarise import agent_of_file
 from sessionbrowse.store.read.translation import other_header
@@ -182,7 +183,8 @@ def all_files(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None)
     found: list[FoundFile] = []
 
     def headers() -> list[Header]:
-        return [header_of(file.path) for file in found if not file.hidden]
+        # A directory on another machine has nothing to do with one of that name here.
+        return [header_of(file.path) for file in found if not (file.hidden or machine_of(file.path))]
 
     for _, files in scan_passes(replace(scope, hidden=True, archived=True), headers, skipped=skipped):
         found += files
@@ -190,8 +192,8 @@ def all_files(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None)
 
 
 def shown_files(scope: Scope) -> list[FoundFile]:
-    """Return the files of `all_files` without excluded sessions."""
-    files = list(all_files(scope))
+    """Return the files of `all_files` on this machine's disk, without excluded sessions."""
+    files = list(all_files(replace(scope, mirrors=False)))
     shown = set(shown_paths([file.path for file in files], scope))
     return [file for file in files if file.path in shown]
 
@@ -236,6 +238,8 @@ def find_path(
         elif folded.startswith(wanted):
             beginning.append(file.path)
     found = exact or named() or beginning or named_so()
+    # Of copies on several machines, the one on this machine is meant.
+    found = [path for path in found if machine_of(path) is None] or found
     if not found:
         raise NoSuchSession(f"No session matches {reference!r}.")
     if len(found) > 1:

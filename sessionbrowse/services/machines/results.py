@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
+from sessionbrowse.text import age, plural
+
 Progress = Callable[[int, int, str], None]
 """Called while files come, with their number so far, the number of files that come, and the path over there."""
 
@@ -37,3 +39,23 @@ class LookResult(Struct, frozen=True, kw_only=True):
     error: str | None = None
     asleep: bool = False
     stopped: bool = False
+
+
+def sentence_of(result: LookResult, seen_ms: float | None, now_ms: float) -> str:
+    """Return the sentence that tells what a look brought, or why it failed; `seen_ms` is the last good look."""
+    if result.asleep:
+        return seen_words(result.name, seen_ms, now_ms) + "."
+    if result.error is not None:
+        return result.error
+    if result.stopped:
+        return f"The look at {result.name} was stopped; the next look goes on."
+    parts = [f"{count:,} {kind}" for kind in ("new", "grown", "replaced", "gone") if (count := getattr(result, kind))]
+    sentence = f"{result.name}: {plural(result.files, 'session file')}, {', '.join(parts) or 'nothing new'}."
+    left = [f"{count:,} {reason}" for reason, count in result.left_out.items()]
+    return f"{sentence} Left out: {', '.join(left)}." if left else sentence
+
+
+def seen_words(name: str, seen_ms: float | None, now_ms: float) -> str:
+    """Return when a machine was last seen, such as `mini, seen 3h ago`."""
+    since = age(seen_ms, now_ms) if seen_ms is not None else ""
+    return f"{name}, {f'seen {since} ago' if since not in ('', 'now') else 'just seen' if since else 'never seen'}"

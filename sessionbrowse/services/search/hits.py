@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.patterns import MatchSpan
+from sessionbrowse.store.own.mirrors import place_document
 
 MATCHES = ("exact", "forms", "session", "some", "typo")
 """The match classes of search results, best first.
@@ -94,9 +95,9 @@ def recent_score(summary: Summary, score: float) -> float:
 def hit_document(hit: Hit) -> dict[str, object]:
     """Return a search result as a JSON document with the keys `HIT_FIELDS`."""
     document = {key: getattr(hit, key) for key in _SHOWN}
-    return document | {"marks": [list(mark) for mark in hit.marks]}
+    return document | place_document(hit.path, hit.cwd) | {"marks": [list(mark) for mark in hit.marks]}
 
 
 _SHOWN = ("path", "id", "agent", "cwd", "entry_id", "role", "state", "snippet", "score", "match", "copies")
-HIT_FIELDS = (*_SHOWN, "marks")
+HIT_FIELDS = (*_SHOWN, "machine", "marks")
 """The keys of a search result's JSON document."""

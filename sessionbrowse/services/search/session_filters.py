@@ -1,4 +1,4 @@
-"""The filters of a query that select sessions: agent, project, name and label."""
+"""The filters of a query that select sessions: agent, machine, project, name and label."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sessionbrowse.errors import did_you_mean
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.query import SearchQuery, doubts
+from sessionbrowse.model.search.query import THIS_MACHINE, SearchQuery, doubts, fits_machine
 from sessionbrowse.model.search.words import literal
 from sessionbrowse.store.find.directories import project_texts, spellings_of, within
 
@@ -29,8 +29,10 @@ class SessionFilters:
         self._asked: tuple[tuple[str, ...], frozenset[str]] | None = None
 
     def fits(self, query: SearchQuery, summary: Summary) -> bool:
-        """Return True if a session fits the query's agent, project, label and name filters."""
+        """Return True if a session fits the query's agent, machine, project, label and name filters."""
         if query.agents and summary.agent not in query.agents:
+            return False
+        if not fits_machine(query, summary.machine):
             return False
         if query.projects and not (
             any(wanted in self.projects[summary.cwd] for wanted in query.projects)
@@ -51,6 +53,7 @@ class SessionFilters:
 
         known = {
             "project": (query.projects, {os.path.basename(summary.cwd) for summary in self._summaries}),
+            "machine": (query.machines, {summary.machine or THIS_MACHINE for summary in self._summaries}),
             "name": (query.names, {summary.name for summary in self._summaries if summary.name}),
             "label": (query.labels, {label for summary in self._summaries for label in summary.labels}),
         }

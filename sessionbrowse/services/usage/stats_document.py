@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sessionbrowse.model.listing.directories import split
+from sessionbrowse.model.listing.directories import machine_in, split
 from sessionbrowse.model.usage.request import PARTS, PER_DOLLAR
 from sessionbrowse.model.usage.sums import (
     CACHE_READ,
@@ -22,6 +22,7 @@ from sessionbrowse.model.usage.sums import (
 from sessionbrowse.model.usage.totals import Span, Totals
 from sessionbrowse.services.usage.stats import Stats
 from sessionbrowse.services.usage.usage_listing import UsageRow
+from sessionbrowse.store.own.mirrors import machine_of
 from sessionbrowse.text import iso_ms
 
 
@@ -39,7 +40,14 @@ def stats_document(found: Stats, span: Span) -> dict[str, Any]:
 
 def row_document(by: str, row: UsageRow) -> dict[str, Any]:
     """Return one row of cost as a JSON object; `by` tells what each row stands for, such as "session" or "day"."""
-    document: dict[str, Any] = {"key": row.key, "name": name_of(by, row), "sessions": row.sessions}
+    there = machine_in(row.key) if by == "project" and isinstance(row.key, str) else None
+    one = row.path if by in ("session", "branch") or (by == "family" and row.sessions == 1) else None
+    document: dict[str, Any] = {
+        "key": there[1] if there is not None else row.key,
+        "name": name_of(by, row),
+        "machine": there[0] if there is not None else one and machine_of(one),
+        "sessions": row.sessions,
+    }
     if by in ("session", "branch", "family"):
         document["path"] = row.path
     if by == "branch":

@@ -6,7 +6,14 @@ import os
 from collections.abc import Iterable
 
 from sessionbrowse.errors import RefusedWrite
-from sessionbrowse.model.listing.directories import normal_form, one_spelling, other_system, part_below
+from sessionbrowse.model.listing.directories import (
+    machine_in,
+    normal_form,
+    one_spelling,
+    other_system,
+    part_below,
+    why_not_here,
+)
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, real_many
 from sessionbrowse.text import clean
 
@@ -37,19 +44,22 @@ def project_texts(directories: Iterable[str]) -> dict[str, str]:
 
 
 def given(text: str, here: str) -> str:
-    """Return a directory that the user gave as an absolute path; a path of another system stays as it is."""
-    return text if other_system(text) else os.path.abspath(os.path.join(here, os.path.expanduser(text)))
+    """Return a directory that the user gave as an absolute path; one of another system or machine stays as it is."""
+    return (
+        text
+        if other_system(text) or machine_in(text)
+        else os.path.abspath(os.path.join(here, os.path.expanduser(text)))
+    )
 
 
 def given_here(text: str, here: str) -> str:
     """Return the absolute path of a directory that the user gave for sessions of this system.
 
     Raises:
-        RefusedWrite: it is a path of another system.
+        RefusedWrite: it is a path of another system or machine.
     """
-    system = other_system(text)
-    if system is not None:
-        raise RefusedWrite(f"The directory {clean(text)} is of another system ({system}). Nothing was changed.")
+    if other_system(text) or machine_in(text):
+        raise RefusedWrite(f"The directory {clean(text)} {why_not_here(text)}. Nothing was changed.")
     return given(text, here)
 
 

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -17,6 +18,7 @@ from sessionbrowse.agents.base import absolute, distinct, expand_home, is_dashed
 from sessionbrowse.errors import NotFound
 from sessionbrowse.store.find.discover import FoundFile, Skipped, discover, owner_by_name
 from sessionbrowse.store.find.slow_disks import exists_many, patient_disk, read_many
+from sessionbrowse.store.own.mirrors import machines_dir, mirror_places, states
 
 if TYPE_CHECKING:
     from sessionbrowse.model.listing.excluded import Excluded
@@ -32,6 +34,7 @@ class Scope(Struct, frozen=True, kw_only=True):
 
     `extra_roots` (from the settings) are scanned in addition to the agents' own places; a missing root is skipped.
     With `agents_by_default` (the setting), a session of another agent can still be named by id or path.
+    `mirrors` adds the sessions of other machines, as they were at the last look; changes leave them out.
     `hidden` and `archived` add sessions of subagents and archived sessions. Sessions that are `excluded` are
     left out of every list, and cannot be named by id, name or path. Of the files that are not in the index, at most
     `most_unread` bytes are read, the newest files first; None reads all.
@@ -44,6 +47,7 @@ class Scope(Struct, frozen=True, kw_only=True):
     agents_by_default: bool = False
     hidden: bool = False
     archived: bool = False
+    mirrors: bool = True
     excluded: Excluded | None = None
     most_unread: int | None = None
 
@@ -118,6 +122,10 @@ def places_of(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None)
                 places += root_places(root, scope.around, known, scope.agents)
             except MissingRoot as error:
                 skipped(error.skipped)
+    if scope.mirrors and not scope.roots:
+        top = machines_dir(scope.around.environ, Path(scope.around.home))
+        found = mirror_places([state.name for state in states(top)], top)
+        places += [place for place in found if not scope.agents or place.agent in scope.agents]
     return tuple(distinct(places))
 
 

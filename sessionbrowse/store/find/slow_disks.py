@@ -12,7 +12,8 @@ from time import monotonic
 from typing import Generic, TypeVar
 
 from sessionbrowse.agents.base import Disk, names_in, read_small_file
-from sessionbrowse.model.listing.directories import is_absolute
+from sessionbrowse.model.listing.directories import is_absolute, machine_in
+from sessionbrowse.store.own.mirrors import read_state
 
 T = TypeVar("T")
 
@@ -107,7 +108,10 @@ class Asker(Generic[T]):
 
 
 def exists_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, bool | None]:
-    """Return for each directory True if it exists; None if the disk did not answer in time."""
+    """Return for each directory True if it exists; None if the disk did not answer in time.
+
+    Of a directory on another machine, this machine's disk tells nothing: the answer is that of the last look there.
+    """
     return _EXISTS.many(paths, timeout_s, fresh=fresh)
 
 
@@ -165,12 +169,16 @@ def _real(path: str) -> str:
         return ""
 
 
-def _is_directory(path: str) -> bool:
+def _is_directory(path: str) -> bool | None:
+    there = machine_in(path)
+    if there is not None:
+        state = read_state(there[0])
+        return state.directories.get(there[1]) if state is not None else None
     # A directory that is not absolute here, such as one of Windows, would be looked up below the current directory.
     return is_absolute(path) and os.path.isdir(path)
 
 
-_EXISTS: Asker[bool] = Asker(_is_directory)
+_EXISTS: Asker[bool | None] = Asker(_is_directory)
 _REAL: Asker[str] = Asker(_real)
 _STAT: Asker[os.stat_result | OSError] = Asker(_stat)
 _READ: Asker[bytes] = Asker(lambda path: read_small_file(path) or b"")

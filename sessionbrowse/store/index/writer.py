@@ -20,6 +20,7 @@ from sessionbrowse.store.index.rows import FileRow, pack, pack_small, write_row
 from sessionbrowse.store.index.stored_entries import StoredEntries, pack_entries
 from sessionbrowse.store.index.texts import SAID, TOOLS, TextWriter, new_name
 from sessionbrowse.store.index.usage_tables import PackedUsage, pack_usage
+from sessionbrowse.store.read.summarise import on_its_machine
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, workers_for
 
 COMMIT_DOCUMENTS, COMMIT_SECONDS = 60_000, 1.0
@@ -172,6 +173,6 @@ def _row(file: FoundFile, found: IndexedFile, identity: int, tools: bool) -> Fil
         " ".join(found.marks),
         found.kind,
         int(tools),
-        found.summary,
+        on_its_machine(found.summary),
         found.first_at,
     )

@@ -17,12 +17,11 @@ from msgspec.structs import replace
 
 from sessionbrowse.agents.base import Place
 from sessionbrowse.config import APP, data_dir
+from sessionbrowse.config import MACHINE_NAME as NAME
 from sessionbrowse.store.own.small_file import DAMAGED, read_own_file, write_own_file
 
 FILES = "files"
 STATE_FILE = "state.json"
-NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{1,31}"
-"""Pattern of the names of machines: they are names of folders, so that no name can be a path."""
 _IN_MIRROR = re.compile(rf"[/\\]{APP}[/\\]machines[/\\]({NAME})[/\\]{FILES}(?=[/\\])")
 
 
@@ -123,3 +122,15 @@ def _place_here(name: str, place: Place, top: str | None) -> Place:
         path and path_here(name, path, top) for path in (place.root, place.agent_dir, place.blobs)
     ]
     return replace(place, root=root, agent_dir=agent_dir, blobs=blobs, machine=name)
+
+
+def directory_of(path: str, cwd: str) -> str:
+    """Return the working directory of the session at a path as lists have it: `mini:/home/me` on another machine."""
+    machine = machine_of(path)
+    return cwd if machine is None else f"{machine}:{cwd}"
+
+
+def place_document(path: str, directory: str) -> dict[str, str | None]:
+    """Return the JSON members of a session's machine (null: this one) and of its working directory there."""
+    machine = machine_of(path)
+    return {"cwd": directory.removeprefix(f"{machine}:"), "machine": machine}

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 
+from msgspec.structs import replace
+
 from sessionbrowse.agents import Marks
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.lines import line_blocks
@@ -21,6 +23,7 @@ from sessionbrowse.model.session.stranded_messages import left_behind
 from sessionbrowse.model.usage.request import price_of
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.parent_links import placed
+from sessionbrowse.store.own.mirrors import machine_of
 from sessionbrowse.store.read.content import (
     closing,
     feed_lines,
@@ -72,6 +75,17 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
     `agent_of` returns the agent whose rules apply, given the marks in the file (content that only one agent writes).
     The list `texts`, if given, receives the texts of messages.
     """
+    summary = _summarised(path, agent_of, texts)
+    return on_its_machine(summary) if summary is not None else None
+
+
+def on_its_machine(summary: Summary) -> Summary:
+    """Return a summary with the machine on which its session lies, in `machine` and before the working directory."""
+    machine = machine_of(summary.path)
+    return summary if machine is None else replace(summary, machine=machine, cwd=f"{machine}:{summary.cwd}")
+
+
+def _summarised(path: str, agent_of: Callable[[Marks], str], texts: list[str] | None) -> Summary | None:
     try:
         content = open_content(path)
     except Unreadable as error:

@@ -1,0 +1,90 @@
+"""Add a machine to the user's settings file, or take it out; everything else in the file stays as it is."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from sessionbrowse.config import MachineSettings, Settings, parse_settings
+from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.store.own.small_file import write_own_file
+from sessionbrowse.text import clean
+
+_TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
+_MACHINE = re.compile(r"^[ \t]*\[\[[ \t]*machines[ \t]*\]\].*\n?", re.MULTILINE)
+
+
+def lines_of(machine: MachineSettings) -> str:
+    """Return the lines of a machine in the settings file."""
+    return f'[[machines]]\nname = "{machine.name}"\nhost = "{machine.host}"\n'
+
+
+def add_machine(path: Path, machine: MachineSettings) -> None:
+    """Add a machine at the end of the settings file.
+
+    Raises:
+        RefusedWrite: a machine has this name already, or the lines cannot be added to this file.
+    """
+
+    def added(text: str) -> str:
+        return (text if not text or text.endswith("\n") else text + "\n") + ("\n" if text else "") + lines_of(machine)
+
+    def wanted(before: Settings) -> tuple[MachineSettings, ...]:
+        if any(one.name.casefold() == machine.name.casefold() for one in before.machines):
+            raise RefusedWrite(f"There is a machine {machine.name} already in {clean(str(path))}.")
+        return (*before.machines, machine)
+
+    _change(path, added, wanted, f"Add these lines to it yourself:\n{lines_of(machine)}")
+
+
+def remove_machine(path: Path, name: str) -> None:
+    """Take a machine out of the settings file, with the comments in its table; without such a machine do nothing.
+
+    Raises:
+        RefusedWrite: the machine's lines cannot be told from the others.
+    """
+
+    def removed(text: str) -> str:
+        for table in _MACHINE.finditer(text):
+            after = _TABLE.search(text, table.end())
+            end = after.start() if after is not None else len(text)
+            if any(one.name == name for one in parse_settings(text[table.start() : end])[0].machines):
+                return text[: table.start()].removesuffix("\n") + text[end:]
+        return text
+
+    def wanted(before: Settings) -> tuple[MachineSettings, ...]:
+        return tuple([one for one in before.machines if one.name != name])
+
+    _change(path, removed, wanted, f"Remove the machine {name} from it yourself.")
+
+
+def _change(
+    path: Path, change: Callable[[str], str], wanted: Callable[[Settings], tuple[MachineSettings, ...]], otherwise: str
+) -> None:
+    """Replace the settings file by its changed text, if the machines are the only difference in what it means."""
+    real = os.path.realpath(path)  # Many keep their settings elsewhere, and a link at this place, which must stay.
+    refused = f"The settings file {clean(str(path))} cannot be changed"
+    try:
+        with open(real, "rb") as file:
+            text, mode = file.read().decode(), stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+    except FileNotFoundError:
+        text, mode = "", 0o600
+    except (OSError, UnicodeDecodeError) as error:
+        raise RefusedWrite(f"{refused} ({getattr(error, 'strerror', None) or 'not UTF-8'}). {otherwise}") from error
+    before, problems = parse_settings(text)
+    machines, new_text = wanted(before), change(text)
+    if machines == before.machines:
+        return
+    after, problems_after = parse_settings(new_text)
+    if after != msgspec.structs.replace(before, machines=machines) or len(problems_after) > len(problems):
+        raise RefusedWrite(f"{refused} by a program. {otherwise}")
+    try:
+        write_own_file(real, new_text.encode())
+        os.chmod(real, mode)
+    except OSError as error:
+        raise RefusedWrite(f"{refused} ({error.strerror}). {otherwise}") from error

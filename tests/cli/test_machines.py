@@ -1,0 +1,221 @@
+"""Sessions of other machines on the command line: listed, searched and read beside those here, and never changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessionbrowse.cli import main
+from sessionbrowse.config import cache_dir
+from tests.services.machines.conftest import MakeMachine
+from tests.services.machines.conftest import make_machine as make_machine
+from tests.support.mirrors import STORE, mirror, mirrored
+from tests.support.session_files import answer, entry, header, user, written
+
+LABEL = entry("label", "l", "b", targetId="a", label="keep")
+FOLDER = "--home-dev-webshop--"
+
+
+@pytest.fixture
+def there(own_home: Path) -> Path:
+    """Make a mirror of mini with a session, whose working directory is gone there but exists here."""
+    gone = str(own_home / "shop")
+    (own_home / "shop").mkdir()
+    mirror("mini", directories={gone: False, "/home/dev/webshop": True})
+    mirrored("mini", f"{STORE}/{FOLDER}/2_s-2.jsonl", header(id="s-2", cwd=gone), user("a", None, "of the gone one"))
+    lines = (header(id="s-1"), user("a", None, "a question about jwt"), answer("b", "a"), LABEL)
+    return mirrored("mini", f"{STORE}/{FOLDER}/1_s-1.jsonl", *lines)
+
+
+@pytest.fixture
+def here(own_home: Path) -> Path:
+    """Make a session of this machine in a directory that mini has too."""
+    folder = own_home / ".pi/agent/sessions" / FOLDER
+    folder.mkdir(parents=True)
+    lines = (header(id="h-1"), user("a", None, "a question about jwt here"), answer("b", "a"))
+    return written(folder, *lines, name="1_h-1.jsonl")
+
+
+def told(capfd: pytest.CaptureFixture[str], *words: str) -> Any:
+    assert main([*words, "--json"]) == 0, capfd.readouterr().err
+    return json.loads(capfd.readouterr().out)
+
+
+@pytest.fixture(params=["without an index", "with an index"])
+def index(request: pytest.FixtureRequest, there: Path, here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    if request.param == "with an index":
+        assert main(["index"]) == 0
+        capfd.readouterr()
+
+
+def test_lists_and_searches_tell_the_machine_of_each_row(
+    index: None, there: Path, here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rows = told(capfd, "list")
+    assert {(row["id"], row["machine"], row["cwd"]) for row in rows if row["id"] != "s-2"} == {
+        ("s-1", "mini", "/home/dev/webshop"),
+        ("h-1", None, "/home/dev/webshop"),
+    }
+    assert {(row["id"], row["machine"]) for row in told(capfd, "search", "jwt")} == {("s-1", "mini"), ("h-1", None)}
+    assert [(row["machine"], row["cwd"]) for row in told(capfd, "labels")] == [("mini", "/home/dev/webshop")]
+    paid = told(capfd, "stats", "--by", "session")["rows"]
+    assert {(row["id"], row["machine"]) for row in paid} == {("s-1", "mini"), ("h-1", None)}
+    assert {row["machine"] for row in told(capfd, "stats", "--by", "model")["rows"]} == {None}
+
+
+def test_a_directory_is_a_project_for_each_machine_and_exists_as_that_machine_told(
+    index: None, there: Path, here: Path, own_home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    rows = {(row["machine"], row["cwd"]): row["exists"] for row in told(capfd, "projects")}
+    assert rows == {
+        (None, "/home/dev/webshop"): False,
+        ("mini", "/home/dev/webshop"): True,
+        ("mini", str(own_home / "shop")): False,
+    }
+    assert {row["machine"] for row in told(capfd, "list", "--cwd", "/home/dev/webshop")} == {None}
+    assert [row["id"] for row in told(capfd, "list", "--cwd", "mini:/home/dev", "--under")] == ["s-1"]
+    assert {(row["key"], row["machine"]) for row in told(capfd, "stats", "--by", "project")["rows"]} == {
+        ("/home/dev/webshop", None),
+        ("/home/dev/webshop", "mini"),
+    }
+    assert main(["projects"]) == 0
+    assert "mini:/home/dev/webshop" in capfd.readouterr().out
+
+
+def test_a_filter_by_machine_tells_the_machines_apart_and_suggests_a_name(
+    index: None, there: Path, here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert [row["id"] for row in told(capfd, "list", "jwt", "machine:mini")] == ["s-1"]
+    assert [row["id"] for row in told(capfd, "search", "jwt", "machine:here")] == ["h-1"]
+    assert [row["label"] for row in told(capfd, "labels", "machine:mini")] == ["keep"]
+    assert told(capfd, "labels", "machine:here") == []
+    assert main(["search", "jwt machine:mimi"]) == 0
+    assert "machine:mimi fits no session. Did you mean mini?" in capfd.readouterr().err
+
+
+def test_a_session_here_wins_over_its_copy_there(there: Path, here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    mirrored("mini", f"{STORE}/{FOLDER}/1_h-1.jsonl", here.read_bytes())
+    assert told(capfd, "show", "h-1")["path"] == str(here)
+    assert told(capfd, "show", "s-1")["path"] == str(there)
+    copies = told(capfd, "stats", "--by", "family")["rows"]
+    assert [(row["machine"], row["sessions"]) for row in copies if row["name"].endswith("here")] == [(None, 2)]
+
+
+CHANGES = (
+    ("rename", "s-1", "new"),
+    ("label", "s-1", "a", "mark"),
+    ("checkout", "s-1", "a"),
+    ("fork", "s-1"),
+    ("convert", "s-1", "--to", "omp"),
+    ("delete", "s-1", "--yes"),
+    ("archive", "s-1"),
+    ("prune", "s-1", "--drop", "a", "--in-place", "--yes"),
+    ("shrink", "s-1", "--images", "--in-place", "--yes"),
+    ("doctor", "s-1", "--in-place", "--yes"),
+    ("redact", "s-1", "--in-place", "--yes"),
+)
+
+
+@pytest.mark.parametrize("words", CHANGES, ids=lambda words: words[0])
+def test_every_change_of_a_session_there_refuses_with_one_sentence(
+    words: tuple[str, ...], there: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = {path: path.read_bytes() for path in there.parents[8].rglob("*") if path.is_file()}
+    status = main(words)
+    said = capfd.readouterr().err
+    assert status != 0
+    if words[0] != "redact":  # Its option to replace the original does not exist.
+        assert "1_s-1.jsonl lies on mini" in said
+    assert {path: path.read_bytes() for path in there.parents[8].rglob("*") if path.is_file()} == before
+
+
+def test_changes_of_directories_and_clean_ups_leave_other_machines_out(
+    there: Path, here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    mirrored("mini", f"{STORE}/{FOLDER}/1_h-1.jsonl", here.read_bytes())
+    moved = told(capfd, "relocate", "/home/dev/webshop", "/home/dev/other", "--dry-run")
+    assert [one["source"] for one in moved["sessions"]] == [str(here)]
+    assert main(["cleanup", "--dry-run", "--json"]) == 0
+    assert json.loads(capfd.readouterr().out) == []
+    mirrored("mini", f"{STORE}/{FOLDER}/3_bad.jsonl", b"{no session\n")
+    assert main(["doctor", "--json"]) in (0, 1)
+    assert {row["path"] for row in json.loads(capfd.readouterr().out)} <= {str(here)}
+
+
+def test_a_session_there_is_taken_here_into_a_directory_of_this_machine(
+    there: Path, here: Path, own_home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = there.read_bytes()
+    forked = told(capfd, "fork", "s-1", "--cwd", str(own_home))
+    assert Path(forked["path"]).is_relative_to(own_home / ".pi/agent/sessions")
+    first = json.loads(Path(forked["path"]).read_bytes().splitlines()[0])
+    assert (first["cwd"], first["parentSession"]) == (str(own_home), str(there))
+    assert forked["notes"] == ["The work tree does not come along: its files are on mini."]
+    assert there.read_bytes() == before
+    assert main(["fork", "s-1", "--cwd", "mini:/home/dev"]) == 1
+    assert "is on mini" in capfd.readouterr().err
+
+
+def test_reading_a_session_there_works_as_here(there: Path, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for words in (
+        ("show", "s-1"),
+        ("tree", "s-1"),
+        ("context", "s-1"),
+        ("export", "s-1", "--format", "markdown", "-o", str(tmp_path / "x.md")),
+        ("doctor", "s-2"),
+    ):
+        main(words)
+        said = capfd.readouterr()
+        assert "lies on" not in said.err, words
+        assert said.out or words[0] == "export"
+
+
+def test_machines_are_added_listed_and_forgotten_with_their_rows_in_the_index(
+    there: Path, own_home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["index"]) == 0
+    assert main(["machines", "add", "mini", "me@mini.local"]) == 0
+    capfd.readouterr()
+    assert told(capfd, "machines") == [
+        {
+            "name": "mini",
+            "host": "me@mini.local",
+            "seen": "2026-08-13T08:10:00.000Z",
+            "sessions": 0,
+            "bytes": 0,
+            "error": None,
+        }
+    ]
+    assert main(["machines", "forget", "mini"]) == 0
+    assert told(capfd, "machines") == []
+    assert told(capfd, "list") == []
+    assert told(capfd, "index", "--status")["sessions"] == 0
+    assert not there.exists()
+    assert (cache_dir()).is_dir()
+
+
+@pytest.mark.parametrize(
+    "words", [("add", "x", "host"), ("add", "ok", "-oProxyCommand=x"), ("add", "ok", "a b"), ("add", "ok"), ("forget",)]
+)
+def test_names_and_hosts_that_ssh_or_paths_could_misread_are_refused(
+    words: tuple[str, ...], own_home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["machines", "--", *words]) == 1
+    assert not list(own_home.rglob("config.toml"))
+    assert capfd.readouterr().err.startswith("sessionbrowse: ")
+
+
+def test_a_look_brings_the_sessions_of_a_machine_and_says_what_came(
+    own_home: Path, make_machine: MakeMachine, capfd: pytest.CaptureFixture[str]
+) -> None:
+    machine = make_machine()
+    machine.write(f".pi/agent/sessions/{FOLDER}/1_s-1.jsonl", header(id="s-1") + user("a", None, "about jwt"))
+    assert main(["machines", "add", "mini", "mini.local"]) == 0
+    assert main(["machines", "look"]) == 0
+    assert "mini: 1 session file, 1 new." in capfd.readouterr().err
+    assert [(row["id"], row["machine"]) for row in told(capfd, "search", "jwt")] == [("s-1", "mini")]
+    assert [one["sessions"] for one in told(capfd, "machines", "look", "mini")] == [1]
+    assert "mini.local" in machine.calls[0]
