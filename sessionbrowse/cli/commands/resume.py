@@ -21,7 +21,7 @@ from sessionbrowse.model.convert.losses import loss_lines
 from sessionbrowse.services.list.locate import Located
 from sessionbrowse.services.resume.before_resume import before_resume
 from sessionbrowse.services.resume.plan import ResumeCommand, check_directory, plan
-from sessionbrowse.services.resume.run_agent import run_agent
+from sessionbrowse.services.resume.run_agent import endings_there, run_agent
 from sessionbrowse.services.transaction.change import target_of
 from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.text import clean, clean_lines, plural, shell_quote
@@ -64,7 +64,9 @@ def run_resume(arguments: argparse.Namespace) -> int:
     if arguments.at is not None:
         _check_out(arguments, located)
     try:
-        return run_agent(command, os.environ)
+        status = run_agent(command, os.environ)
+        output.note_all([endings_there(command)[status]] if status in endings_there(command) else [])
+        return status
     except OSError as error:
         raise CannotResume(f"{command.argv[0]} could not be started: {error.strerror or error}") from error
 

@@ -3,6 +3,8 @@ agent stops with an error when it draws the session."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from msgspec import Struct
 
 from sessionbrowse.model.clean.damage import stopping_damage
@@ -12,8 +14,9 @@ from sessionbrowse.model.tree.row_text import row_text
 from sessionbrowse.services.change.checkout import safe_place
 from sessionbrowse.services.transaction.change import usage_at
 from sessionbrowse.services.transaction.change_context import ChangeContext
+from sessionbrowse.store.own.mirrors import machine_of, machines_dir
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.in_use import FileUsage
+from sessionbrowse.store.write.in_use import RECENT_MS, FileUsage
 from sessionbrowse.text import clean
 
 
@@ -65,8 +68,22 @@ def before_resume(path: str, agent: str, context: ChangeContext | None = None) -
     """
     context = context or ChangeContext.real()
     session = open_session(path, agent)
-    used = usage_at(path, agent, session.cwd, context)
+    used = used_before_resume(path, agent, session.cwd, context)
     return BeforeResume(used, left_behind_of(session, context.around.home), _stops(session))
+
+
+def used_before_resume(path: str, agent: str, cwd: str, context: ChangeContext) -> FileUsage:
+    """Return the signs that a program may be writing a session; a session on another machine is asked about there."""
+    machine = machine_of(path)
+    if machine is None:
+        return usage_at(path, agent, cwd, context)
+    # Imported here because most sessions that are resumed are on this machine.
+    from sessionbrowse.services.machines.one_file import changed_there
+
+    seconds = changed_there(path, machines_dir(context.around.environ, Path(context.around.home)))
+    if seconds is None or seconds * 1000 >= RECENT_MS:
+        return FileUsage("free")
+    return FileUsage("may-be-in-use", (f"it changed less than {max(1, round(seconds / 60))} min ago on {machine}",))
 
 
 CHECKED_BYTES = 100_000_000

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from sessionbrowse.errors import CannotResume
 from sessionbrowse.services.resume.plan import ResumeCommand, if_shown
+from sessionbrowse.services.resume.run_agent import endings_there
 from sessionbrowse.text import clean, clean_lines, shell_quote
 
 TMUX_SECONDS = 10.0
@@ -21,6 +22,12 @@ FAILS_WITHIN_SECONDS = 1.5
 _IN_ITS_DIRECTORY = (
     'cd -- "$1" || exit; shift; "$@"; status=$?; '
     '[ $status -eq 0 ] || { printf "\\n%s ended with status %s. Enter closes. " "$1" $status; read _; }'
+)
+# The same for a command on another machine: its first words are sentences for statuses, as `74:The directory …`.
+_OVER_THERE = (
+    'cd || exit; said=; while case "$1" in [0-9]*:*) ;; *) false;; esac; do said="$said$1\n"; shift; done; "$@"; '
+    'status=$?; [ $status -eq 0 ] || { printf "\n"; printf %b "$said" | sed -n "s/^$status://p"; '
+    'printf "%s ended with status %s. Enter closes. " "$1" $status; read _; }'
 )
 _AGENTS_VARIABLES = ("PI_", "OMP_", "ATOMIC_", "INDUSAGI_", "XDG_")
 _SECRETS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
@@ -62,7 +69,10 @@ def tmux_argv(command: ResumeCommand, environ: Mapping[str, str], *, split: bool
     else:
         where = ["new-window", "-n", command.agent]
     variables = [f"{name}={value}" for name, value in sorted(_variables(command, environ).items())]
-    words = ("env", *variables, "sh", "-c", _IN_ITS_DIRECTORY, "sh", command.cwd, *command.argv)
+    begin: tuple[str, ...] = (_IN_ITS_DIRECTORY, "sh", command.cwd)
+    if command.machine is not None:
+        begin = (_OVER_THERE, "sh", *[f"{status}:{said}" for status, said in endings_there(command).items()])
+    words = ("env", *variables, "sh", "-c", *begin, *command.argv)
     # tmux would treat a semicolon at the end of an argument as the end of its command.
     return ("tmux", *where, "--", *[f"{word[:-1]}\\;" if word.endswith(";") else word for word in words])
 

@@ -12,6 +12,7 @@ import shlex
 import shutil
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -22,9 +23,11 @@ from sessionbrowse.errors import AgentMissing, CannotResume, DirectoryMissing, N
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.listing.directories import why_not_here
 from sessionbrowse.model.session.records import Reader
+from sessionbrowse.services.resume.over_there import remote_text, short_text
 from sessionbrowse.store.find.directories import given
 from sessionbrowse.store.find.roots import ROOT_SOURCE
 from sessionbrowse.store.find.slow_disks import TIMEOUT_S, exists_many
+from sessionbrowse.store.own.mirrors import machine_of, machines_dir, read_state, remote_path
 from sessionbrowse.store.read.content import closing, file_blocks, open_content, open_regular
 from sessionbrowse.text import clean, shell_quote
 
@@ -47,7 +50,8 @@ class ResumeCommand(Struct, frozen=True):
     """A command that resumes a session: its arguments, its directory, and the variables to add to the environment.
 
     `notes` are sentences for the user about effects of the command. `unset` are variables to remove from the
-    environment.
+    environment. For a session on another machine, `machine` is its name, `argv` runs ssh, and `shown` is the same
+    command in the form that people read and copy.
     """
 
     agent: str
@@ -56,10 +60,12 @@ class ResumeCommand(Struct, frozen=True):
     env: dict[str, str] = {}
     notes: tuple[str, ...] = ()
     unset: tuple[str, ...] = ()
+    machine: str | None = None
+    shown: tuple[str, ...] = ()
 
     def shell_line(self) -> str:
         """Return a shell line that runs the command in its directory; control characters stay in the line."""
-        return f"cd {shell_quote(self.cwd)} && {self.bare_line()}"
+        return self.bare_line() if self.shown else f"cd {shell_quote(self.cwd)} && {self.bare_line()}"
 
     def line_to_copy(self) -> str:
         """Return the shell line for the clipboard.
@@ -77,7 +83,7 @@ class ResumeCommand(Struct, frozen=True):
         """Return the command as one shell line, without the change of directory."""
         variables = [f"{name}={shell_quote(value)}" for name, value in self.env.items()]
         removed = ["env", *[f"-u {name}" for name in self.unset]] if self.unset else []
-        return " ".join([*removed, *variables, *map(shell_quote, self.argv)])
+        return " ".join([*removed, *variables, *map(shell_quote, self.shown or self.argv)])
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the environment variables `environ` with the command's own variables added."""
@@ -139,6 +145,8 @@ def plan(
     """
     file = absolute(os.fspath(path), around.cwd)
     cwd, notes = _check_file(file, AGENTS[agent])
+    if (machine := machine_of(file)) is not None:
+        return _plan_there(file, machine, agent, directory or cwd, around, place, tuple(notes))
     if not cwd and directory is None:
         notes.append(f"The session has no working directory: {agent} runs in the current directory.")
     start = given(directory, around.cwd) if directory else cwd or around.cwd
@@ -150,6 +158,36 @@ def plan(
         check_directory(command, timeout_s)
         _check_program(command, around, custom=bool(settings_command))
     return command
+
+
+def _plan_there(
+    file: str,
+    machine: str,
+    agent: str,
+    directory: str,
+    around: Surroundings,
+    place: Place | None,
+    notes: tuple[str, ...],
+) -> ResumeCommand:
+    """Return the command that resumes a session on its own machine, in the agent that is installed there."""
+    state = read_state(machine, machines_dir(around.environ, Path(around.home)))
+    if state is None:
+        raise CannotResume(f"The mirror of {machine} is damaged; look at {machine} again.")
+    if shutil.which("ssh", path=around.environ.get("PATH") or os.defpath) is None:
+        raise AgentMissing("The program ssh is not found. Install OpenSSH.")
+    words = AGENTS[agent].resume_argv(file)
+    argv = tuple([remote_path(word) if word == file else word for word in words])
+    env = dict(place.env) if place is not None and place.machine else {}
+    there = (directory, argv, env)
+    ssh = ("ssh", "-t", state.host)
+    return ResumeCommand(
+        agent=agent,
+        argv=(*ssh, remote_text(*there)),
+        cwd=around.home,
+        notes=notes,
+        machine=machine,
+        shown=(*ssh, short_text(*there) or remote_text(*there)),
+    )
 
 
 def _check_file(path: str, agent: Agent) -> tuple[str, list[str]]:

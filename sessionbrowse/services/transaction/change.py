@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -20,10 +21,11 @@ from sessionbrowse.errors import ChangedMeanwhile, InUse, SessionBrowseError, Wr
 from sessionbrowse.services.list.locate import Located, looks_like_path
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover import let_old_go, recover_all, recover_change
+from sessionbrowse.store.own.mirrors import machine_of, machines_dir, read_state
 from sessionbrowse.store.own.state_directory import only_one
 from sessionbrowse.store.write import writer
 from sessionbrowse.store.write.admission import Target, shown_name
-from sessionbrowse.store.write.in_use import FileUsage, file_usage, has_exited
+from sessionbrowse.store.write.in_use import RECENT_MS, FileUsage, file_usage, has_exited
 from sessionbrowse.store.write.journal import Change, Fingerprint
 from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.writer import OpenedFile
@@ -132,6 +134,13 @@ def usage_at(path: str, agent: str, cwd: str, context: ChangeContext) -> FileUsa
 
 
 def _usage(path: str, agent: str, cwd: str, context: ChangeContext, found: Fingerprint | None) -> FileUsage:
+    machine = machine_of(path)
+    if machine is not None:
+        # Processes and clock here tell nothing of that machine: its own clock at the last look does.
+        state = read_state(machine, machines_dir(context.around.environ, Path(context.around.home)))
+        changed = found is not None and state is not None and state.is_recent(found.mtime_ns / 1_000_000, RECENT_MS)
+        reason = f"the session changed less than ten minutes before the last look at {machine}"
+        return FileUsage("may-be-in-use", (reason,)) if changed else FileUsage("free")
     changed_ms = 0.0 if found is None else _changed_ms(path, agent, found, context)
     now_ms = context.now_ms()
     return file_usage(path, AGENTS[agent], cwd, context.around, now_ms=now_ms, proc=context.proc, changed_ms=changed_ms)

@@ -48,6 +48,10 @@ class MirrorState(Struct, frozen=True, kw_only=True):
     size: int = 0
     error: str | None = None
 
+    def is_recent(self, mtime_ms: float, within_ms: float) -> bool:
+        """Return True if a file had changed in the last `within_ms` ms when the machine was last seen, by its clock."""
+        return self.seen is not None and self.seen + self.clock_offset - mtime_ms < within_ms
+
 
 def machines_dir(env: Mapping[str, str] = os.environ, home: Path | None = None) -> str:
     """Return the directory with the mirrors of all machines; it may not exist yet."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import sys
+import tempfile
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -47,7 +48,7 @@ def lend_terminal(app: App[int], command: ResumeCommand, environ: Mapping[str, s
 def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str | None:
     """Run a command in the terminal and wait for its end; return a sentence if the command failed, else None."""
     from sessionbrowse.services.resume.plan import if_shown
-    from sessionbrowse.services.resume.run_agent import ending, run_agent
+    from sessionbrowse.services.resume.run_agent import ending, endings_there, run_agent
 
     if line := if_shown("$ ", command.bare_line()):
         sys.stderr.write(line + "\n")
@@ -56,6 +57,13 @@ def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str |
     # Like the browser, the agent draws on standard error if standard output is a pipe, as in `$(sessionbrowse pick)`.
     output = None if os.isatty(1) else 2
     try:
-        return ending(command.agent, run_agent(command, environ, output))
+        if command.machine is None:
+            return ending(command.agent, run_agent(command, environ, output))
+        # What the agent prints comes by the terminal that ssh makes over there, so that this is ssh's own.
+        with tempfile.TemporaryFile() as errors:
+            status = run_agent(command, environ, output, errors)
+            errors.seek(0)
+            words = [clean(line) for line in errors.read().decode("utf-8", "replace").splitlines() if line.strip()]
+        return endings_there(command, "".join(words[-1:])).get(status) or ending(command.agent, status)
     except OSError as error:
         return f"{command.argv[0]} could not be started: {error.strerror or error}"

@@ -10,8 +10,13 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.checkout import CheckedOut, checkout
 from sessionbrowse.services.clean.clean import Cleaned, Where
 from sessionbrowse.services.clean.doctor import repair
-from sessionbrowse.services.resume.before_resume import CHECKED_BYTES, BeforeResume, LeftBehind, before_resume
-from sessionbrowse.store.write.in_use import file_usage
+from sessionbrowse.services.resume.before_resume import (
+    CHECKED_BYTES,
+    BeforeResume,
+    LeftBehind,
+    before_resume,
+    used_before_resume,
+)
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.session_titles import named, quoted
 from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
@@ -39,9 +44,7 @@ def before_resuming(screen: CommandScreen[None], summary: Summary, go: Callable[
         context = run.context
         if summary.left_behind or summary.bytes <= CHECKED_BYTES:
             return before_resume(summary.path, summary.agent, context)
-        agent = AGENTS[summary.agent]
-        used = file_usage(summary.path, agent, summary.cwd, context.around, now_ms=context.now_ms(), proc=context.proc)
-        return BeforeResume(used, None)
+        return BeforeResume(used_before_resume(summary.path, summary.agent, summary.own_cwd, context), None)
 
     def show(before: BeforeResume) -> None:
         if before.warning is None and before.left_behind is None and before.stops is None:
