@@ -201,12 +201,13 @@ def new_path(session: Session, where: Where, name: str, context: ChangeContext) 
         path = os.path.join(path, name)
     if os.path.lexists(path):
         raise RefusedWrite(f"{clean(path)} already exists and is never overwritten. Nothing was changed.")
+    other = "Choose another folder." if session.rules.only_read else "Give the copy a new id, or choose another folder."
     if not where.new_id and (
         holders_of(path, context.around) or os.path.dirname(path) == os.path.dirname(session.path)
     ):
         raise RefusedWrite(
             f"The folder {clean(os.path.dirname(path))} cannot hold a copy with the same id: an agent could not tell "
-            "the copy from the original. Give the copy a new id, or choose another folder."
+            f"the copy from the original. {other}"
         )
     return path
 

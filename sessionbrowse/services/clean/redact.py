@@ -11,19 +11,20 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.lines import is_deep
 from sessionbrowse.model.clean.masker import Mask, Masker, neighbours, strings, unpacked
-from sessionbrowse.model.clean.plan import CleanPlan
-from sessionbrowse.services.clean.clean import Cleaned, Where, clean_session
+from sessionbrowse.model.clean.plan import CleanPlan, CopyPreview, Removed
+from sessionbrowse.services.clean.clean import Cleaned, Where, clean_session, create_copy, new_path
 from sessionbrowse.services.clean.secret_detector import SecretAt, SecretDetector
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.store.read.content import file_blocks
+from sessionbrowse.store.read.content import closing, open_regular
+from sessionbrowse.store.read.translation import own_content, program_of, translate
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.writer import opened
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 
 _AROUND = 40
 _NEARBY = 8192
@@ -61,8 +62,8 @@ def review_secrets(target: Target, detector: SecretDetector) -> Review:
     Raises:
         RefusedWrite: the session is damaged, or the search failed.
     """
-    with opened(target) as file:
-        content = b"".join(file_blocks(file.descriptor, 0, file.found.size))
+    with opened(target, only_copied=True) as file:
+        content = own_content(file.path, file.descriptor, file.found.size)
         return Review(suspects_in(content, detector), file.found)
 
 
@@ -125,21 +126,63 @@ def redact(
         raise RefusedWrite("A masked copy needs a new file: give a path that does not exist yet. Nothing was written.")
     accepted = [one for one in review.suspects if is_accepted(one)]
     masker = Masker(one.mask for one in accepted)
-    done = clean_session(
-        target,
-        "redact",
-        lambda session: CleanPlan(masker=masker),
-        where,
-        dry_run=dry_run,
-        expected=review.seen,
-        artifacts=False,
-        context=context,
-    )
+    with closing(open_regular(target.path)) as descriptor:
+        is_only_read = program_of(descriptor) is not None
+    if is_only_read:
+        done = _copy_lines(target, masker, where, review.seen, context or ChangeContext.real(), dry_run=dry_run)
+    else:
+        done = clean_session(
+            target,
+            "redact",
+            lambda session: CleanPlan(masker=masker),
+            where,
+            dry_run=dry_run,
+            expected=review.seen,
+            artifacts=False,
+            context=context,
+        )
     kinds = Counter(one.mask.kind for one in accepted)
     notes = done.notes
     if os.path.isdir(target.path.removesuffix(".jsonl")):
         notes += ("The files beside the session are not in the copy, because they may hold secrets too.",)
     return replace(done, notes=notes, masks=tuple(sorted(kinds.items())))
+
+
+def _copy_lines(
+    target: Target, masker: Masker, where: Where, seen: Fingerprint, context: ChangeContext, *, dry_run: bool
+) -> Cleaned:
+    """Write the masked lines of a session of Claude Code or Codex, whose own program could read the copy."""
+    with opened(target, only_copied=True) as file:
+        session = file.session
+        if seen != file.found:
+            raise ChangedMeanwhile(f"{file.name} changed since the preview; nothing was changed. Preview it again.")
+        if where.new_id:
+            raise RefusedWrite(
+                f"Only {session.rules.only_read} makes new sessions of its own. Write the masked copy to a file in "
+                "another folder. Nothing was written."
+            )
+        path = new_path(session, where, os.path.basename(file.path).removesuffix(".zst"), context)
+        content = own_content(file.path, file.descriptor, file.found.size)
+        # An empty line takes the place of one without a record: the ids of entries tell the numbers of lines.
+        masked = [masker.line(line + b"\n").line for line in content.removesuffix(b"\n").split(b"\n")]
+        lines = [line or b"\n" for line in masked]
+        made = translate(session.agent, b"".join(lines), file.path)
+        if [entry["id"] for entry in made.entries] != list(session.ids):
+            raise RefusedWrite("A mask changes what connects the entries of this session. Nothing was written.")
+        if not dry_run:
+            create_copy(file, lines, path)
+        preview = CopyPreview(removed=Removed(), kept_entries=len(session.ids), leaf_id=session.leaf_id)
+        left_out = masked.count(b"")
+        notes = (f"{plural(left_out, 'line')} without a record {'is' if left_out == 1 else 'are'} not in the copy.",)
+        return Cleaned(
+            done="redact",
+            path=file.path,
+            to=path,
+            preview=preview,
+            dry_run=dry_run,
+            seen=file.found,
+            notes=notes if left_out else (),
+        )
 
 
 def _mask_text(kind: str, number: int) -> str:

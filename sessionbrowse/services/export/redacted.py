@@ -41,7 +41,7 @@ def export_redacted(
         session = open_session(target.path, target.agent)
         entry_id = session.ids[find_entry(session, at)]
     with tempfile.TemporaryDirectory(prefix="sessionbrowse-") as folder:
-        path = os.path.join(folder, masker.text(os.path.basename(target.path)))
+        path = os.path.join(folder, masker.text(os.path.basename(target.path).removesuffix(".zst")))
         redact(target, review, is_accepted, Where(to=path), context=context)
         shown = masker.text(target.path)
         yield from export(path, target.agent, form, at=entry_id, home=home, shown_path=shown)

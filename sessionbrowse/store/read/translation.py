@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
 
@@ -24,6 +24,9 @@ from sessionbrowse.store.find.file_stamp import FileStamp, stamp_of
 from sessionbrowse.store.read.archive import first_bytes, unpacked
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import clean, size
+
+if TYPE_CHECKING:
+    from sessionbrowse.model.foreign.translated import Translated
 
 MOST_BYTES = 1024 * 1024 * 1024
 """A translation needs memory several times the size of the file; a larger file is listed with a problem."""
@@ -69,6 +72,29 @@ def other_header(path: str, head: bytes) -> Header | None:
     folder, name = os.path.split(path)
     values = (json_object(line) for line in head.split(b"\n") if b'"cwd"' in line)
     return Header(id=stem_of(name), cwd=_own_directory(values, os.path.basename(folder)))
+
+
+def translate(agent: str, content: bytes, path: str, name: str | None = None) -> Translated:
+    """Return the session of Claude Code or Codex in the content of the file `path`, which is not read."""
+    from sessionbrowse.model.foreign.claude import claude
+    from sessionbrowse.model.foreign.codex import codex
+
+    lines = content.split(b"\n")
+    return claude(lines, path) if agent == "claude" else codex(lines, path, name=name)
+
+
+def own_content(path: str, descriptor: int, size: int) -> bytes:
+    """Return the first `size` bytes of an open session file of Claude Code or Codex; a compressed one's whole content.
+
+    Raises:
+        Unreadable: the file is compressed, and cannot be unpacked here. OSError: the file cannot be read.
+    """
+    if pread(descriptor, len(_ZSTD), 0) == _ZSTD:
+        return b"".join(unpacked(path))
+    with os.fdopen(os.dup(descriptor), "rb") as source:
+        source.seek(0)
+        # No more is read than was there when the file was looked at: the program may be writing.
+        return source.read(size)
 
 
 def _own_directory(values: Iterable[dict[str, Json] | None], folder: str) -> str | None:
@@ -122,21 +148,11 @@ def translated_descriptor(path: str, descriptor: int, status: os.stat_result, ag
             return os.dup(known.file.fileno())
     if status.st_size > MOST_BYTES:
         raise Unreadable(f"{clean(path)} cannot be read: it is larger than {size(MOST_BYTES)}")
-    if pread(descriptor, len(_ZSTD), 0) == _ZSTD:
-        content = b"".join(unpacked(path))
-    else:
-        with os.fdopen(os.dup(descriptor), "rb") as source:
-            source.seek(0)
-            # No more is read than the stamp tells of: the program may be writing.
-            content = source.read(status.st_size)
+    content = own_content(path, descriptor, status.st_size)
     # Imported here because most lists read no session of these programs.
     import tempfile
 
-    from sessionbrowse.model.foreign.claude import claude
-    from sessionbrowse.model.foreign.codex import codex
-
-    lines = content.split(b"\n")
-    translated = claude(lines, path) if agent == "claude" else codex(lines, path, name=name)
+    translated = translate(agent, content, path, name)
     file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115  It stays open while it is kept.
     try:
         file.writelines(translated.lines())

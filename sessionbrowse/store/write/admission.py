@@ -33,7 +33,7 @@ class Target(Struct, frozen=True):
 def admitted(target: Target, *, only_moved: bool = False) -> str:
     """Return the real path of a file that may be changed.
 
-    A session of a program whose sessions are only read may at most be moved to the trash: see `only_moved`.
+    A session of a program whose sessions are only read may at most be moved to the trash or copied: see `only_moved`.
 
     Raises:
         RefusedWrite: a link leads out of the directories in which the file must be, or the path is not a regular file.

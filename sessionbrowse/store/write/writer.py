@@ -74,17 +74,18 @@ class OpenedFile:
 
 
 @contextmanager
-def opened(target: Target, *, refused_too: bool = False) -> Iterator[OpenedFile]:
+def opened(target: Target, *, refused_too: bool = False, only_copied: bool = False) -> Iterator[OpenedFile]:
     """Open a session file to change it, and read it as the session's agent does.
 
-    `refused_too` allows a damaged file that the agent would not open.
+    `refused_too` allows a damaged file that the agent would not open. With `only_copied`, the session may be one of a
+    program whose sessions are only read: the descriptor is that of its own file.
 
     Raises:
         RefusedWrite: a link leads out of the folder in which the file was found, or the agent would not open the file.
         NotASession: the file cannot be read, or is no session. WriteFailed: an I/O error occurred that the writer does
         not handle itself.
     """
-    path = admitted(target)
+    path = admitted(target, only_moved=only_copied)
     with closing(open_regular(path)) as descriptor:
         try:
             session = open_session(path, target.agent)
