@@ -15,7 +15,7 @@ from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.file_stamp import FileStamp
 from sessionbrowse.store.find.parent_links import placed
 from sessionbrowse.store.index.index import Index, Note, discard_index, open_index
-from sessionbrowse.store.index.rows import FileRow, unread_bytes
+from sessionbrowse.store.index.rows import FileRow, has_its_name, unread_bytes
 from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
 from sessionbrowse.store.read.summarise import summaries_of
 
@@ -83,7 +83,7 @@ class SummaryCache:
             if not cached.stamp.is_current(file):
                 return None
             self._cached[file.path] = _Cached(file, cached.summary)
-        elif not cached.stamp.has_stamp_of(file):
+        elif not (cached.stamp.has_stamp_of(file) and has_its_name(cached.summary)):
             return None
         return placed(cached.summary, file)
 

@@ -45,7 +45,7 @@ class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
             return False
         # Most files have no marks (content that only one agent writes); for these, `owner` is the agent.
         agent = file.agent(self.found_marks()) if self.marks else file.owner
-        return self.summary.agent == agent or self.kind == TRANSCRIPT
+        return (self.summary.agent == agent and has_its_name(self.summary)) or self.kind == TRANSCRIPT
 
     def holds(self, file: FoundFile, tools: bool) -> bool:
         """Return True if the index has this version of the file; with `tools`, also its tool calls and results."""
@@ -58,6 +58,15 @@ class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
     def found_marks(self) -> Marks | None:
         """Return the marks found in the file (content that only one agent writes); None if there are none."""
         return Marks(frozenset(self.marks.split())) if self.marks else None
+
+
+def has_its_name(summary: Summary) -> bool:
+    """Return False for a session of Codex whose name was changed: names are in a file of their own."""
+    if summary.agent != "codex":
+        return True
+    from sessionbrowse.store.read.translation import codex_name
+
+    return (codex_name(summary.path) or summary.name) == summary.name
 
 
 def damaged(why: str) -> sqlite3.DatabaseError:

@@ -25,7 +25,7 @@ ALWAYS_UNPACKED_BYTES = 256 * 1024 * 1024
 MOST_TIMES = 100
 """A session that unpacks to more than 256 MiB and more than 100 times its packed size is refused; 10 times is usual."""
 
-NO_ZSTD = "it is compressed with zstd, which needs Python 3.14 or the package zstandard"
+NO_ZSTD = "it is compressed; to read it, use Python 3.14 or run: pip install 'sessionbrowse[zstd]'"
 """The reason why a compressed session of Codex cannot be read, if neither of both is there."""
 
 _SESSIONS = "sessions"
@@ -108,7 +108,7 @@ def _opened_packed(path: str, damages: list[type[Exception]]) -> BinaryIO:
         damages.append(zstd.ZstdError)
         return cast("BinaryIO", zstd.open(path, "rb"))
     try:
-        zstandard = import_module("zstandard")
+        import zstandard
     except ImportError:
         raise OSError(errno.ENOTSUP, NO_ZSTD) from None
     damages.append(zstandard.ZstdError)

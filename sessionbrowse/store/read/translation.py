@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from sessionbrowse.agents.codex import NAMES, home_of, id_in_name
 from sessionbrowse.agents.companions import stem_of
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.entries import Header
+from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import Json, json_object
 from sessionbrowse.format.other_files import other_program
 from sessionbrowse.model.listing.directories import alphanumeric
@@ -112,9 +114,14 @@ def _text(value: Json) -> str | None:
     return value if isinstance(value, str) else None
 
 
+@cache
+def _home_of_folder(folder: str) -> str | None:
+    return home_of(os.path.join(folder, "session.jsonl"))
+
+
 def codex_name(path: str) -> str | None:
     """Return the name of a session in Codex's index of names, in which the newest line of an id counts."""
-    home = home_of(path)
+    home = _home_of_folder(os.path.dirname(path))
     if home is None:
         return None
     index = os.path.join(home, NAMES)
@@ -125,7 +132,8 @@ def codex_name(path: str) -> str | None:
         if known is None or known[0] != stamp:
             with open(index, "rb") as file:
                 values = [json_object(line) or {} for line in file]
-            known = stamp, {str(one.get("id")): str(one["thread_name"]) for one in values if one.get("thread_name")}
+            named = [(str(one.get("id")), trim(str(one.get("thread_name") or ""))) for one in values]
+            known = stamp, {key: name for key, name in named if name}
             with _lock:
                 _names[index] = known
     except OSError:

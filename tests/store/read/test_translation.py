@@ -17,8 +17,10 @@ from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.list.gather import gather, gather_summaries, update_index
+from sessionbrowse.services.list.summary_cache import SummaryCache
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.store.find.roots import Scope
+from sessionbrowse.store.find.discover import discover
+from sessionbrowse.store.find.roots import Scope, places_of
 from sessionbrowse.store.index.index import open_index
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target
@@ -123,7 +125,7 @@ def test_a_compressed_session_is_listed_with_a_problem_where_zstd_is_missing(
     remember(codex)
     wanted = (
         "codex",
-        "cannot be read: it is compressed with zstd, which needs Python 3.14 or the package zstandard",
+        "cannot be read: it is compressed; to read it, use Python 3.14 or run: pip install 'sessionbrowse[zstd]'",
     )
     assert (listed(codex).agent, listed(codex).problem) == wanted
     scope = Scope(around=Surroundings(home=str(codex.parent), environ={}, cwd="/"))
@@ -171,3 +173,30 @@ def test_the_newest_name_in_codexs_index_of_names_counts(codex: Path) -> None:
     index.write_bytes(jsonl([*names, {"id": CODEX_ID, "thread_name": "Tall animals"}]))
     remember(codex)
     assert listed(codex).name == "Tall animals"
+
+
+def test_the_index_knows_a_new_name_though_the_session_file_is_the_same(codex: Path, tmp_path: Path) -> None:
+    (codex / HERE / NAME).write_bytes(content())
+    scope = Scope(around=Surroundings(home=str(codex.parent), environ={}, cwd="/"))
+    index = open_index(tmp_path / "cache", create=True)
+    assert index is not None
+    names = codex / "session_index.jsonl"
+    cache = SummaryCache(tmp_path / "browser", lambda _: None)
+    for name in (None, " Giraffes ", "Tall animals"):
+        if name is not None:
+            with names.open("ab") as file:
+                file.write(jsonl([{"id": CODEX_ID, "thread_name": name}]))
+        remember(codex)
+        wanted = name.strip() if name is not None else None
+        (found,) = discover(places_of(scope))
+        assert cache.get(found) is None, "the row has another name"
+        list(cache.read([found]))
+        again = cache.get(found)
+        assert again is not None
+        assert again.name == wanted
+        update_index(scope, index)
+        assert [one.name for one in gather(scope, index).sessions] == [wanted]
+        before = index.rows()[0]
+        update_index(scope, index)
+        assert index.rows()[0].row == before.row, "an unchanged name is not read again"
+    index.close()
