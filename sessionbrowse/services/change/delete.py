@@ -38,7 +38,7 @@ from sessionbrowse.services.transaction.trash_directories import (
     put_in_systems,
 )
 from sessionbrowse.store.find.agent_of_path import agent_of_path
-from sessionbrowse.store.read.files_of_session import further_files
+from sessionbrowse.store.read.files_of_session import further_files, without_further_files
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import Target, admitted, shown_name
 from sessionbrowse.store.write.copies import files_below
@@ -195,9 +195,11 @@ def files_in(companions: Iterable[str]) -> int:
 
 
 def outermost(items: Sequence[T], path_of: Callable[[T], str]) -> list[T]:
-    """Return the items without those whose file is in the folder of another item's session, which goes with it."""
+    """Return the items without those whose file goes with another item's session, as one of its files."""
     folders = {own_folder(path_of(item)) for item in items}
-    return [item for item in items if folders.isdisjoint(map(str, PurePath(path_of(item)).parents))]
+    left = [item for item in items if folders.isdisjoint(map(str, PurePath(path_of(item)).parents))]
+    kept = set(without_further_files([path_of(item) for item in left]))
+    return [item for item in left if path_of(item) in kept]
 
 
 def is_lock(path: str) -> bool:

@@ -7,8 +7,9 @@ versions of Claude Code keep the sessions of subagents beside the session, with 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -17,12 +18,14 @@ from sessionbrowse.agents.codex import id_in_name, store_of
 from sessionbrowse.agents.companions import stem_of
 from sessionbrowse.errors import RefusedWrite, Unreadable
 from sessionbrowse.format.json_value import Json, json_object
-from sessionbrowse.store.read.archive import first_bytes
-from sessionbrowse.store.read.content import unreadable
+from sessionbrowse.store.find.discover import COMPRESSED_SUFFIX
+from sessionbrowse.store.read.archive import unpacked
+from sessionbrowse.store.read.content import closing, open_regular, unreadable
+from sessionbrowse.store.read.translation import program_of
 from sessionbrowse.text import clean
 
-_MOST_BYTES = 4 * 1024 * 1024
 _SUBAGENT = "agent-"
+_MOST_KEPT = 20_000
 
 
 def further_files(path: str, agent: str) -> list[str]:
@@ -33,6 +36,18 @@ def further_files(path: str, agent: str) -> list[str]:
     """
     find = _FINDERS.get(agent)
     return find(path) if find is not None else []
+
+
+def without_further_files(paths: Sequence[str]) -> list[str]:
+    """Return paths without those whose file belongs to the session of Claude Code or Codex in an earlier one."""
+    taken: set[str] = set()
+    kept = []
+    for path in paths if len(paths) > 1 else ():
+        if os.path.realpath(path) not in taken:
+            kept.append(path)
+            with suppress(RefusedWrite, Unreadable), closing(open_regular(path)) as descriptor:
+                taken |= set(map(os.path.realpath, further_files(path, program_of(descriptor) or "")))
+    return kept or list(paths)
 
 
 def _subagents(path: str) -> list[str]:
@@ -47,7 +62,7 @@ def _subagents(path: str) -> list[str]:
 def _session_of(path: str) -> Json:
     """Return the id of the session in the first record of a transcript of Claude Code that has one."""
     with suppress(Unreadable):
-        return _first_id(map(json_object, _head(path).split(b"\n")))
+        return _first_id(map(json_object, _lines(path)))
     return None
 
 
@@ -85,11 +100,24 @@ def _thread(path: str) -> list[str]:
 
 
 def _rollout(path: str) -> _Rollout:
+    """Return the facts of a file; they are kept until it changes, because each deletion asks for those of all files."""
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        return _Rollout(path, id_in_name(path) or path, None, False, unreadable(path, error).sentence)
+    return _read_rollout(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(_MOST_KEPT)
+def _read_rollout(path: str, _: int, __: int) -> _Rollout:
     by_name = id_in_name(path)
     try:
-        line = json_object(_head(path).split(b"\n", 1)[0]) or {}
+        first = next(_lines(path), b"")
     except Unreadable as error:
         return _Rollout(path, by_name or path, None, False, error.sentence)
+    line = json_object(first)
+    if line is None:
+        return _Rollout(path, by_name or path, None, False, f"{clean(path)} has a damaged first line")
     payload = line.get("payload", line)
     meta = payload if isinstance(payload, dict) else {}
     base, thread = meta.get("history_base"), meta.get("id")
@@ -111,9 +139,18 @@ def _rollouts(path: str) -> Iterator[str]:
             yield from [os.path.join(folder, name) for name in sorted(names) if stem_of(name) != name]
 
 
-def _head(path: str) -> bytes:
+def _lines(path: str) -> Iterator[bytes]:
+    """Yield the lines of a file, however long they are: instructions and images can make the first ones large."""
     try:
-        return first_bytes(path, _MOST_BYTES)
+        if path.endswith(COMPRESSED_SUFFIX):
+            rest = b""
+            for piece in unpacked(path):
+                *lines, rest = (rest + piece).split(b"\n")
+                yield from lines
+            yield rest
+        else:
+            with os.fdopen(open_regular(path), "rb") as file:
+                yield from file
     except OSError as error:
         raise unreadable(path, error) from error
 

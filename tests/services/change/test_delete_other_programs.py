@@ -12,7 +12,8 @@ import pytest
 
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import InUse, RefusedWrite
-from sessionbrowse.services.change.delete import delete
+from sessionbrowse.services.change.delete import delete, outermost
+from sessionbrowse.services.transaction.bulk import in_bulk
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo.undo import undo
 from sessionbrowse.store.write.admission import Target
@@ -95,6 +96,38 @@ def test_a_paginated_thread_is_kept_while_a_file_that_may_continue_it_cannot_be_
     with pytest.raises(RefusedWrite, match="may continue the history"):
         delete(Target(str(path)), into="own", context=context_of(tmp_path))
     assert gone_and_back(tmp_path, legacy) == {legacy.name}
+
+
+def test_a_reference_in_a_first_line_of_many_megabytes_is_found(tmp_path: Path) -> None:
+    path = rollout(tmp_path, CODEX_ID, CODEX_ID)
+    base = {"thread_id": CODEX_ID, "end_ordinal_exclusive": 4, "end_byte_offset": 900}
+    instructions = {"text": "x" * 9_000_000}
+    rollout(tmp_path, OTHER_ID, OTHER_ID, base_instructions=instructions, history_base=base)
+    with pytest.raises(RefusedWrite, match="continues"):
+        delete(Target(str(path)), into="own", context=context_of(tmp_path))
+
+
+def test_chosen_rows_that_are_files_of_one_session_are_deleted_once(tmp_path: Path) -> None:
+    context = context_of(tmp_path)
+    chosen = [
+        rollout(tmp_path, CODEX_ID, CODEX_ID),
+        rollout(tmp_path, CODEX_ID, OTHER_ID, "sessions/2026/05/02"),
+        rollout(tmp_path, THIRD_ID, THIRD_ID),
+        transcript(tmp_path, CLAUDE_ID),
+        transcript(tmp_path, "agent-0a1b2c3d"),
+    ]
+    before = sums(tmp_path)
+    targets = outermost([Target(str(path)) for path in chosen], lambda target: target.path)
+    assert [target.path for target in targets] == [str(chosen[at]) for at in (0, 2, 3)]
+    bulk = in_bulk(
+        targets,
+        lambda target, context, group: delete(target, into="own", context=context, group=group),
+        context=context,
+    )
+    assert not bulk.failed
+    assert sums(tmp_path) == {}
+    undo(bulk.undo_id, context=context)
+    assert sums(tmp_path) == before
 
 
 def test_the_compressed_copy_of_a_thread_goes_with_it(tmp_path: Path) -> None:
