@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -19,8 +20,9 @@ from sessionbrowse.services.transaction.change import changing
 from sessionbrowse.services.undo.undo import undo
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
-from tests.faults.fault_injection import failing_disk, fails_with
+from tests.faults.fault_injection import failing_disk, fails_with, in_child, killed_before
 from tests.support.change_helpers import CONVERSATION, Store, assistant, entry, header, line, lines_of, result, user
+from tests.support.foreign import CLAUDE_ID, Claude, call, jsonl, said
 
 HOUR_MS = 3_600_000
 Json = Any
@@ -292,3 +294,42 @@ def test_a_conversion_is_made_or_not_whatever_call_fails(tmp_path: Path, session
         if everything(store) != before:
             undo(context=store.context)
         assert everything(store) == before, first
+
+
+def of_claude(store: Store) -> Path:
+    file = Claude(cwd=str(store.home))
+    file.user("make it quick")
+    file.answer("a", said("I look"), call("x", command="ls"))
+    file.result("x", "zebra.py")
+    path = store.home / f".claude/projects/-home/{CLAUDE_ID}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(jsonl(file.records))
+    os.utime(path, ns=(int(store.now_ms - HOUR_MS) * 1_000_000,) * 2)
+    return path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("session", [Store.session, grown, of_claude])
+def test_a_kill_at_any_step_leaves_the_old_or_the_new_state(tmp_path: Path, session: Callable[[Store], Path]) -> None:
+    act = partial(carry, random_bytes=lambda count: b"\1" * count)
+    counted = store_in(tmp_path / "counted")
+    path = session(counted)
+    with failing_disk() as disk:
+        act(counted, path)
+    assert len(disk.calls) > 10
+    for at in range(1, len(disk.calls) + 1):
+        store = store_in(tmp_path / str(at))
+        path = session(store)
+        before, source = everything(store), path.read_bytes()
+        with failing_disk(at, killed_before):
+            assert in_child(partial(act, store, path)) == signal.SIGKILL
+        with changing(store.context):
+            pass
+        assert store.context.journal.pending() == []
+        if everything(store) != before:
+            made = [one for one in gather_summaries(Scope(around=store.context.around)) if one.agent == "omp"]
+            assert [one.problem for one in made] == [None], at
+            assert ids(made[0].path) == ids(path), at
+            undo(context=store.context)
+        assert everything(store) == before, at
+        assert path.read_bytes() == source
