@@ -82,8 +82,11 @@ class Conversation:
         token, one, other = token_hex(16), randbelow(10**6), randbelow(10**6)
         # A start file that reads a line takes an empty one.
         self._send("\n" * 8 + f"m={token}$(({one}+{other}))\n{script}")
-        status = self._frame(f"{token}{one + other}".encode(), self._hear, MOST_NOISE)
-        self.has_begun = True
+        try:
+            status = self._frame(f"{token}{one + other}".encode(), self._hear, MOST_NOISE)
+            self.has_begun = True
+        finally:
+            self._hear(self._rest)
         return status
 
     def ask(self, script: str, most: int) -> bytes:
@@ -117,8 +120,8 @@ class Conversation:
             stdin.close()  # type: ignore[union-attr]
         self._is_closed.set()
         try:
-            # A machine that is gone would otherwise keep ssh until its own time limit.
-            return self._ssh.wait(timeout=_END_S if not self.is_silent else _POLL_S)
+            # ssh would wait for a machine that is gone until its own time limit, and for a long command over there.
+            return self._ssh.wait(timeout=_POLL_S if self.is_silent or self._cancelled() else _END_S)
         except subprocess.TimeoutExpired:
             with suppress(OSError):
                 os.killpg(self._ssh.pid, signal.SIGTERM) if hasattr(os, "killpg") else self._ssh.terminate()
@@ -136,32 +139,31 @@ class Conversation:
     def _send(self, script: str) -> None:
         content = script.encode()
         self.sent += len(content)
-        try:
+        # If the other side has ended, what it said before comes first, then the end.
+        with suppress(OSError):
             while content:
                 content = content[self._ssh.stdin.write(content) :]  # type: ignore[union-attr]
-        except OSError as error:
-            raise Ended from error
 
     def _frame(self, mark: bytes, take: Callable[[bytes], None], most: int) -> str:
-        end, rest = b"\n" + mark + b" ", self._rest
-        while (at := rest.find(end)) < 0:
-            safe = len(rest) - len(end) + 1
+        end = b"\n" + mark + b" "
+        while (at := self._rest.find(end)) < 0:
+            safe = len(self._rest) - len(end) + 1
             if safe > 0:
                 most -= safe
-                take(rest[:safe])
-                rest = rest[safe:]
+                take(self._rest[:safe])
+                self._rest = self._rest[safe:]
             if most < 0:
                 raise Ended
-            rest += self._next()
+            self._rest += self._next()
         if at:
-            take(rest[:at])
-        rest = rest[at + len(end) :]
-        while (at := rest.find(b"\n")) < 0:
-            if len(rest) > _LAST_WORDS:
+            take(self._rest[:at])
+        self._rest = self._rest[at + len(end) :]
+        while b"\n" not in self._rest:
+            if len(self._rest) > _LAST_WORDS:
                 raise Ended
-            rest += self._next()
-        self._rest = rest[at + 1 :]
-        return rest[:at].decode("utf-8", "replace")
+            self._rest += self._next()
+        status, _, self._rest = self._rest.partition(b"\n")
+        return status.decode("utf-8", "replace")
 
     def _next(self) -> bytes:
         deadline = monotonic() + self._silence_s

@@ -39,7 +39,7 @@ _SLACK = 64 * 1024 * 1024
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 UNREADABLE = "files that cannot be read over there"
 NOT_WRITTEN = "files that cannot be written here"
-_ASLEEP = ("timed out", "timeout", "no route to host", "host is down", "network is unreachable")
+_ASLEEP = ("timed out", "timeout, server", "no route to host", "host is down", "network is unreachable")
 
 
 def look(

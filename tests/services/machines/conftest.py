@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sessionbrowse.services.machines import look as look_module
 from tests.services.machines.other_machine import OtherMachine, missing
 
 MakeMachine = Callable[..., OtherMachine]
@@ -28,3 +29,18 @@ def make_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeMachine
 @pytest.fixture
 def machine(make_machine: MakeMachine) -> OtherMachine:
     return make_machine()
+
+
+@pytest.fixture
+def at_sending(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
+    """Return a function that has something done between the rows and the sending of each look."""
+    fetch = look_module._Look._fetch
+
+    def patch(meanwhile: Callable[[], None]) -> None:
+        def changed(*args: object) -> None:
+            meanwhile()
+            fetch(*args)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(look_module._Look, "_fetch", changed)
+
+    return patch

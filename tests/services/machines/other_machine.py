@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import sys
+import time
 from pathlib import Path
 from secrets import token_hex
 
@@ -13,6 +14,7 @@ from sessionbrowse.services.machines.look import look
 from sessionbrowse.services.machines.results import LookResult, Machine
 from sessionbrowse.store.own.mirrors import path_here
 
+LIMIT_S = 10
 FORMS = ("gnu", "busybox", "bsd")
 NEEDED = ("sh", "env", "find", "stat", "sort", "cksum", "head", "tail", "cat", "grep", "date", "uname")
 """The programs that the script uses over there."""
@@ -23,7 +25,11 @@ here=${0%/*}
 printf '%s\\n' "$*" >>"$here/calls"
 for command; do :; done
 cd "$there" || exit 255
-run() { env -i PATH="$path" HOME="$there" SHELL="$shell" MACHINE_TOKEN="$token" $apart "$shell" -c "$command"; }
+run() {
+set -- PATH="$path" HOME="$there" SHELL="$shell" MACHINE_TOKEN="$token" BASH_ENV="$start_file"
+env -i "$@" $apart "$shell" -c "$command"
+}
+if [ -n "$said" ]; then run | tee -a "$said"; exit; fi
 if [ -n "$cut" ]; then run | { dd bs=1 count="$cut" 2>/dev/null; kill $$; }; fi
 run
 """
@@ -48,11 +54,14 @@ class OtherMachine:
         self.home.mkdir(parents=True)
         self._bin.mkdir()
         self.token = token_hex(8)
-        self._shell, self._path, self._cut = shell, os.defpath.removeprefix(":"), ""
+        self._shell, self._path = shell, os.defpath.removeprefix(":")
         if form != "gnu":
             self._path = str(tools(folder / "tools", form))
             self._shell = f"{self._path}/sh"
         write_program(self._bin / "ssh", _SSH)
+        self._settings = {"there": str(self.home), "path": self._path, "shell": self._shell, "token": self.token}
+        # What runs over there does not end with ssh here.
+        self._settings["apart"] = f"{found} -w" if (found := shutil.which("setsid")) else ""
         self.cut(None)
 
     @property
@@ -61,18 +70,29 @@ class OtherMachine:
         return f"{self._bin}{os.pathsep}{os.environ['PATH']}"
 
     @property
+    def path(self) -> Path:
+        """The folder with the programs over there, if they are not those of this machine."""
+        return Path(self._path)
+
+    @property
+    def ssh(self) -> Path:
+        """The program `ssh`."""
+        return self._bin / "ssh"
+
+    @property
     def calls(self) -> list[str]:
         """The command lines with which ssh was called."""
         return (self._bin / "calls").read_text().splitlines()
 
     def cut(self, after: int | None) -> None:
         """Break connections off after a number of bytes, from now on."""
-        apart = (
-            f"{found} -w" if (found := shutil.which("setsid")) else ""
-        )  # What runs over there does not end with ssh here.
-        settings = {"there": str(self.home), "path": self._path, "shell": self._shell, "token": self.token}
-        settings |= {"apart": apart, "cut": "" if after is None else str(after)}
-        (self._bin / "settings").write_text("".join(f"{name}='{value}'\n" for name, value in settings.items()))
+        self.set("cut", "" if after is None else str(after))
+
+    def set(self, name: str, value: str) -> None:
+        """Change a setting of the stand-in."""
+        self._settings[name] = value
+        text = "".join(f"{name}='{value}'\n" for name, value in self._settings.items())
+        (self._bin / "settings").write_text(text)
 
     def write(self, path: str, content: bytes) -> Path:
         """Write a file over there."""
@@ -98,6 +118,14 @@ class OtherMachine:
     def look(self, roots: tuple[str, ...] = (), **options: object) -> LookResult:
         """Look at the machine."""
         return look(Machine("mini", "mini.local", roots), top=self.top, **options)  # type: ignore[arg-type]
+
+    def all_ended(self) -> bool:
+        """Return True once nothing runs over there, and False if something still does after some seconds."""
+        limit = time.monotonic() + LIMIT_S
+        while self.running():
+            if time.monotonic() > limit:
+                return False
+        return True
 
     def running(self) -> list[str]:
         """Return the programs that run over there now."""

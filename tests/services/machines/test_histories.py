@@ -165,22 +165,7 @@ def live(machine: OtherMachine, seed: int, recent_s: float, patch: Callable[[Cal
     result = machine.look(recent_s=recent_s)
     assert (result.error, result.left_out) == (None, {})
     assert machine.mirrored() == machine.files(), f"seed {seed}"
-    assert not machine.running()
-
-
-@pytest.fixture
-def at_sending(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], None]:
-    """Return a function that has something done between the rows and the sending of each look."""
-    fetch = look_module._Look._fetch
-
-    def patch(meanwhile: Callable[[], None]) -> None:
-        def changed(*args: object) -> None:
-            meanwhile()
-            fetch(*args)  # type: ignore[arg-type]
-
-        monkeypatch.setattr(look_module._Look, "_fetch", changed)
-
-    return patch
+    assert machine.all_ended()
 
 
 CASES = (("gnu", look_module.RECENT_S), ("gnu", NEVER), ("busybox", look_module.RECENT_S), ("bsd", NEVER))
