@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import time
 from collections import Counter
@@ -37,6 +38,7 @@ _SAVE_S = 5.0
 _MOST_ROWS = 128 * 1024 * 1024
 _SLACK = 64 * 1024 * 1024
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
+_AFTER_JUMP = re.compile("UNKNOWN port|^kex_exchange_identification")
 UNREADABLE = "files that cannot be read over there"
 NOT_WRITTEN = "files that cannot be written here"
 _ASLEEP = ("timed out", "timeout, server", "no route to host", "host is down", "network is unreachable")
@@ -324,6 +326,8 @@ class _Look:
     def _why(self, conversation: Conversation, status: int) -> tuple[str, bool]:
         """Return the sentence for a conversation that ended early, and True if the machine does not answer."""
         name, words = self._machine.name, [clean(line.strip()) for line in conversation.last_words()]
+        # The reason why a jump host refused stands before lines that only say that it did.
+        words = [line for line in words if not _AFTER_JUMP.search(line)] or words
         if conversation.has_begun:
             went = f"broke off after {self._done} of {self._total} files" if self._total else "broke off"
             return f"The look at {name} {went}; the next look goes on.", False
