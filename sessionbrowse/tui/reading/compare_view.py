@@ -83,7 +83,10 @@ def compare_parts(
                 )
             )
             return parts
-        sentence = f"{name} is an ancestor of {_name(session, ahead.index)}."
+        sentence = (
+            f"{name} is an ancestor of {_name(session, ahead.index)}. To compare branches, go to a row of the other, "
+            f"or select two entries with {keys[0]}."
+        )
         parts += [LinePart([(sentence, "dim italic")]), LinePart([])]
         return [*parts, *_side_head(session, ahead, "▶", home), LinePart([]), *_talk(session, ahead)]
     heads = _side_head(session, left, "◀", home), _side_head(session, right, "▶", home)

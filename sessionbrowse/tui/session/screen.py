@@ -192,7 +192,7 @@ class SessionScreen(PanedScreen):
         hit = hit_position(tree.shown.hits, tree.row_list.cursor)
         if not tree.state.whole:
             return hit
-        quoted = f'"{one_line(tree.state.query, 24)}" ' if self.size.width >= LEAST_QUOTED else ""
+        quoted = f'"{one_line(tree.state.query, 12)}" ' if self.size.width >= LEAST_QUOTED else ""
         return f"{quoted}{hit} · {position}"
 
     @property
@@ -331,9 +331,11 @@ class SessionScreen(PanedScreen):
         self.set_focus(self.tree_pane.row_list)
 
     def do_back(self) -> None:
-        """Go one step back: focus the tree, else clear the selection or the search, else return to the last screen."""
+        """Go one step back: to the tree, from a comparison, from a selection or a search, or to the last screen."""
         if self.pane == "view":
             self.set_focus(self.tree_pane.row_list)
+        elif self.entry_pane.before is not None:
+            self.entry_pane.show(self.entry_pane.before)
         elif self.tree_pane.row_list.marks:
             self.tree_pane.row_list.clear_marks()
         elif self.tree_pane.shown.stops is not None:
