@@ -277,7 +277,7 @@ class BrowseScreen(PanedScreen):
         self.updates.give_held()
 
     def say_found(self) -> None:
-        """Show in the text line what the search found, or the number of matching projects."""
+        """Show the number of results, or of matching projects, in the search line."""
         line = self.query_one(FilterLine)
         if not line.display:
             return
@@ -331,7 +331,7 @@ class BrowseScreen(PanedScreen):
         return f"✓{selected:,}  {at}" if selected else at
 
     def refresh_header(self) -> None:
-        """Update the top bar: chosen project, number of sessions and projects, progress of the scan."""
+        """Update the top bar: project, numbers of sessions and projects, progress of the scan."""
         state, updates = self.state, self.updates
         sessions, projects = state.library.counts(hidden=state.hidden, archived=state.archived)
         left = path_line(state.shown_project, self.browser.home)

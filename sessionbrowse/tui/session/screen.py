@@ -11,7 +11,6 @@ from textual.containers import Horizontal
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.model.tree.tool_callers import learn_calls
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import SESSION, TREE, TREE_LINE, VIEW
 from sessionbrowse.tui.data.jobs import Job, Outcome
@@ -203,12 +202,10 @@ class SessionScreen(PanedScreen):
     # -- the session's file -------------------------------------------------------------------------------------
 
     def _open(self, *, follows: bool = False) -> None:
-        summary, before = self.summary, self.session
+        summary = self.summary
 
         def load(job: Job) -> Session:
-            session = self.browser.open_session(summary.path, summary.agent)
-            learn_calls(session, before)
-            return session
+            return self.browser.open_session(summary.path, summary.agent)
 
         lane = self.lane("open", self._take_open)
         (lane.follow if follows else lane.ask)(load)
