@@ -90,6 +90,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "all files of a session of Claude Code or Codex, safe deletion, compressed sessions, names": 152,
     "sessions carried to another agent: entries both ways, loss list, what is new, undo": 1_260,
     "sessions of other machines: looks over ssh, and their mirrors": 860,
+    "sessions of other machines in every list and command: told apart, never changed, resumed there, taken here": 485,
 }
 """The lines of code that the package may have, by what they were spent on; a new feature adds a line of its own."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 from textual.screen import Screen
 
+from sessionbrowse.model.listing.directories import machine_in
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.monitor_messages import FirstRows, MonitorEvent, Painted, Rescan
 from sessionbrowse.tui.commands.contexts import WELCOME
@@ -90,6 +91,7 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self.demo_directory: Path | None = None
         self._has_picked = False
         self._has_met = False
+        self._to_look_at = tuple([machine for machine in options.settings.machines if machine.look == "start"])
         self.library = Library(here=options.here)
         self.scan_lane = Lane("scan")
         self.event_lane = Lane("event")
@@ -272,7 +274,8 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
     def directories(self) -> list[str]:
         """Return the directories of projects, newest first, except directories known to be gone."""
         rows = self.library.projects()
-        return [row.cwd for row in rows if row.cwd and self.exists.get(row.cwd) is not False]
+        here = [row.cwd for row in rows if row.cwd and not machine_in(row.cwd)]
+        return [cwd for cwd in here if self.exists.get(cwd) is not False]
 
     @property
     def place(self) -> Hashable:
@@ -376,6 +379,12 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         if skipped and self._skipped != before:
             (path, reason), others = skipped[0], f", and {len(skipped) - 1:,} more" if len(skipped) > 1 else ""
             self.say(f"Not read: {path} ({reason}){others}.", "warning")
+        wanted, self._to_look_at = self._to_look_at, ()
+        if wanted and not self.options.roots:
+            from sessionbrowse.tui.lists.look import begin_looks
+            from sessionbrowse.tui.lists.screen import BrowseScreen
+
+            begin_looks(next(each for each in self.screen_stack if isinstance(each, BrowseScreen)), wanted)
         if sessions:
             self.sessions_found()
         elif not self._has_met and not self.options.roots and self.screen.name != WELCOME:

@@ -36,6 +36,7 @@ LATER = {
     "export": "clean.export_session",
     "redact": "clean.redact_session",
     "convert": "resume.convert",
+    "look": "lists.look",
 }
 """By command id: the module in `tui` to import on first use; importing all at the start would take 10 ms."""
 

@@ -125,7 +125,7 @@ def add_arguments(add: AddCommand) -> None:
     if search := add(
         "search",
         'Search every branch of every session: words, "phrases", -word, re:pattern, and the filters agent: project: '
-        "name: label: role: tool: model: before: after: branch:",
+        "name: machine: label: role: tool: model: before: after: branch:",
     ):
         search.add_argument("query", nargs="+", metavar="QUERY", help="the text to search for")
         search.add_argument(

@@ -67,6 +67,8 @@ def ask_directory(
     """
     browser = screen.browser
     own = chosen[0].cwd if len({summary.cwd for summary in chosen}) == 1 else ""
+    if any(summary.machine for summary in chosen):
+        own = browser.options.here or browser.home  # A directory on another machine is none here.
     offers = [shorten_home(path, browser.home) for path in browser.directories()]
 
     def hint(text: str) -> Line:
@@ -79,7 +81,7 @@ def ask_directory(
         if text is None:
             return
         directory = expanded(text, browser.home) if text.strip() else None
-        if directory is None or directory == own:
+        if directory is None or directory == chosen[0].cwd == own:
             _fork_all(screen, chosen, at, None, show)
             return
 

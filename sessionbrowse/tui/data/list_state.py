@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.store.own.mirrors import MirrorState
 from sessionbrowse.store.own.remembered_views import ListView
 from sessionbrowse.tui.data.library import Folding, Library, ProjectRow, SessionRow
 
@@ -37,6 +38,8 @@ class ListState:
         self.projects: Sequence[ProjectRow] = ()
         self.exists: dict[str, bool | None] = {}
         self.moved: dict[str, str] = {}
+        self.machines: dict[str, MirrorState] = {}
+        """The states of other machines at the last looks, by name."""
         # The project to open; None once it is open, or if the user moved the cursor.
         self.wanted_project: str | None = None
         self.wanted_session: str | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from sessionbrowse.store.own.mirrors import MirrorState
 from sessionbrowse.store.own.pins import Pins
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Source(Struct, frozen=True, kw_only=True):
     """Returns each given directory without links, by which two spellings of one directory are recognised."""
     moved: Callable[[Iterable[str], Sequence[str]], dict[str, str]] = lambda _, __: {}
     """Returns the new paths of moved directories, by old path. Arguments: missing directories; existing directories."""
+    machines: Callable[[], dict[str, MirrorState]] = dict
+    """Reads the states of other machines at the last looks, by name."""
     pins: Callable[[], Pins] = Pins
     """Reads which sessions are pinned to the top of the list."""
     set_pin: Callable[[Summary, bool], None] = lambda _, __: None
@@ -69,12 +72,13 @@ class Source(Struct, frozen=True, kw_only=True):
 
 
 class DirectoryFacts(Struct, frozen=True):
-    """The state of directories on disk: if they exist, where they were moved, their repositories, and without links."""
+    """The state of directories (existence, new path, repository, path without links) and of other machines."""
 
     exists: dict[str, bool | None]
     moved: dict[str, str]
     repositories: dict[str, str]
     links: dict[str, str]
+    machines: dict[str, MirrorState] = {}
 
 
 class SessionUpdates(Struct, frozen=True, kw_only=True):
@@ -94,7 +98,8 @@ def directory_facts(source: Source, directories: Sequence[str]) -> DirectoryFact
     exists = source.exists_many(directories)
     gone = [path for path in directories if exists.get(path) is False]
     there = [path for path in directories if exists.get(path)]
-    return DirectoryFacts(exists, source.moved(gone, there), source.repositories(there), source.resolved(directories))
+    moved, repositories = source.moved(gone, there), source.repositories(there)
+    return DirectoryFacts(exists, moved, repositories, source.resolved(directories), source.machines())
 
 
 def place_of(summary: Summary, places: Iterable[Place]) -> Place | None:

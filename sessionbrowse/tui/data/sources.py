@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -21,6 +22,7 @@ from sessionbrowse.store.find.directories import resolved
 from sessionbrowse.store.find.discover import Skipped
 from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings
 from sessionbrowse.store.find.slow_disks import exists_many
+from sessionbrowse.store.own.mirrors import machines_dir, states
 from sessionbrowse.store.own.pins import read_pins, set_pin
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.data.jobs import Job, Lane
@@ -46,6 +48,7 @@ def source_of(options: BrowseOptions) -> Source:
     scope = Scope(around=around, roots=roots, extra_roots=extra_roots, agents=agents)
     places = places_of(scope)
     cache, state = options.cache, str(options.state)
+    top = machines_dir(around.environ, Path(around.home))
     skipped: list[Skipped] = []
 
     def scan_all(cancelled: Cancelled, include_hidden: bool) -> Iterator[Batch]:
@@ -103,6 +106,7 @@ def source_of(options: BrowseOptions) -> Source:
         repositories=repositories_of,
         resolved=resolved,
         moved=lambda missing, known: moved(missing, known, state),
+        machines=lambda: {state.name: state for state in states(top)},
         pins=lambda: read_pins(state, places),
         set_pin=set_pin_of,
         plan_resume=plan_resume,

@@ -128,6 +128,7 @@ SIGNS: dict[str, str] = {
     "●": "open in a running agent",
     "○": "changed just now, perhaps in use",
     "! ■ ⊗ ◔": "ended: interrupted, aborted, with an error, pending",
+    "@mini": "on the machine mini, as it was at the last look",
     "★": "pinned",
     "✓": "selected",
     "•": "on the active branch, where the agent resumes",

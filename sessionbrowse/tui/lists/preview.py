@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from sessionbrowse.errors import NoSuchEntry
+from sessionbrowse.errors import NoSuchEntry, SessionBrowseError
 from sessionbrowse.model.listing.families import is_stub
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.text import clean
+from sessionbrowse.services.machines.results import seen_words
+from sessionbrowse.text import clean, iso_ms
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.layout.parts import LinePart, Part, PreviewDocument
 from sessionbrowse.tui.lists.family_total import FamilyTotals
+from sessionbrowse.tui.lists.rows import is_recent
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.cursor_debounce import Resting
 from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
@@ -122,6 +124,7 @@ class Preview:
             return
 
         hit, now_ms = self._asked_hit, browser.now_ms()
+        copies = self._state.library.copies(summary)
 
         def load(job: Job) -> PreviewDocument:
             from sessionbrowse.tui.reading.documents import conversation, entry_document, rule
@@ -129,7 +132,7 @@ class Preview:
 
             session = browser.open_session(summary.path, summary.agent)
             if hit is None:
-                return PreviewDocument(conversation(session, summary))
+                return PreviewDocument([*_of_copies(copies), *conversation(session, summary)])
             index = find_again(session, hit[0].entry_index, hit[0].entry_id)
             if index is None:
                 raise NoSuchEntry(ENTRY_IS_GONE)
@@ -196,9 +199,30 @@ class Preview:
         browser = self._screen.browser
         exists = self._state.exists.get(summary.cwd)
         family = self._family.line(summary.path)
-        return summary_parts(summary, browser.home, browser.now_ms(), exists=exists, family=family)
+        state = self._state.machines.get(summary.machine or "")
+        machine = ""
+        if state is not None:
+            recent = is_recent(summary, browser.now_ms(), self._state.machines)
+            machine = seen_words(state.name, state.seen, browser.now_ms()) + (", changed just before" if recent else "")
+        now_ms = browser.now_ms()
+        return summary_parts(summary, browser.home, now_ms, exists=exists, family=family, machine=machine)
 
     def _has_family(self, path: str) -> bool:
         library = self._state.library
         summary = library.get(path)
         return summary is not None and not is_stub(summary) and len(library.family(path)) > 1
+
+
+def _of_copies(copies: Sequence[Summary]) -> list[Part]:
+    """Return the line about the copies of a session on several machines; reads them."""
+    if len({one.machine for one in copies}) < 2:
+        return []
+    from sessionbrowse.services.inspect.copies import apart_since
+    from sessionbrowse.store.read.session_file import open_session
+
+    try:
+        since = apart_since([open_session(one.path, one.agent) for one in copies])
+    except SessionBrowseError:
+        return []
+    apart = f"apart since {iso_ms(since)[:10]}" if since is not None else "the same"
+    return [LinePart([("⊞ ", "branch"), (f"{len(copies)} copies, {apart}", "dim")])]

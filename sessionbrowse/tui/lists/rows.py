@@ -14,8 +14,9 @@ from msgspec.structs import replace
 
 from sessionbrowse import text
 from sessionbrowse.config import ROW_FIELDS, DateStyle, RowField
-from sessionbrowse.model.listing.directories import missing_word
+from sessionbrowse.model.listing.directories import machine_in, missing_word
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.store.own.mirrors import MirrorState
 from sessionbrowse.text import clean
 from sessionbrowse.tui.data.library import ProjectRow, SessionRow
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, pad, right_aligned, sides
@@ -28,6 +29,8 @@ _DATE_CELLS: dict[str, int] = {"age": 5, "date": 13, "iso": 21}
 
 RECENT_MS = 300_000
 """If a session changed less than this many milliseconds ago, an agent may still be working in it."""
+
+RECENT_THERE_MS = 600_000
 
 
 class ListStyle(Struct, frozen=True, kw_only=True):
@@ -43,6 +46,7 @@ class ListStyle(Struct, frozen=True, kw_only=True):
     project_cells: int = 18
     fields: Collection[RowField] = ROW_FIELDS
     caller: Caller | None = None
+    machines: Mapping[str, MirrorState] = {}
 
 
 def directory_state(directories: Sequence[str], exists: Mapping[str, bool | None], moved: Mapping[str, str]) -> str:
@@ -59,8 +63,11 @@ def project_row(row: ProjectRow, width: int, home: str, state: str = "", *, ambi
         return sides([("All projects", "title")], count, width)
     if not row.cwd:
         return sides([("(no directory)", "dim")], count, width)
-    name, above = project_name(row.cwd, home)
+    there = machine_in(row.cwd)
+    name, above = project_name(there[1] if there is not None else row.cwd, home)
     left: Line = [(name, "title" if row.is_here else "dim" if state else "")]
+    if there is not None:
+        left.append((f" @{there[0]}", "accent"))
     if len(row.directories) > 1:
         left.append((f" ⑂{len(row.directories)}", "branch"))
     if row.is_here:
@@ -89,7 +96,7 @@ def session_title(summary: Summary) -> Line:
 
 def session_badges(summary: Summary) -> Line:
     """Return the symbols after a session's title: fork, branches, labels, damage, newest message on another branch."""
-    badges: Line = []
+    badges: Line = [(f" @{summary.machine}", "accent")] if summary.machine is not None else []
     if summary.copy_of is not None:
         badges.append((" conflict copy", "warning"))
     if summary.parent_session is not None:
@@ -145,9 +152,17 @@ def life_sign(summary: Summary, style: ListStyle) -> tuple[str, str]:
     """
     if summary.path in style.in_use:
         return ("●", "good")
-    if 0 <= style.now_ms - summary.mtime_ns / 1_000_000 < RECENT_MS:
+    if is_recent(summary, style.now_ms, style.machines):
         return ("○", "good")
     return STATUS_SIGNS.get(summary.status or "", (" ", ""))
+
+
+def is_recent(summary: Summary, now_ms: float, machines: Mapping[str, MirrorState]) -> bool:
+    """Return True if a session changed lately; on another machine, by its clock when it was last seen."""
+    if summary.machine is None:
+        return 0 <= now_ms - summary.mtime_ns / 1_000_000 < RECENT_MS
+    state = machines.get(summary.machine)
+    return state is not None and state.is_recent(summary.mtime_ns / 1_000_000, RECENT_THERE_MS)
 
 
 _CELLS: dict[RowField, int] = {

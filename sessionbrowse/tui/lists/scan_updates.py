@@ -133,7 +133,7 @@ class ScanUpdates:
         if outcome.error is not None:
             self.failure = one_line(str(outcome.error), 80)
         if isinstance(outcome.value, Batch):
-            self._advance("reading", outcome.value.done, outcome.value.total)
+            self.advance("reading", outcome.value.done, outcome.value.total)
             screen.state.library.add(outcome.value.summaries)
         if outcome.last:
             if isinstance(outcome.value, frozenset):
@@ -147,7 +147,7 @@ class ScanUpdates:
         screen = self._screen
         match outcome.value:
             case SessionsFound(summaries, done, total):
-                self._advance("reading", done, total)
+                self.advance("reading", done, total)
                 self._take_found(summaries)
                 if total and screen.state.library.is_opening:
                     # The monitor is reading session files already. Before that it sends all sessions of the index and
@@ -167,7 +167,7 @@ class ScanUpdates:
                 screen.state.library.is_complete = True
                 self._complete(skipped)
             case IndexProgress(done, total):
-                self._advance("indexing", done, total)
+                self.advance("indexing", done, total)
                 screen.refresh_header()
             case SessionsInUse(paths):
                 self.in_use = frozenset(paths)
@@ -196,7 +196,8 @@ class ScanUpdates:
         elif not library.is_opening or screen.state.searched or screen.state.shown_project is not None:
             self._refresh_soon()
 
-    def _advance(self, verb: str, done: int, total: int) -> None:
+    def advance(self, verb: str, done: int, total: int) -> None:
+        """Show the progress of a scan or of a look at another machine; none once all is done."""
         self.progress = advanced(self.progress, verb, done, total, self._screen.browser.now_ms())
 
     def _complete(self, skipped: Sequence[tuple[str, str]]) -> None:
@@ -229,7 +230,7 @@ class ScanUpdates:
         facts, state = outcome.value, self._screen.state
         if isinstance(facts, DirectoryFacts):
             state.exists.update(facts.exists)
-            state.moved = facts.moved
+            state.moved, state.machines = facts.moved, facts.machines
             before = len(state.projects)
             state.library.know_directories(facts.repositories, facts.links)
             if state.library.by_repository or len(state.project_rows()) != before:

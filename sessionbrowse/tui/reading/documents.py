@@ -292,7 +292,7 @@ def _time(timestamp: str | float | None, now_ms: float) -> Line:
 def find_result(session: Session, index: int, call_id: str) -> ToolResultMessage | None:
     """Return the result of the tool call `call_id` in the entry at `index`; None if it is not soon after the entry."""
     for later in range(index + 1, min(len(session.ids), index + RESULT_DISTANCE)):
-        if session.envelopes[later].role == "toolResult" and session.envelopes[later].tool_call_id == call_id:
+        if session.kind(later).role == "toolResult" and session.envelopes[later].tool_call_id == call_id:
             entry = session.entry(later)
             if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
                 return entry.message
@@ -301,7 +301,7 @@ def find_result(session: Session, index: int, call_id: str) -> ToolResultMessage
 
 def find_call(session: Session, index: int, call_id: str) -> ToolCallBlock | None:
     """Return the tool call to which the tool result in the entry at `index` belongs; None if the call is not found."""
-    caller = caller_of(session, call_id)
+    caller = caller_of(session, index, call_id)
     entry = session.entry(caller) if caller is not None else None
     message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
     content = message.content if isinstance(message, AssistantMessage) else None
@@ -332,11 +332,18 @@ def raw_document(session: Session, index: int, now_ms: float) -> list[Part]:
 
 
 def summary_parts(
-    summary: Summary, home: str, now_ms: float, *, exists: bool | None = None, family: Line | None = None
+    summary: Summary,
+    home: str,
+    now_ms: float,
+    *,
+    exists: bool | None = None,
+    family: Line | None = None,
+    machine: str = "",
 ) -> list[Part]:
     """Return the lines at the top of a session's preview: name, agent, age, directory, counts, cost, problems.
 
-    `exists` is False if the session's working directory is missing. `family` is a line about related sessions.
+    `exists` is False if the session's working directory is missing. `family` is a line about related sessions,
+    `machine` tells when the session's machine was seen.
     """
     title = one_line(summary.name or "") or one_line(summary.first_message or "", 200) or "(no messages)"
     parts: list[Part] = [LinePart([(title, "title")])]
@@ -344,9 +351,11 @@ def summary_parts(
     age = text.age(summary.modified, now_ms)
     before = [*glyph, *status_words(summary)]
     parts.append(ItemsPart([age, *([clean(summary.model)] if summary.model else [])], before=before))
-    name, above = project_name(summary.cwd, home) if summary.cwd else ("(no directory)", "")
+    name, above = project_name(summary.own_cwd, home) if summary.own_cwd else ("(no directory)", "")
     missing = f"  {missing_word(summary.cwd)}" if exists is False else ""
     parts.append(LinePart([(f"{above}/" if above else "", "dim"), (name, ""), (missing, "warning")]))
+    if summary.machine is not None:
+        parts.append(LinePart([("@", "accent"), (clean(machine or summary.machine), "dim")]))
     counts = [plural(summary.message_count, "message")]
     if summary.branch_count > 1:
         counts.append(plural(summary.branch_count, "branch", "branches"))
@@ -395,7 +404,7 @@ def conversation(session: Session, summary: Summary) -> list[Part]:
     if not shown:
         return [*parts, rule(), LinePart([("The active branch holds no messages.", "dim italic")])]
     if is_long := len(shown) >= LEAST_WITH_END:
-        asked = [index for index in shown[1:-1] if session.envelopes[index].role == "user"]
+        asked = [index for index in shown[1:-1] if session.kind(index).role == "user"]
         parts += [rule("the end"), *[_talk_part(session, index, END_DETAIL) for index in (*asked[-1:], shown[-1])]]
     parts.append(rule("from the beginning" if is_long else ""))
     for before, index in zip([None, *shown], shown, strict=False):
@@ -409,7 +418,7 @@ def is_talk(session: Session, index: int) -> bool:
 
     System messages and tool results are excluded; results are shown with their tool calls.
     """
-    kind = session.envelopes[index]
+    kind = session.kind(index)
     if kind.type == "message":
         return kind.role not in ("toolResult", "system")
     return kind.type in ("compaction", "branch_summary", "custom_message")
@@ -419,7 +428,7 @@ def _continues(session: Session, before: int | None, index: int) -> bool:
     """Return True if an entry needs no heading: an assistant message without label, below another assistant message."""
     if before is None or index in session.labels:
         return False
-    return session.envelopes[before].role == "assistant" == session.envelopes[index].role
+    return session.kind(before).role == "assistant" == session.kind(index).role
 
 
 def _talk_part(session: Session, index: int, detail: Detail = PREVIEW_DETAIL, *, continues: bool = False) -> Part:

@@ -10,7 +10,7 @@ EXAMPLES = {
     "auth -token": "without a word",
     "after:7d": "the last seven days; also before:2026-08, after:yesterday",
     "role:user": "your messages; also role:assistant, role:tool …",
-    "project:webshop": "in one project; also agent:pi, name:refactor",
+    "project:webshop": "in one project; also agent:pi, name:jwt, machine:mini",
     "label:works": "entries whose label contains the word",
     "tool:bash": "a tool's calls and results",
     "model:opus": "answers of a model",

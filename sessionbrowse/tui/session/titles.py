@@ -21,7 +21,8 @@ def path_line(summary: Summary, session: Session | None, index: int | None, home
     """Return the left of the top bar: project, session, label of the entry (if any), and agent if there is room."""
     name = (session.name if session is not None else summary.name) or summary.first_message or "(no messages)"
     project = project_name(summary.cwd, home)[0] if summary.cwd else "(no directory)"
-    line: Line = [(project, "dim"), *CRUMB, (one_line(name, 60), "title")]
+    badge: Line = [(f" @{summary.machine}", "accent")] if summary.machine is not None else []
+    line: Line = [(project, "dim"), *badge, *CRUMB, (one_line(name, 60), "title")]
     mark = session.labels.get(index) if session is not None and index is not None else None
     if mark is not None:
         line += [*CRUMB, (f"⚑ {one_line(mark.text, 24)}", "dim")]

@@ -1,0 +1,76 @@
+"""Sessions of another machine from adding it to forgetting it, in a real terminal, by a program that stands for ssh."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.services.machines.other_machine import OtherMachine
+from tests.support.story_support import StoryHome, quit_browser
+from tests.support.terminal import ENTER
+
+F8, CTRL_R = "\x1b[19~", "\x12"
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> StoryHome:
+    return StoryHome(tmp_path / "home")
+
+
+def test_the_sessions_of_another_machine_are_found_read_resumed_taken_here_and_forgotten(
+    story: StoryHome, tmp_path: Path
+) -> None:
+    machine = OtherMachine(tmp_path / "machine")
+    there = StoryHome(machine.home)
+    shop = there.project("it's a shop")
+    session = there.session(shop, ["Why does the invoice round up", "By the tax table."], days_ago=2)
+    told = tmp_path / "told"
+    there.agent("pi", f'{{ pwd -P; printf "%s\\n" "$@"; }} >{told}')
+    (machine.home / ".profile").write_text('PATH="$HOME/bin:$PATH"\n')
+    story.session(story.project("webshop"), ["Keep this one", "Kept."], days_ago=1)
+    before = {path: content for path, content in machine.files().items() if path.endswith(".jsonl")}
+    path: dict[str, Any] = {"PATH": f"{story.programs}:{machine.search_path.partition(os.pathsep)[0]}:{os.defpath}"}
+
+    def run(*words: str) -> str:
+        command = [sys.executable, "-m", "sessionbrowse", *words]
+        done = subprocess.run(
+            command, env=story.env(**path), cwd=story.home, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+    assert "Added mini" in run("machines", "add", "mini", "mini.local")
+    with story.browser(**path) as browser:
+        browser.wait("1 session ")
+        browser.press(F8)
+        browser.wait("mini: 1 session file, 1 new.")
+        browser.press("/tax machine:mini")
+        browser.wait("@mini  π")
+        browser.press(ENTER, ENTER)
+        browser.wait("it's a shop @mini ›")
+        browser.wait("assistant: By the tax table.")
+        browser.press(CTRL_R)
+        browser.wait("Rename")
+        browser.press("other name", ENTER)
+        browser.wait("lies on mini; open it there")
+        browser.press("r")
+        told_words = [str(shop.resolve()), "--session", str(session)]
+        browser.wait(lambda _: told.exists() and told.read_text().splitlines() == told_words)
+        browser.wait("assistant: By the tax table.")
+        browser.press("f")
+        browser.wait("Fork")
+        browser.press(ENTER)
+        browser.wait("The work tree does not come along")
+        quit_browser(browser)
+    taken = [one for one in json.loads(run("list", "--json")) if one["machine"] is None and one["parent_session"]]
+    assert [(one["cwd"], Path(one["parent_session"]).name) for one in taken] == [(str(story.home), session.name)]
+    assert {path: content for path, content in machine.files().items() if path.endswith(".jsonl")} == before
+    assert "Forgot mini" in run("machines", "forget", "mini")
+    assert {one["machine"] for one in json.loads(run("list", "--json"))} == {None}
+    assert not list(story.home.rglob("machines/mini"))
