@@ -19,6 +19,7 @@ from msgspec import Struct
 from sessionbrowse.cli.parser import AGENT_NAMES, HOMES, is_for_agent, make_parser
 from sessionbrowse.config import cache_dir, load_settings
 from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.store.own.mirrors import states
 from sessionbrowse.text import age, clean, truncate
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _KINDS = {
     **dict.fromkeys(("root", "cwd", "old", "new"), DIRECTORIES),
     **dict.fromkeys(("to", "output", "open_session"), FILES),
     **dict.fromkeys(("ref", "refs", "session"), "sessions"),
+    "words": "machines",
     **dict.fromkeys(("entry", "at", "drop", "left", "right", "open_leaf"), "entries"),
 }
 """Maps an argument's name to what completes its value: files, sessions, … Other arguments have fixed `choices`."""
@@ -155,6 +157,8 @@ def _values(action: argparse.Action, typed: _Typed, begun: str) -> Iterator[Comp
             yield Completion(FILES)
         else:
             yield from _sessions(typed, begun)
+    elif kind == "machines" and typed.values and typed.values[0] != "add":
+        yield from (Completion(state.name, state.host) for state in states() if state.name.startswith(begun))
     elif kind == "entries" and typed.values:
         yield from _entries(typed, typed.values[0], begun)
 

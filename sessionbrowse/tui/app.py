@@ -290,6 +290,9 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         picking = self.options.pick
         if picking is None or (picking.needs_entry and entry_id is None):
             self.open_tree(summary, index, entry_id, searched)
+        elif summary.machine is not None and picking.caller is not None:
+            # The agent that asked would write into the copy of the session here.
+            self.say(f"The session lies on {summary.machine}; open it there, or fork it here first.", "warning")
         elif not self._has_picked:  # Of two fast key presses, only the first sets the result of `pick`.
             self._has_picked = True
             picking.choose(summary, entry_id)

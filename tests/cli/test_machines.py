@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from sessionbrowse import SessionManager
 from sessionbrowse.cli import main
 from sessionbrowse.config import cache_dir
+from sessionbrowse.errors import RefusedWrite
 from tests.services.machines.conftest import MakeMachine
 from tests.services.machines.conftest import make_machine as make_machine
 from tests.support.mirrors import STORE, mirror, mirrored
@@ -219,3 +221,29 @@ def test_a_look_brings_the_sessions_of_a_machine_and_says_what_came(
     assert [(row["id"], row["machine"]) for row in told(capfd, "search", "jwt")] == [("s-1", "mini")]
     assert [one["sessions"] for one in told(capfd, "machines", "look", "mini")] == [1]
     assert "mini.local" in machine.calls[0]
+
+
+def test_the_library_reads_a_session_there_and_refuses_every_change(there: Path, own_home: Path) -> None:
+    manager = SessionManager.open(str(there))
+    assert manager.get_header()["id"] == "s-1"
+    before = there.read_bytes()
+    with pytest.raises(RefusedWrite, match="lies on mini; open it there"):
+        manager.append_custom_entry("note", {"a": 1})
+    assert there.read_bytes() == before
+    assert sorted(there.parent.iterdir()) == sorted([there, there.with_name("2_s-2.jsonl")])
+
+
+def test_what_is_hidden_from_agents_here_is_hidden_there_too(
+    there: Path, here: Path, own_home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    settings = own_home / ".config/sessionbrowse/config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('[not_for_agents]\ndirectories = ["/home/dev/webshop"]\n')
+    assert main(["list", "--for-agent"]) == 0
+    printed = capfd.readouterr().out
+    assert [name for name in ("s-1", "s-2", "h-1") if f'"{name}"' in printed] == ["s-2"]
+
+
+def test_moving_the_sessions_of_a_directory_there_is_refused(there: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["relocate", "mini:/home/dev/webshop", "/home/dev/other"]) == 1
+    assert "/home/dev/webshop lies on mini" in capfd.readouterr().err

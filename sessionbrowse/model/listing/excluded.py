@@ -9,7 +9,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from sessionbrowse.model.listing.directories import part_below
+from sessionbrowse.model.listing.directories import machine_in, part_below
 from sessionbrowse.model.listing.summary import Summary
 
 
@@ -90,8 +90,11 @@ class Excluded(Struct, frozen=True, kw_only=True):
             return True
         if self.directories and session.cwd:
             link = links.get(session.cwd, session.cwd)
-            # A directory whose disk does not answer may be a link into an excluded one: agents do not get its sessions.
-            if link is None or part_below((session.cwd, link), self.directories) is not None:
+            # The rules hold for the same directory of another machine, too. A directory whose disk does not answer may
+            # be a link into an excluded one: agents do not get its sessions.
+            there = machine_in(session.cwd)
+            spellings = (session.cwd, link or "", there[1] if there is not None else "")
+            if link is None or part_below(spellings, self.directories) is not None:
                 return True
         if not self.labels:
             return False

@@ -38,7 +38,7 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover import sentence_of
 from sessionbrowse.store.find import moved_projects
 from sessionbrowse.store.find.agent_of_path import agent_of_path
-from sessionbrowse.store.find.directories import given, given_here, resolved, spellings_of
+from sessionbrowse.store.find.directories import given, given_here, refuse_other_machine, resolved, spellings_of
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.moved_projects import Candidate
 from sessionbrowse.store.find.roots import Scope
@@ -107,6 +107,7 @@ def relocate(
         WriteFailed: an I/O error occurred; nothing was changed, or the error says where each file is.
     """
     context = context or ChangeContext.real()
+    refuse_other_machine(old)
     spellings, here = spellings_of(old, context.around.cwd), context.around.cwd
     old, new = given(old, here), given_here(new, here)
     if old == new:

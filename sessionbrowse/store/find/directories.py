@@ -52,6 +52,14 @@ def given(text: str, here: str) -> str:
     )
 
 
+def refuse_other_machine(text: str) -> None:
+    """Raise `RefusedWrite` for a directory on another machine, whose sessions are changed only there."""
+    if (there := machine_in(text)) is not None:
+        raise RefusedWrite(
+            f"{clean(there[1])} lies on {there[0]}; its sessions are changed there. Nothing was changed."
+        )
+
+
 def given_here(text: str, here: str) -> str:
     """Return the absolute path of a directory that the user gave for sessions of this system.
 

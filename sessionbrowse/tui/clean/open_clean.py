@@ -24,15 +24,20 @@ def do_other_problems(screen: CommandScreen[None]) -> None:
     elif isinstance(screen, DoctorScreen):
         screen.browser.push_screen(CleanupScreen())
     else:
-        screen.browser.push_screen(DoctorScreen(screen.browser.library.all()))
+        screen.browser.push_screen(DoctorScreen(_here(screen)))
 
 
 def do_problems(screen: BrowseScreen | SessionScreen) -> None:
     """List the problems of the open session, or of the selected sessions; without a selection, of all sessions."""
     if isinstance(screen, BrowseScreen) and not screen.sessions_list.marks:
-        screen.browser.push_screen(DoctorScreen(screen.browser.library.all()))
+        screen.browser.push_screen(DoctorScreen(_here(screen)))
     else:
         do_mend(screen)
+
+
+def _here(screen: CommandScreen[None]) -> list[Summary]:
+    """Return the sessions of this machine: those of others are repaired there."""
+    return [one for one in screen.browser.library.all() if one.machine is None]
 
 
 def do_mend(screen: BrowseScreen | SessionScreen) -> None:
