@@ -69,7 +69,9 @@ def test_few_files_take_part_in_a_list_of_real_sessions(corpus: Path, tmp_path: 
 def test_the_map_names_files_that_exist() -> None:
     text = (house.PACKAGE.parent / "CONTRIBUTING.md").read_text()
     named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]+)`", text))
-    assert len(named) > 40
+    named |= {file for file, _ in mapped(text, "| room | file: words of its sentences |") if "<" not in file}
+    assert len(named) > 100
+    assert len(text.splitlines()) <= 180
     missing = [
         name
         for name in named
@@ -80,12 +82,22 @@ def test_the_map_names_files_that_exist() -> None:
     assert missing == []
 
 
+def mapped(text: str, heading: str) -> list[tuple[str, str]]:
+    """Return the files of a table with a row for each room, each file with what its cell says of it."""
+    table = text.partition(heading)[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| (?:`([a-z_/]+)`|others) \| (.*) \|$", table, re.MULTILINE)
+    return [
+        (f"{room}/{file}".removeprefix("/"), about)
+        for room, cell in rows
+        for file, about in re.findall(r"`([a-z_/<>]+)`: (.*?)(?=; `[a-z_/<>]+`: |$)", cell)
+    ]
+
+
 def test_the_map_names_the_file_of_every_key() -> None:
     text = (house.PACKAGE.parent / "CONTRIBUTING.md").read_text()
-    rows = re.findall(r"^\| (`[a-z_*` ]+`)[^|]*\| `(tui/[a-z_/<>]+)` \|$", text, re.MULTILINE)
     found: dict[str, set[str]] = {}
-    for ids, file in rows:
-        for pattern in ids.replace("`", "").split():
+    for file, about in mapped(text, "| room | file: ids |"):
+        for pattern in re.findall(r"`([a-z_*]+)`", about):
             for id in fnmatch.filter(command_places(), pattern):
                 found.setdefault(id, set()).add(f"{file.replace('<id>', id)}.py")
     wrong = {id: files for id, files in command_places().items() if not found.get(id, set()) & files}
@@ -94,11 +106,11 @@ def test_the_map_names_the_file_of_every_key() -> None:
 
 def test_the_map_quotes_the_errors_of_the_files_it_names() -> None:
     text = (house.PACKAGE.parent / "CONTRIBUTING.md").read_text()
-    rows = re.findall(r"^\| ([^|]*\"[^|]*) \| `([a-z_/<>]+)` \|$", text, re.MULTILINE)
-    assert len(rows) > 60
+    files_of = mapped(text, "| room | file: words of its sentences |")
+    assert len(files_of) > 60
     wrong = [
         (quoted, file)
-        for about, file in rows
+        for file, about in files_of
         for quoted in re.findall(r'"([^"]+)"', about)
         if not any(
             quoted in sentence and any(fnmatch.fnmatch(one, f"{file.replace('<agent>', '*')}.py") for one in files)
@@ -110,9 +122,10 @@ def test_the_map_quotes_the_errors_of_the_files_it_names() -> None:
 
 def test_the_map_names_every_file_that_words_errors() -> None:
     text = (house.PACKAGE.parent / "CONTRIBUTING.md").read_text()
+    named = {f"{file}.py" for file, _ in mapped(text, "| room | file: words of its sentences |")}
     unnamed = {
         sentence
         for sentence, files in error_places().items()
-        if not any(f"`{file.removesuffix('.py')}`" in text or file.startswith(("agents/", "tui/")) for file in files)
+        if not any(file in named or file.startswith(("agents/", "tui/")) for file in files)
     }
     assert unnamed == set()

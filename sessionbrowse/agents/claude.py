@@ -57,6 +57,6 @@ CLAUDE = Agent(
     runtime_directories=runtime_directories,
     bears_appends=False,
     resume=resume,
-    # A program that inherits it takes itself for a child of another one, and saves no session.
+    # Claude Code saves no session if it inherits this variable: it takes itself for a child of another session.
     kept_from_it=("CLAUDE_CODE_CHILD_SESSION",),
 )

@@ -1,6 +1,6 @@
 """Envelopes: the facts about one entry that trees and lists need, without the entry's contents.
 
-An open session keeps few envelopes in memory. Most are decoded again from the entry's line when they are needed.
+An open session keeps the envelopes of all its entries in memory.
 """
 
 from __future__ import annotations

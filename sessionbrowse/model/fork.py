@@ -26,13 +26,13 @@ def whole_lines(session: Session, read: ReadLine) -> Iterator[bytes]:
     """Yield the lines of all entries of a session, each with its newline, in format version 3; skip later headers."""
     generation = generation_of(session.version)
     for index in range(len(session.ids)):
-        if session.kind(index).type != "session":
+        if session.envelopes[index].type != "session":
             yield _migrated(session, index, _line(session, index, read), generation) + b"\n"
 
 
 def kept_path(session: Session, index: int) -> list[int]:
     """Return the indexes of the entries on the path to the entry `index`, without label entries, for a fork."""
-    return [at for at in session.branch(index) if session.kind(at).type != "label"]
+    return [at for at in session.branch(index) if session.envelopes[at].type != "label"]
 
 
 def path_lines(session: Session, index: int, read: ReadLine, new_id: Callable[[set[str]], str]) -> Iterator[bytes]:
@@ -150,4 +150,4 @@ def _text(value: str | None) -> bytes:
 
 def has_answer(session: Session, path: list[int]) -> bool:
     """Return True if one of the entries in `path` is an answer of the model."""
-    return any(session.kind(at).type == "message" and session.kind(at).role == "assistant" for at in path)
+    return any(session.envelopes[at].type == "message" and session.envelopes[at].role == "assistant" for at in path)

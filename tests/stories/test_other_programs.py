@@ -161,7 +161,7 @@ def test_a_session_is_read_as_a_tree_and_at_any_place_of_the_disk(home: Path, tm
         for where in (path, str(copy)):
             session = open_session(where)
             assert session.agent == agent
-            assert [session.kind(index).role for index in session.active_branch()] == [
+            assert [session.envelopes[index].role for index in session.active_branch()] == [
                 "user",
                 "assistant",
                 "toolResult",

@@ -29,7 +29,7 @@ def test_delete_thirty_stale_sessions_and_undo(story: StoryHome) -> None:
         browser.press("/wobbly")
         browser.wait("30 sessions")
         browser.press(ESCAPE)
-        browser.wait("tab scope")
+        browser.wait("esc clear search")
         browser.press("A")
         browser.wait("✓ 30 selected")
         browser.press(CTRL_D)

@@ -213,7 +213,7 @@ def _of_newer(session: Session) -> Iterator[Damage]:
     """Yield the first entry of each type, and the first message of each role, that no known agent writes."""
     seen: set[tuple[str, str]] = set()
     for index in range(len(session.ids)):
-        kind = session.kind(index)
+        kind = session.envelopes[index]
         name = ("role", kind.role) if kind.type == "message" else ("type", kind.type)
         if name in seen or not name[1]:
             continue
@@ -248,7 +248,7 @@ def _of_links(session: Session) -> Iterator[Damage]:
                 session, "future-parent", index, f"the parent entry {session.ids[parent]} comes later in the file"
             )
     for index in range(len(session.ids)):
-        if session.kind(index).type != "compaction":
+        if session.envelopes[index].type != "compaction":
             continue
         first = session.fields(index).get("firstKeptEntryId")
         if not isinstance(first, str) or not first or first == session.ids[index]:
@@ -261,12 +261,8 @@ def _of_links(session: Session) -> Iterator[Damage]:
 
 def _of_calls(session: Session) -> Iterator[Damage]:
     """Yield damage of tool calls: calls without result, results without call, and messages between the two."""
-    if not any(session.kind(index).role == "toolResult" for index in range(len(session.ids))) and (
-        not session.columns.calls
-    ):
-        return
     for index in range(len(session.ids)):
-        kind = session.kind(index)
+        kind = session.envelopes[index]
         if kind.role == "toolResult":
             call = session.envelopes[index].tool_call_id
             if call is not None and not _is_called(session, index, call):
@@ -285,7 +281,7 @@ def _of_calls(session: Session) -> Iterator[Damage]:
 def _is_called(session: Session, index: int, call: str) -> bool:
     at = session.parents[index]
     while at != ROOT:
-        if session.kind(at).role == "assistant" and call in session.envelopes[at].tool_calls:
+        if session.envelopes[at].role == "assistant" and call in session.envelopes[at].tool_calls:
             return True
         at = session.parents[at]
     return False
@@ -295,7 +291,7 @@ def _between(session: Session, index: int) -> int | None:
     """Return the nearest message between a tool result and the assistant message above it, None if there is none."""
     at = session.parents[index]
     while at != ROOT:
-        kind = session.kind(at)
+        kind = session.envelopes[at]
         if kind.role in ("toolResult", "assistant"):
             return None
         if kind.type == "custom_message" or kind.role in _BETWEEN:
@@ -311,7 +307,7 @@ def _unanswered(session: Session, index: int) -> Iterator[Damage]:
     waiting = list(session.children(index))
     while waiting:
         at = waiting.pop()
-        kind = session.kind(at)
+        kind = session.envelopes[at]
         if kind.role == "toolResult":
             missing.discard(session.envelopes[at].tool_call_id or "")
         elif kind.type == "message" and kind.role in _SPOKEN:
@@ -332,7 +328,7 @@ def _of_title(session: Session) -> Iterator[Damage]:
             session, "title-slot-size", None, f"the title slot has {size:,} bytes, but omp writes {SLOT_BYTES}"
         )
     newest_first = reversed(range(len(session.ids)))
-    change = next((index for index in newest_first if session.kind(index).type == "title_change"), None)
+    change = next((index for index in newest_first if session.envelopes[index].type == "title_change"), None)
     if change is None:
         return
     last = session.fields(change)

@@ -58,11 +58,11 @@ def abandoned(session: Session, *, keep_labelled: bool) -> frozenset[int]:
             while at != ROOT and at not in stays:
                 stays.add(at)
                 at = parents[at]
-        stays |= below(session, [target for target in session.labels if session.kind(target).type in _SAID])
+        stays |= below(session, [target for target in session.labels if session.envelopes[target].type in _SAID])
     said = set()
     for index in range(len(parents)):
         at = index
-        if session.kind(index).type in _SAID:
+        if session.envelopes[index].type in _SAID:
             while at != ROOT and at not in said:
                 said.add(at)
                 at = parents[at]
@@ -98,14 +98,14 @@ def shape_of(session: Session, drop: frozenset[int]) -> CopyShape:
     out = dropped | _labels_of(session, dropped)
     parents = session.parents
     kept = [index for index in range(len(parents)) if index not in out]
-    if not any(session.kind(index).type == "message" for index in kept):
+    if not any(session.envelopes[index].type == "message" for index in kept):
         raise NothingStays("No message would stay. Delete the session instead; nothing was changed.")
     moved = {index: _nearest(session, index, out) for index in kept if parents[index] in out}
     leaf = session.leaf if session.leaf is not None and session.leaf not in out else None
     if leaf is None:
         leaf = _nearest(session, session.leaf, out) if session.leaf is not None else ROOT
     if leaf == ROOT:
-        leaf = max(index for index in kept if session.kind(index).type == "message")
+        leaf = max(index for index in kept if session.envelopes[index].type == "message")
     again = (*_labels_again(session, out), *_name_again(session, out))
     return CopyShape(
         out=frozenset(out),
@@ -122,7 +122,7 @@ def _refuse_ambiguous(session: Session) -> None:
     by_id = session.index_by_id
     is_sound = len(by_id) == len(session.ids) and all(
         parent == (ROOT if parent_id is None else by_id.get(parent_id, ROOT))
-        for parent, parent_id in zip(session.parents, session.columns.parent_ids, strict=True)
+        for parent, parent_id in zip(session.parents, [entry.parent_id for entry in session.envelopes], strict=True)
     )
     if not is_sound:
         raise NeedsRepair(
@@ -133,7 +133,7 @@ def _refuse_ambiguous(session: Session) -> None:
 
 def _labels_of(session: Session, dropped: set[int]) -> set[int]:
     """Return the label entries whose labelled entry the copy leaves out, so that it leaves them out too."""
-    labels = [(index, one.target_id) for index, one in session.columns.kept.items() if one.type == "label"]
+    labels = [(index, one.target_id) for index, one in enumerate(session.envelopes) if one.type == "label"]
     out: set[int] = set()
     while True:
         more = {
@@ -161,8 +161,7 @@ def _labels_again(session: Session, out: set[int]) -> list[Again]:
     """Return the label lines to write again: one for each kept entry whose label would otherwise be lost or changed."""
     marks: dict[str, LabelMark | None] = {}
     last: dict[str, int] = {}
-    for index in sorted(session.columns.kept):
-        entry = session.columns.kept[index]
+    for index, entry in enumerate(session.envelopes):
         if entry.type == "label" and entry.target_id is not None:
             last[entry.target_id] = index
             if index not in out:
@@ -185,15 +184,15 @@ def _name_again(session: Session, out: set[int]) -> list[Again]:
     """
     if session.rules.name == "title_slot":
         return []
-    infos = [index for index in sorted(session.columns.kept) if session.columns.kept[index].type == "session_info"]
+    infos = [index for index, entry in enumerate(session.envelopes) if entry.type == "session_info"]
     name: str | None = None
     for index in infos:
         if index not in out:
-            name = next_name(session.rules, name, session.columns.kept[index])
+            name = next_name(session.rules, name, session.envelopes[index])
     if name == session.name:
         return []
     # indusagi ignores lines with an empty name, so write the last line again that has a name.
-    filled = [index for index in infos if session.columns.kept[index].text] if session.name else infos
+    filled = [index for index in infos if session.envelopes[index].text] if session.name else infos
     line = session.fields(filled[-1])
     return [Again("session_info", line.get("timestamp"), {"name": line.get("name") if session.name else ""})]
 
@@ -205,7 +204,7 @@ def _links(session: Session, out: set[int]) -> dict[int, dict[str, int]]:
     """
     found: dict[int, dict[str, int]] = {}
     for index in range(len(session.ids)):
-        if index in out or session.kind(index).type != "compaction":
+        if index in out or session.envelopes[index].type != "compaction":
             continue
         fields = session.fields(index)
         for key in ("firstKeptEntryId", "providerReplayThroughEntryId"):

@@ -68,7 +68,7 @@ def recent_answers(session: Session) -> set[int]:
         if leaf in has_child:
             continue
         at = leaf
-        while at != ROOT and at not in found and session.kind(at).role != "user":
+        while at != ROOT and at not in found and session.envelopes[at].role != "user":
             found.add(at)
             at = session.parents[at]
     return found

@@ -72,7 +72,7 @@ def build(session: Session, path: list[int]) -> Context:
         _append_boundary(draft, place)
         _append_all(draft, path[place + 1 :])
     for index in path:
-        if session.kind(index).type == "compaction" and session.envelopes[index].text != VERBATIM_STRATEGY:
+        if session.envelopes[index].type == "compaction" and session.envelopes[index].text != VERBATIM_STRATEGY:
             draft.leave_out(index, "a summary that atomic ignores")
     draft.messages = _without_stray_results(draft.messages)
     model, thinking = pi.settings(session, path)
@@ -82,7 +82,7 @@ def build(session: Session, path: list[int]) -> Context:
 def _boundary(session: Session, path: list[int]) -> int | None:
     for place in range(len(path) - 1, -1, -1):
         index = path[place]
-        if session.kind(index).type == "compaction" and session.envelopes[index].text == VERBATIM_STRATEGY:
+        if session.envelopes[index].type == "compaction" and session.envelopes[index].text == VERBATIM_STRATEGY:
             return place
     return None
 
@@ -92,7 +92,7 @@ def _append_all(draft: Draft, indexes: list[int]) -> None:
         message = _entry_message(draft.session, index)
         if message is not None:
             draft.messages.append(message)
-        elif draft.session.kind(index).type == "message":
+        elif draft.session.envelopes[index].type == "message":
             draft.leave_out(index, missing_reason(draft.session, index))
 
 
@@ -105,7 +105,7 @@ def _entry_message(session: Session, index: int) -> ContextMessage | None:
 
 
 def _is_excluded(session: Session, index: int) -> bool:
-    if session.kind(index).type == "custom_message":
+    if session.envelopes[index].type == "custom_message":
         entry = session.entry(index)
         return isinstance(entry, CustomMessage) and entry.exclude_from_context is True
     message = stored_message(session, index)

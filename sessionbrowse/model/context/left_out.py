@@ -82,7 +82,7 @@ def missing_reason(session: Session, index: int) -> str:
 
 def usual_reason(session: Session, index: int) -> str:
     """Return the reason why an entry is not in the context, given by the entry's type, as a text for the user."""
-    kind = session.kind(index).type
+    kind = session.envelopes[index].type
     if not kind:
         return "the line is not an entry of a session"
     reason = _USUAL_REASONS.get(kind)

@@ -122,7 +122,7 @@ class Draft:
     def leave_out_all(self, indexes: Iterable[int], reason: str) -> None:
         """Store a reason why entries are not in the context; skip entries whose types never become messages."""
         for index in indexes:
-            if self.session.kind(index).type in SPEAKING_TYPES:
+            if self.session.envelopes[index].type in SPEAKING_TYPES:
                 self._reasons[index] = reason
 
     def finish(self, model: ModelRef | None, thinking: str | None, omp: OmpSettings | None = None) -> Context:
@@ -212,7 +212,7 @@ def content_text(content: Content) -> str:
 def last_of_type(session: Session, path: list[int], *types: str) -> int | None:
     """Return the position in `path` of the last entry that has one of the types; None if there is none."""
     for place in range(len(path) - 1, -1, -1):
-        if session.kind(path[place]).type in types:
+        if session.envelopes[path[place]].type in types:
             return place
     return None
 

@@ -129,7 +129,7 @@ def _append_last_request(draft: Draft, place: int, reset_place: int, start: int 
 
 
 def _is_user_request(session: Session, index: int) -> bool:
-    kind = session.kind(index)
+    kind = session.envelopes[index]
     if kind.type == "message" and kind.role == "user":
         return True
     if kind.custom_type not in _USER_TURN_CUSTOM_TYPES:
@@ -177,10 +177,10 @@ def _entry_message(session: Session, index: int) -> ContextMessage | str | None:
 
     Return None for an entry type that never becomes a message.
     """
-    match session.kind(index).type:
+    match session.envelopes[index].type:
         case "message":
             message = stored_message(session, index)
-            role = session.kind(index).role
+            role = session.envelopes[index].role
             if message is None:
                 return missing_reason(session, index)
             if isinstance(message, AssistantMessage):

@@ -44,7 +44,7 @@ def find(session: Session, path: list[int]) -> tuple[int, str] | None:
     Notes before the last `/clear` do not count. Return None if there are no notes or the newest notes are empty.
     """
     for index in reversed(path):
-        kind = session.kind(index)
+        kind = session.envelopes[index]
         if kind.type == "reset_boundary":
             return None
         if kind.type != "custom" or kind.custom_type != CUSTOM_TYPE:

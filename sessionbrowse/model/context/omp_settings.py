@@ -35,7 +35,7 @@ def restore(session: Session, path: list[int]) -> OmpSettings:
     mode = session.entry(path[mode_place]) if mode_place is not None else None
     rules: dict[str, None] = {}
     for index in path:
-        if session.kind(index).type == "ttsr_injection":
+        if session.envelopes[index].type == "ttsr_injection":
             injection = session.entry(index)
             if isinstance(injection, TtsrInjection):
                 rules |= {rule: None for rule in injection.injected_rules or () if isinstance(rule, str)}
@@ -57,7 +57,7 @@ def _models(session: Session, path: list[int]) -> dict[str, str]:
     models: dict[str, str] = {}
     inferred: str | None = None
     for index in path:
-        kind = session.kind(index)
+        kind = session.envelopes[index]
         if kind.type == "model_change":
             change = session.entry(index)
             if isinstance(change, ModelChange) and change.model:

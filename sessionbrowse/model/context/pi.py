@@ -109,7 +109,7 @@ def build_transcript(session: Session, path: list[int]) -> Context:
         if message is None:
             draft.leave_out(index, missing_reason(session, index))
         else:
-            role = session.kind(index).role
+            role = session.envelopes[index].role
             draft.messages.append(context_message(session, index, role, message, sent=is_sent(role, message, _ROLES)))
     model, _ = settings(session, path)
     return draft.finish(model, None)
@@ -123,7 +123,7 @@ def settings(session: Session, path: list[int]) -> tuple[ModelRef | None, str | 
         change = session.entry(path[place])
         thinking = change.thinking_level if isinstance(change, ThinkingLevelChange) else None
     for index in reversed(path):
-        kind = session.kind(index)
+        kind = session.envelopes[index]
         if kind.type == "model_change":
             entry = session.entry(index)
             return (ModelRef(entry.provider, entry.model_id) if isinstance(entry, ModelChange) else None), thinking
@@ -134,10 +134,10 @@ def settings(session: Session, path: list[int]) -> tuple[ModelRef | None, str | 
 
 def entry_message(session: Session, index: int, roles: frozenset[str]) -> ContextMessage | None:
     """Return the message that the entry at `index` becomes in a context; None if the entry becomes no message."""
-    match session.kind(index).type:
+    match session.envelopes[index].type:
         case "message":
             message = stored_message(session, index)
-            role = session.kind(index).role
+            role = session.envelopes[index].role
             if message is None:
                 return None
             return context_message(session, index, role, message, sent=is_sent(role, message, roles))
@@ -190,7 +190,7 @@ def _selected(draft: Draft, *, keeps_system: bool) -> list[int]:
 
 
 def _is_system(session: Session, index: int) -> bool:
-    kind = session.kind(index)
+    kind = session.envelopes[index]
     return kind.type == "message" and kind.role == "system"
 
 
@@ -202,7 +202,8 @@ def _edits(session: Session, selected: list[int]) -> dict[str, ContextEdit]:
     last_edits = {
         target_id: index
         for index in selected
-        if session.kind(index).type == "context_edit" and (target_id := session.envelopes[index].target_id) is not None
+        if session.envelopes[index].type == "context_edit"
+        and (target_id := session.envelopes[index].target_id) is not None
     }
     edits = {target: session.entry(index) for target, index in last_edits.items()}
     return {target: edit for target, edit in edits.items() if isinstance(edit, ContextEdit)}
@@ -216,7 +217,7 @@ def _project(
     draft: Draft, index: int, *, is_latest: bool, roles: frozenset[str], with_system: bool = False
 ) -> list[ContextMessage]:
     session = draft.session
-    kind = session.kind(index).type
+    kind = session.envelopes[index].type
     if kind == "compaction":
         entry = session.entry(index) if is_latest else None
         return _checkpoint(session, index, entry, with_system) if isinstance(entry, Compaction) else []

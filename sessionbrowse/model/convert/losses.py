@@ -160,7 +160,7 @@ def add_context_losses(
     edited = {
         envelope.target_id
         for index, envelope in enumerate(source.envelopes)
-        if source.kind(index).type == "context_edit"
+        if source.envelopes[index].type == "context_edit"
     }
     compared = 0
     for at, there in _branch_ends(source, made, until):
@@ -214,7 +214,7 @@ def _kind(source: Session, entry_id: str, edited: set[str | None], reason: str |
     index = source.index_by_id.get(entry_id)
     if index is None:
         return "other"
-    kind = source.kind(index)
+    kind = source.envelopes[index]
     if kind.type == "compaction":
         entry = source.entry(index)
         return "system_message" if isinstance(entry, Compaction) and entry.system_message else "compaction"

@@ -49,7 +49,7 @@ class Translated(Struct, frozen=True, kw_only=True):
     def lines(self) -> Iterable[bytes]:
         """Yield the lines of a session file in pi's format; lines that cannot be read follow the header.
 
-        The header has what no entry tells: the name, what was not read, and if the last turn is unfinished.
+        The header has what no entry has: the name, what was not read, and a flag for an unfinished last turn.
         """
         told = {"title": self.name, "unread": self.unread, "unfinished": not self.has_ended}
         yield json_line({**self.header, **{key: value for key, value in told.items() if value}})

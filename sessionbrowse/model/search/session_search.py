@@ -91,14 +91,13 @@ def _likely(
         return list(run)
     first, labels, likely = session.offsets[run[0]], session.labels, []
     # Entries that are not messages are searched by the texts of their rows, which are not in the file.
-    codes, kinds = session.columns.codes, session.columns.kinds.all
-    others = {code for code, kind in enumerate(kinds) if kind.type != "message" or session.is_transcript}
     for index in run:
         begin = session.offsets[index] - first
         line = block[begin : begin + session.sizes[index]].lower()
         # A search of bytes cannot find words with JSON escapes or with characters that have several forms.
         if (
-            codes[index] in others
+            session.is_transcript
+            or session.envelopes[index].type != "message"
             or index in labels
             or not line.isascii()
             or b"\\u" in line

@@ -10,47 +10,38 @@ import msgspec
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.format.lines import LineBlock
-from sessionbrowse.model.session.column_reader import ColumnReader
-from sessionbrowse.model.session.columns import Columns, columns_of
-from sessionbrowse.model.session.envelopes import ReadBytes
-from sessionbrowse.model.session.parents import ROOT, is_chain, loops
+from sessionbrowse.model.session.parents import ROOT, loops
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.model.session.rules import Rules
-from sessionbrowse.model.session.session import LabelMark, Session, find_name, migrated_id
+from sessionbrowse.model.session.session import LabelMark, ReadBytes, Session, find_name, migrated_id
 
 
 def build_session(blocks: Iterable[LineBlock], rules: Rules, path: str, read_bytes: ReadBytes) -> Session:
     """Return the session in a file, given as blocks of lines. Never raises for bad content: see `Session.problems`."""
-    into = ColumnReader(Reader(rules), Columns())
+    reader = Reader(rules)
+    envelopes: list[Envelope] = []
+    lines: list[int] = []
+    offsets: list[int] = []
+    sizes: list[int] = []
+    ordinals: list[int] = []
     for block in blocks:
-        into.add_block(block)
-    return session_read(into, path, read_bytes)
-
-
-def session_read(lines: ColumnReader, path: str, read_bytes: ReadBytes) -> Session:
-    """Return the session in a file; the `ColumnReader` `lines` must have read all lines of the file."""
-    lines.reader.finish()
-    return session_of(lines.reader, lines.columns, lines.ordinals, path, read_bytes)
-
-
-def session_of(reader: Reader, columns: Columns, ordinals: list[int], path: str, read_bytes: ReadBytes) -> Session:
-    """Build the session of a file. All lines of the file must have been read with `reader`.
-
-    `columns` has the facts about each entry that stay in memory. `ordinals` are the entries'
-    positions in the file (`Record.ordinal`), which only format version 1 needs.
-    """
-    session = Session(reader, columns, path, read_bytes)
+        for record in reader.read(block):
+            envelopes.append(record.envelope)
+            lines.append(record.line)
+            offsets.append(record.offset)
+            sizes.append(record.size)
+            ordinals.append(record.ordinal)
+    reader.finish()
+    session = Session(reader, path, read_bytes)
+    session.lines, session.offsets, session.sizes = lines, offsets, sizes
     if reader.generation < 3:
         session._ordinals = ordinals
-        migration = Migration(reader)
-        migrated = list(map(migration.migrated, session.envelopes, ordinals))
-        session.columns = columns_of(migrated, session.lines, session.offsets, session.sizes)
-        session.envelopes = migrated
+        envelopes = list(map(Migration(reader).migrated, envelopes, ordinals))
+    session.envelopes, session.ids = envelopes, [envelope.id for envelope in envelopes]
     _link(session, reader)
     _find_leaf(session, reader)
     _find_labels(session, reader)
-    kept = [session.columns.kept[index] for index in sorted(session.columns.kept)]
-    session.name = find_name(session.rules, kept, session.title_slot, session.header)
+    session.name = find_name(session.rules, envelopes, session.title_slot, session.header)
     session.problem_count = reader.problem_count
     session.problems = tuple(sorted(reader.problems, key=lambda problem: (problem.offset, problem.line)))
     return session
@@ -83,11 +74,7 @@ class Migration:
 
 def _link(session: Session, reader: Reader) -> None:
     """Set the parent index of every entry. An entry with a missing parent, and one entry of each loop, become roots."""
-    ids, parent_ids = session.columns.ids, session.columns.parent_ids
-    if is_chain(ids, parent_ids) and len(set(ids)) == len(ids):
-        session.parents = list(range(-1, len(ids) - 1))
-        session._is_chain = len(ids) > 0
-        return
+    ids, parent_ids = session.ids, [envelope.parent_id for envelope in session.envelopes]
     index_by_id = session.index_by_id
     doubles = _doubles(session, reader, ids) if len(index_by_id) < len(ids) else {}
     find = index_by_id.get
@@ -129,15 +116,14 @@ def _doubles(session: Session, reader: Reader, ids: list[str | None]) -> dict[st
 
 
 def _find_leaf(session: Session, reader: Reader) -> None:
-    if not session.columns:
+    if not session.envelopes:
         return
-    session.leaf = len(session.columns) - 1
+    session.leaf = len(session.envelopes) - 1
     if session.is_transcript:
         _find_transcript_leaf(session, reader)
     if session.leaf is not None:
         session.leaf_id = session.ids[session.leaf] or None
-        known = session.columns.kept.get(session.leaf)
-        id_value = known.id_value if known is not None else None
+        id_value = session.envelopes[session.leaf].id_value
         session.leaf_is_null = id_value == "null"
         session._leaf_is_true = session.leaf_id is not None if id_value is None else id_value == "true"
 
@@ -178,8 +164,7 @@ def _find_labels(session: Session, reader: Reader) -> None:
     Label entries count on any branch. An empty label clears the entry's label.
     """
     by_target: dict[str, LabelMark] = {}
-    for index in sorted(session.columns.kept):
-        envelope = session.columns.kept[index]
+    for index, envelope in enumerate(session.envelopes):
         if envelope.type != "label" or envelope.target_id is None:
             continue
         if envelope.text:

@@ -8,11 +8,6 @@ ROOT = -1
 """The parent index of an entry without a parent."""
 
 
-def is_chain(ids: Sequence[str | None], parent_ids: Sequence[str | None]) -> bool:
-    """Return True if every entry has an id and names the entry before it as its parent."""
-    return parent_ids[1:] == ids[:-1] and parent_ids[:1] in ([], [None]) and None not in ids
-
-
 def is_chain_of(parents: Sequence[int]) -> bool:
     """Return True if the parent of every entry is the entry before it, so the tree has no branches."""
     return len(parents) > 0 and parents == list(range(ROOT, len(parents) - 1))

@@ -202,11 +202,6 @@ class Reader:
         """True if at least one line of the file is a JSON value, even if it is not an entry."""
         return self._records > 0 or self.is_transcript or self.slot is not None or self._has_skipped
 
-    @property
-    def lines_read(self) -> int:
-        """The number of lines read so far, including empty and broken lines."""
-        return self._lines
-
     def skip_ordinary(self, lines: int) -> None:
         """Count the next `lines` lines of the file as read; the caller has decoded them with `decode_ordinary`."""
         self._lines += lines

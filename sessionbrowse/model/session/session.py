@@ -6,7 +6,8 @@ An entry is identified by its index in file order, because ids may be missing or
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from operator import itemgetter
 
 import msgspec
@@ -17,13 +18,16 @@ from sessionbrowse.format.entries import BadLine, Compaction, Entry, Header, Tit
 from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import BadJson, Json, loads
-from sessionbrowse.model.session.columns import Columns, Kind, Time
-from sessionbrowse.model.session.envelopes import Envelopes, ReadBytes, runs
 from sessionbrowse.model.session.parents import ROOT as ROOT
 from sessionbrowse.model.session.parents import is_chain_of
 from sessionbrowse.model.session.records import MARGIN, Problem, Reader, first_of_fused
 from sessionbrowse.model.session.rules import Rules
 from sessionbrowse.text import time_ms
+
+ReadBytes = Callable[[int, int], bytes]
+"""A function that reads bytes of the session's file; its arguments are the offset and the size."""
+MAX_RUN_BYTES = 1024 * 1024
+"""Maximum size of the part of a file that is read at once for several entries."""
 
 
 class LabelMark(Struct, frozen=True, gc=False):
@@ -47,7 +51,7 @@ class Session:
     The object never changes; to see later changes of the file, the session must be opened again.
     """
 
-    def __init__(self, reader: Reader, columns: Columns, path: str, read_bytes: ReadBytes) -> None:
+    def __init__(self, reader: Reader, path: str, read_bytes: ReadBytes) -> None:
         self.rules: Rules = reader.rules
         self.path = path
         self.header: Header | None = reader.header
@@ -63,9 +67,16 @@ class Session:
         """True if at least one line of the file is JSON, even if it is no entry."""
         self.size = reader.bytes_read
         self.marks = frozenset(reader.marks)
-        self.columns = columns
-        self.envelopes: Sequence[Envelope] = Envelopes(columns, read_bytes)
-        """The envelopes of all entries, mostly read from the file on demand; `ids` and `kind` do not read the file."""
+        self.envelopes: list[Envelope] = []
+        """The envelopes of all entries, in file order; the lists `ids`, `lines`, `offsets` and `sizes` go with it."""
+        self.ids: list[str | None] = []
+        """The ids of all entries; None for an entry without id."""
+        self.lines: list[int] = []
+        """The 1-based line numbers of all entries."""
+        self.offsets: list[int] = []
+        """The byte offsets at which the lines of all entries begin."""
+        self.sizes: list[int] = []
+        """The sizes in bytes of the lines of all entries, without newlines."""
         self.parents: list[int] = []
         self.labels: dict[int, LabelMark] = {}
         self.leaf: int | None = None
@@ -77,8 +88,6 @@ class Session:
         self.problem_count = 0
         """The number of all problems in the file; `problems` has only the first thousand."""
         self._leaf_is_true = False
-        self._index_by_id: dict[str, int] | None = None
-        self._is_chain: bool | None = None
         self._read_bytes = read_bytes
         self._generation = reader.generation
         self._links: Links | None = None
@@ -102,50 +111,15 @@ class Session:
         """The working directory in the header; "" if it is missing, as in transcripts of indusagi."""
         return self.header.cwd or "" if self.header is not None else ""
 
-    @property
-    def ids(self) -> Sequence[str | None]:
-        """The ids of all entries, in file order; None for an entry without id."""
-        return self.columns.ids
-
-    @property
-    def lines(self) -> Sequence[int]:
-        """The 1-based line numbers of all entries, in file order."""
-        return self.columns.lines
-
-    @property
-    def offsets(self) -> Sequence[int]:
-        """The byte offsets at which the lines of all entries begin, in file order."""
-        return self.columns.offsets
-
-    @property
-    def sizes(self) -> Sequence[int]:
-        """The sizes in bytes of the lines of all entries, without newlines, in file order."""
-        return self.columns.sizes
-
-    @property
+    @cached_property
     def index_by_id(self) -> dict[str, int]:
         """Maps the id of each entry to its index; an id that occurs twice is mapped to the last entry with the id."""
-        if self._index_by_id is None:
-            ids = self.columns.ids
-            by_id = dict(zip(ids, range(len(ids)), strict=True))
-            by_id.pop(None, None)
-            self._index_by_id = by_id  # type: ignore[assignment]
-        return self._index_by_id  # type: ignore[return-value]
+        return {entry_id: index for index, entry_id in enumerate(self.ids) if entry_id is not None}
 
-    def kind(self, index: int) -> Kind:
-        """Return type, role, model and other facts about the entry at `index`, without reading the file."""
-        return self.columns.kind(index)
-
-    def time(self, index: int) -> Time:
-        """Return the timestamp of the entry at `index` as written in the file: ISO 8601, rarely milliseconds."""
-        return self.columns.times[index]
-
-    @property
+    @cached_property
     def is_chain(self) -> bool:
         """True if the parent of every entry is the entry before it, so the session has no branches."""
-        if self._is_chain is None:
-            self._is_chain = is_chain_of(self.parents)
-        return self._is_chain
+        return is_chain_of(self.parents)
 
     @property
     def roots(self) -> list[int]:
@@ -231,9 +205,16 @@ class Session:
         Raises:
             Unreadable: the file is gone or cannot be read.
         """
-        for run in runs(indexes, self.columns):
-            start, last = self.offsets[run[0]], run[-1]
-            yield run, self._read_bytes(start, self.offsets[last] + self.sizes[last] - start)
+        run: list[int] = []
+        for index in [*indexes, None]:
+            if run and (
+                index is None or self.offsets[index] + self.sizes[index] - self.offsets[run[0]] > MAX_RUN_BYTES
+            ):
+                start, last = self.offsets[run[0]], run[-1]
+                yield run, self._read_bytes(start, self.offsets[last] + self.sizes[last] - start)
+                run = []
+            if index is not None:
+                run.append(index)
 
     def find(self, reference: str) -> list[int]:
         """Return the indexes of the entries that a text from the user means: an id, a label, or the beginning of an id.
@@ -283,7 +264,7 @@ class Session:
             (roots if parent == ROOT else children[parent]).append(index)
         for siblings in children:
             if len(siblings) > 1:
-                times = [(time_ms(self.time(index)), index) for index in siblings]
+                times = [(time_ms(self.envelopes[index].timestamp), index) for index in siblings]
                 # JavaScript's order of invalid dates is not defined, so siblings with an invalid date stay in file
                 # order.
                 if all(time is not None for time, _ in times):

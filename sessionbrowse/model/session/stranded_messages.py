@@ -21,7 +21,7 @@ CHECKOUT_TYPE = "sessionbrowse"
 def left_behind(session: Session) -> int | None:
     """Return the index of a session's newest message if `is_left_behind` is True for it, else None."""
     count = len(session.ids)
-    newest = next((index for index in reversed(range(count)) if session.kind(index).type == "message"), ROOT)
+    newest = next((index for index in reversed(range(count)) if session.envelopes[index].type == "message"), ROOT)
     leaf = session.leaf if session.leaf is not None else ROOT
     parents = session.parents
     if is_left_behind(newest, leaf, len(parents), parents.__getitem__, lambda index: is_move(*_kind(session, index))):
@@ -33,7 +33,7 @@ def messages_left_behind(session: Session, newest: int) -> int:
     """Return the number of messages on the path to `newest` that are not on the path to the leaf."""
     active = set(session.branch(session.leaf))
     path = session.branch(newest)
-    return sum(1 for index in path if index not in active and session.kind(index).type == "message")
+    return sum(1 for index in path if index not in active and session.envelopes[index].type == "message")
 
 
 def is_left_behind(
@@ -61,5 +61,5 @@ def is_move(kind: str, custom_type: str | None) -> bool:
 
 
 def _kind(session: Session, index: int) -> tuple[str, str | None]:
-    kind = session.kind(index)
+    kind = session.envelopes[index]
     return kind.type, kind.custom_type

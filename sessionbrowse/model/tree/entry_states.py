@@ -41,7 +41,7 @@ class EntryStates:
     @cached_property
     def _boundary(self) -> int:
         """The position, on the active branch, of the last compaction or `/clear`; 0 if there is none."""
-        if not any(kind.type in BOUNDARIES for kind in self._session.columns.kinds.all):
+        if not any(entry.type in BOUNDARIES for entry in self._session.envelopes):
             return 0
         from sessionbrowse.model.context.message import last_of_type
 

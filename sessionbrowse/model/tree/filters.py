@@ -6,12 +6,10 @@ Only omp's "user-only" filter reads the session file.
 
 from __future__ import annotations
 
-from itertools import compress
-from operator import and_
 from typing import Literal
 
 from sessionbrowse.format.entries import CustomMessage, CustomRoleMessage, MessageEntry
-from sessionbrowse.model.session.columns import Kind
+from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.model.session.rules import AgentName
 from sessionbrowse.model.session.session import Session
 
@@ -46,53 +44,43 @@ def shown(session: Session, filter_name: str, leaf: int | None) -> bytes:
     No filter shows `usage` entries of pi. Answers without text are shown only if they are the leaf or did not end
     normally.
     """
-    columns = session.columns
+    entries, tree = session.envelopes, session.rules.tree
     match filter_name:
         case "all":
-            flags = bytearray(b"\1" * len(columns))
+            flags = bytearray(b"\1" * len(entries))
         case "labeled-only":
-            flags = bytearray(len(columns))
+            flags = bytearray(len(entries))
             for index in session.labels:
                 flags[index] = 1
         case "user-only":
-            flags = _by_kind(session, [kind.role == "user" and kind.type == "message" for kind in columns.kinds.all])
-            if session.rules.tree == "omp":
+            flags = bytearray([entry.role == "user" and entry.type == "message" for entry in entries])
+            if tree == "omp":
                 _add_user_prompts(session, flags)
         case _:
-            hidden = _HIDDEN_BY_DEFAULT[session.rules.tree]
-            flags = _by_kind(session, [kind.type not in hidden for kind in columns.kinds.all])
-    return bytes(_without_silent_entries(session, flags, leaf, without_tools=filter_name == "no-tools"))
+            hidden = _HIDDEN_BY_DEFAULT[tree]
+            flags = bytearray([entry.type not in hidden for entry in entries])
+    for index, entry in enumerate(entries):
+        if flags[index] and _is_silent(entry, tree, filter_name == "no-tools"):
+            flags[index] = index == leaf and entry.role == "assistant"
+    return bytes(flags)
 
 
-def _by_kind(session: Session, answers: list[bool]) -> bytearray:
-    """Return a flag for each entry, given a flag in `answers` for each kind of entry in the session (see `Kinds`)."""
-    return bytearray(map(answers.__getitem__, session.columns.codes))
-
-
-def _without_silent_entries(session: Session, flags: bytearray, leaf: int | None, *, without_tools: bool) -> bytearray:
-    tree = session.rules.tree
-    speaks = _by_kind(session, [not _is_silent(kind, tree, without_tools) for kind in session.columns.kinds.all])
-    left = bytearray(map(and_, flags, speaks))
-    if leaf is not None and leaf >= 0 and session.kind(leaf).role == "assistant":
-        left[leaf] = flags[leaf]
-    return left
-
-
-def _is_silent(kind: Kind, tree: AgentName, without_tools: bool) -> bool:
-    if kind.role == "assistant":
-        says = kind.has_words if tree == "omp" else kind.has_text
-        return not says and kind.stop_reason in _ORDINARY_ENDS and kind.type == "message"
-    if kind.type == "message":
-        return without_tools and kind.role == "toolResult"
-    return kind.type == "usage" and tree == "pi"
+def _is_silent(entry: Envelope, tree: AgentName, without_tools: bool) -> bool:
+    if entry.role == "assistant":
+        says = entry.has_words if tree == "omp" else entry.has_text
+        return not says and entry.stop_reason in _ORDINARY_ENDS and entry.type == "message"
+    if entry.type == "message":
+        return without_tools and entry.role == "toolResult"
+    return entry.type == "usage" and tree == "pi"
 
 
 def _add_user_prompts(session: Session, flags: bytearray) -> None:
     """Add the user's prompts that omp stores as custom messages: set their items in `flags` to 1 (shown)."""
-    of_type = _by_kind(session, [kind.custom_type in _USER_PROMPT_TYPES for kind in session.columns.kinds.all])
-    for index in compress(range(len(of_type)), of_type):
+    for index, envelope in enumerate(session.envelopes):
+        if envelope.custom_type not in _USER_PROMPT_TYPES:
+            continue
         match session.entry(index):
             case MessageEntry(message=CustomRoleMessage(attribution="user")):
-                flags[index] = session.kind(index).role == "custom"
+                flags[index] = envelope.role == "custom"
             case CustomMessage(attribution="user", content=content):
                 flags[index] = content is not None

@@ -24,7 +24,7 @@ class RowText(Struct, frozen=True):
 
 
 def read_row(session: Session, index: int, home: str = "") -> RowText:
-    """Return the text of an entry's row and its failed flag; see `RowText`."""
+    """Return the text of an entry's row, and True if its tool, command or answer failed."""
     return RowText(row_text(session, index, home), is_failed(session.fields(index)))
 
 
@@ -43,7 +43,7 @@ def row_text(session: Session, index: int, home: str = "") -> str:
     The row of a tool result shows the tool call. Paths below `home` begin with `~`. The text is the same as in
     pi 1.5.2, omp 18.2.3, atomic 0.9.15 or indusagi 0.12.15.
     """
-    kind = session.kind(index)
+    kind = session.envelopes[index]
     call = _answered_call(session, index) if kind.role == "toolResult" else None
     fields = session.fields(index)
     if session.rules.tree == "omp":
@@ -57,7 +57,7 @@ def search_text_of(session: Session, index: int, fields: Fields) -> str:
     The search text has the entry's label, role, and the beginning of the entry's text. `fields` is the entry's JSON
     object.
     """
-    kind = session.kind(index)
+    kind = session.envelopes[index]
     mark = session.labels.get(index)
     if session.rules.tree == "omp":
         found = row_text_omp.search_text(kind.type, kind.role, fields)
@@ -71,7 +71,7 @@ _LAST_CALLS: WeakKeyDictionary[Session, tuple[int, dict[str, Call]]] = WeakKeyDi
 
 def _answered_call(session: Session, index: int) -> Call | None:
     call_id = session.envelopes[index].tool_call_id
-    caller = caller_of(session, index, call_id) if call_id else None
+    caller = caller_of(session, call_id) if call_id else None
     return _calls_of(session, caller).get(call_id or "") if caller is not None else None
 
 

@@ -43,9 +43,8 @@ class TreeLayout:
         self.path: Sequence[int] = session.active_branch() if leaf is None else session.branch(leaf)
         self.leaf = session.leaf if leaf is None else leaf
         self.kept = shown(session, filter_name, self.leaf)
-        self.is_chain = session.is_chain
         self._parents = session.parents
-        self._order = range(len(self.kept)) if self.is_chain else display_order(session, self.leaf)
+        self._order = display_order(session, self.leaf)
 
     @cached_property
     def chosen(self) -> list[int]:

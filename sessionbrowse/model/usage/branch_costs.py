@@ -86,7 +86,7 @@ def active_entries(session: Session) -> set[int]:
     """
     tree, moved = _EntriesOf(session), ROOT
     for index in range(len(session.ids)):
-        kind = session.kind(index)
+        kind = session.envelopes[index]
         if kind.type != "message" and is_user_move(kind.type, kind.custom_type):
             moved = index
     leaf = len(tree.ids) - 1 if session.leaf is None or not session.is_transcript else session.leaf
@@ -137,7 +137,7 @@ class _EntriesOf:
     """The entries of a session as `RequestReader` needs them."""
 
     def __init__(self, session: Session) -> None:
-        self.is_message = bytearray([session.kind(index).type == "message" for index in range(len(session.ids))])
+        self.is_message = bytearray([session.envelopes[index].type == "message" for index in range(len(session.ids))])
         self._session = session
 
     @property

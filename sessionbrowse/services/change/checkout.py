@@ -121,14 +121,14 @@ def write_checkout(
 def standing_at(session: Session) -> int | None:
     """Return the index of the entry where the agent resumes: the leaf, or its parent if a check out made the leaf."""
     leaf = session.leaf
-    while leaf is not None and leaf != ROOT and session.kind(leaf).custom_type == CHECKOUT_TYPE:
+    while leaf is not None and leaf != ROOT and session.envelopes[leaf].custom_type == CHECKOUT_TYPE:
         leaf = session.parents[leaf]
     return leaf
 
 
 def place_of(session: Session, index: int) -> CheckoutPoint:
     """Return where an agent resumes after a check out of an entry: at the entry; for a user message, at its parent."""
-    kind = session.kind(index)
+    kind = session.envelopes[index]
     is_prompt = kind.type == "message" and kind.role == "user"
     if not is_prompt and (kind.type != "custom_message" or session.agent == "omp"):
         return CheckoutPoint(index, None)

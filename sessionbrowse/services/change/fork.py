@@ -155,7 +155,7 @@ def opened_source(path: str, agent: str | None) -> Session:
 
 def cut_at(session: Session, index: int) -> CheckoutPoint:
     """Return the point where a fork at an entry ends: the entry itself, or for a user message its parent entry."""
-    kind = session.kind(index)
+    kind = session.envelopes[index]
     return place_of(session, index) if (kind.type, kind.role) == ("message", "user") else CheckoutPoint(index, None)
 
 

@@ -232,7 +232,7 @@ def _unfinished_from(session: Session, context: ChangeContext) -> int | None:
     used = usage_at(session.path, session.agent, session.cwd, context)
     if used.state == "free":
         return None
-    answers = [at for at in range(len(session.ids)) if session.kind(at).role == "assistant"]
+    answers = [at for at in range(len(session.ids)) if session.envelopes[at].role == "assistant"]
     if not answers:
         return None
     message = session.fields(answers[-1]).get("message")
@@ -244,7 +244,8 @@ def _unfinished_from(session: Session, context: ChangeContext) -> int | None:
     results = {
         fields["message"].get("toolCallId")
         for at in range(answers[-1] + 1, len(session.ids))
-        if session.kind(at).role == "toolResult" and isinstance((fields := session.fields(at)).get("message"), dict)
+        if session.envelopes[at].role == "toolResult"
+        and isinstance((fields := session.fields(at)).get("message"), dict)
     }
     is_silent = bool(blocks) and all(block.get("type") in ("thinking", "redactedThinking") for block in blocks)
     is_open = session.header is not None and session.header.unfinished is True

@@ -122,7 +122,7 @@ def _page_entries(session: Session, only: set[int] | None, home: str) -> Iterato
         # the entry of the row that follows.
         for index in [*_without_row(session, row.index, shown), row.index]:
             shown.add(index)
-            kind = session.kind(index)
+            kind = session.envelopes[index]
             if (only is not None and index not in only) or kind.type in HIDDEN_TYPES:
                 continue
             value = session.fields(index)
@@ -144,7 +144,7 @@ def _without_row(session: Session, index: int, shown: set[int]) -> list[int]:
     """Return the assistant messages directly above an entry that are not yet on the HTML page, oldest first."""
     found: list[int] = []
     at = session.parents[index]
-    while at != ROOT and at not in shown and session.kind(at).role == "assistant":
+    while at != ROOT and at not in shown and session.envelopes[at].role == "assistant":
         found.append(at)
         at = session.parents[at]
     return found[::-1]
@@ -154,7 +154,7 @@ def _markdown(session: Session, branch: list[int]) -> Iterator[bytes]:
     where = " · ".join(filter(None, [session.agent, code_span(session.cwd)]))
     yield f"# {escaped(_title(session))}\n\n{where}\n".encode("utf-8", "replace")
     for index in branch:
-        if session.kind(index).type in HIDDEN_TYPES:
+        if session.envelopes[index].type in HIDDEN_TYPES:
             continue
         value = session.fields(index)
         found = list(parts(value))

@@ -29,7 +29,7 @@ ROLES = {
 CHANGE_TYPES = frozenset({"model_change", "thinking_level_change", "service_tier_change", "mode_change"})
 """Types of entries that change settings; a page shows them folded, and never before the first message."""
 _LONGEST_SHORT = 120
-"""Maximum length in characters of a tool call's argument that is shown beside the tool's name."""
+"""Length in characters of the longest argument that a page shows beside a tool's name."""
 HIDDEN_TYPES = frozenset({"label", "session_info", "custom", "session_exit", "credential_pin", "title_change"})
 
 

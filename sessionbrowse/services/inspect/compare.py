@@ -145,8 +145,8 @@ def _side_document(session: Session, side: ComparedBranch, home: str) -> dict[st
         "entries": [
             {
                 "id": session.ids[index],
-                "type": session.kind(index).type or None,
-                "role": session.kind(index).role,
+                "type": session.envelopes[index].type or None,
+                "role": session.envelopes[index].role,
                 "text": rows.row_text(session, index, home),
             }
             for index in side.entries
@@ -164,7 +164,7 @@ def _side(session: Session, costs: BranchCosts, index: int, entries: list[int]) 
     branch = costs.of(index)
     by_call = {result.tool_call_id: result for result in results if result.tool_call_id is not None}
     for at in entries:
-        if session.kind(at).role == "assistant" and envelopes[at].tool_calls:
+        if session.envelopes[at].role == "assistant" and envelopes[at].tool_calls:
             for call in _calls(session, at):
                 name = call.name or "(no name)"
                 tools[name] = tools.get(name, 0) + 1
@@ -175,7 +175,7 @@ def _side(session: Session, costs: BranchCosts, index: int, entries: list[int]) 
     return ComparedBranch(
         index=index,
         entries=tuple(entries),
-        messages=sum([session.kind(at).role in ("user", "assistant") for at in entries]),
+        messages=sum([session.envelopes[at].role in ("user", "assistant") for at in entries]),
         tools=dict(sorted(tools.items(), key=lambda counted: (-counted[1], counted[0]))),
         files=files,
         tokens=sum([request.tokens for request in requests]),
@@ -183,8 +183,8 @@ def _side(session: Session, costs: BranchCosts, index: int, entries: list[int]) 
         branch_cost=dollars_of(branch),
         abandoned=abandoned_share(branch),
         failed=sum([result.is_error is True for result in results]),
-        prompt=next((at for at in entries if session.kind(at).role == "user"), None),
-        answer=next((at for at in reversed(entries) if session.kind(at).role == "assistant"), None),
+        prompt=next((at for at in entries if session.envelopes[at].role == "user"), None),
+        answer=next((at for at in reversed(entries) if session.envelopes[at].role == "assistant"), None),
         span_ms=_span_ms(session, entries),
     )
 
@@ -193,7 +193,7 @@ def _results(session: Session, entries: list[int]) -> list[ToolResultMessage]:
     """Return the tool results among some entries, without their contents, which may be large."""
     found = []
     for at in entries:
-        if session.kind(at).role == "toolResult":
+        if session.envelopes[at].role == "toolResult":
             entry = session.entry(at)
             message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
             if isinstance(message, ToolResultMessage):

@@ -13,5 +13,9 @@ def apart_since(copies: Sequence[Session]) -> float | None:
     shared = 0
     while all(shared < len(one.ids) for one in copies) and len({one.ids[shared] for one in copies}) == 1:
         shared += 1
-    times = [time for one in copies if shared < len(one.ids) and (time := time_ms(one.time(shared))) is not None]
+    times = [
+        time
+        for one in copies
+        if shared < len(one.ids) and (time := time_ms(one.envelopes[shared].timestamp)) is not None
+    ]
     return min(times) if times else None

@@ -42,7 +42,7 @@ def show_document(session: Session) -> Document:
         "name": session.name,
         "leaf_id": session.leaf_id,
         "entry_ids": list(ids),
-        "entry_types": [session.kind(index).type or None for index in range(len(ids))],
+        "entry_types": [session.envelopes[index].type or None for index in range(len(ids))],
         "labels": {
             ids[index]: (json_object(session.raw(mark.set_by)) or {}).get("label")
             for index, mark in sorted(session.labels.items())
@@ -62,8 +62,7 @@ def show_document(session: Session) -> Document:
 
 def branch_count(session: Session) -> int:
     """Return the number of branches, as lists show it."""
-    kinds = [kind.type == "message" for kind in session.columns.kinds.all]
-    return count_branches(list(map(kinds.__getitem__, session.columns.codes)), session.parents.__getitem__)
+    return count_branches([entry.type == "message" for entry in session.envelopes], session.parents.__getitem__)
 
 
 def preorder(session: Session) -> Iterable[tuple[int, int]]:
@@ -88,7 +87,7 @@ def tree_document(session: Session, filter_name: str = "default", home: str = ""
                 "label": mark.text if mark is not None else None,
                 "active": row.active,
                 "leaf": row.leaf,
-                "type": session.kind(row.index).type or None,
+                "type": session.envelopes[row.index].type or None,
             }
         )
     return {"filter": filter_name, "rows": rows}

@@ -24,7 +24,14 @@ from sessionbrowse.services.machines import script
 from sessionbrowse.services.machines.conversation import SILENCE_S, Conversation, Ended, Stopped
 from sessionbrowse.services.machines.mirror_files import Incoming, MirrorFiles
 from sessionbrowse.services.machines.results import LookResult, Machine, Progress
-from sessionbrowse.services.machines.rows import MOST_PATH, ODD_NAME, RemoteRow, parse_rows, posix_sum, without_clashes
+from sessionbrowse.services.machines.rows import (
+    MOST_PATH,
+    ODD_NAME,
+    RemoteRow,
+    parse_rows,
+    sum_of_rows,
+    without_clashes,
+)
 from sessionbrowse.services.machines.surroundings import ask_environment, folders
 from sessionbrowse.store.find.roots import ROOT_SOURCE, root_places
 from sessionbrowse.store.own.mirrors import MirrorState, read_state, remote_path, write_state
@@ -146,48 +153,52 @@ class _Look:
             places = (*found.places, *rooted)
             state = replace(state, shell=found.shell, home=found.home, places=places, asked=_now())
         self._state = replace(state, clock_offset=seen * 1000 - _now())
-        rows, sums = self._rows(conversation, seen)
-        self._fetch(conversation, rows)
-        recent = {path for path, row in self._noted.rows.items() if row.is_recent(self._recent_s)}
-        if not recent and self._noted.rows.keys() == rows.keys():
-            self._noted.sums = sums
+        self._fetch(conversation, self._rows(conversation, seen))
+        self._noted.seen = seen
         self._ask_directories(conversation)
 
-    def _rows(self, conversation: Conversation, seen: int) -> tuple[dict[str, RemoteRow], dict[str, str]]:
-        """Return the present rows of all files, and the checksums of the rows; remove files that are gone."""
-        noted = self._noted
+    def _rows(self, conversation: Conversation, seen: int) -> dict[str, RemoteRow]:
+        """Return the present rows of all files, and remove files that are gone.
+
+        Nothing is asked for a directory whose rows have the checksum of those known here. If the rows that changed
+        since the last look do not explain the difference, all are asked for.
+        """
+        noted, recent_s = self._noted, self._recent_s
         wanted = folders(_not_rooted(self._state.places), self._machine.roots, self._state.home)
-        commands = {folder.sum(): folder for folder in wanted}
         told: list[str] = []
-        for piece in script.in_pieces(commands):
+        for piece in script.in_pieces([folder.sum() for folder in wanted]):
             told += conversation.ask("\n".join(piece), _MOST_ROWS).decode("ascii", "replace").split("\n")[: len(piece)]
-        is_same = noted.sums and noted.sums == dict(zip(commands, told, strict=False))
-        if is_same and noted.rows.keys() == set(self._files.all()):
-            return dict(noted.rows), dict(noted.sums)
         found: dict[str, RemoteRow] = {}
-        sums: dict[str, str] = {}
         failed: list[str] = []
-        for command, folder in commands.items():
-            answer: list[bytes] = []
-            ended: list[str] = []
-            conversation.frames(
-                folder.rows() + "\n",
-                1,
-                lambda _, chunk, answer=answer: answer.append(chunk),  # type: ignore[misc]
-                lambda _, status, ended=ended: ended.append(status),  # type: ignore[misc]
-                lambda _: _MOST_ROWS,
-            )
-            content = b"".join(answer)
-            found.update(parse_rows(folder, content, seen, self._left_out))
-            lines = sorted(content.split(b"\n")[:-1])
-            sums[command] = posix_sum([b"".join([line + b"\n" for line in lines])])
-            status, _, odd = ended[0].partition(" ")
-            self._left_out[ODD_NAME] += int(odd) if odd.isdecimal() else 0
-            if status != "0":
-                failed.append(folder.root + "/")
+        for folder, sum_there in zip(wanted, told, strict=False):
+            known = {path: row for path, row in noted.rows.items() if folder.holds(path)}
+            own = {path: replace(row, seen=seen) if row.is_recent(recent_s) else row for path, row in known.items()}
+            if known and sum_there != sum_of_rows(folder, own):
+                answer, _ = self._listing(conversation, folder.newer_rows(noted.seen - max(0.0, recent_s)))
+                own.update(parse_rows(folder, answer, seen, Counter()))
+            if sum_there != sum_of_rows(folder, own):
+                answer, ended = self._listing(conversation, folder.rows())
+                own = parse_rows(folder, answer, seen, self._left_out)
+                status, _, odd = ended.partition(" ")
+                self._left_out[ODD_NAME] += int(odd) if odd.isdecimal() else 0
+                if status != "0":
+                    failed.append(folder.root + "/")
+            found.update(own)
         rows = without_clashes(found, self._left_out, tells_case=self._files.tells_case)
         self._remove(rows, tuple(failed))
-        return rows, sums
+        return rows
+
+    def _listing(self, conversation: Conversation, command: str) -> tuple[bytes, str]:
+        answer: list[bytes] = []
+        ended: list[str] = []
+        conversation.frames(
+            command + "\n",
+            1,
+            lambda _, chunk: answer.append(chunk),
+            lambda _, status: ended.append(status),
+            lambda _: _MOST_ROWS,
+        )
+        return b"".join(answer), ended[0]
 
     def _remove(self, rows: dict[str, RemoteRow], failed: tuple[str, ...]) -> None:
         """Remove the files that are gone, but none below a directory that could not be read."""
@@ -211,8 +222,6 @@ class _Look:
             or noted[path].is_recent(self._recent_s)
         ]
         changed.sort(key=lambda path: rows[path].mtime_ns, reverse=True)
-        if changed:
-            self._noted.sums = {}
         self._check_room(sum(max(0, rows[path].size - (sizes[path] or 0)) for path in changed))
         self._total = len(changed)
         for piece in script.in_pieces(self._commands(changed, sizes)):

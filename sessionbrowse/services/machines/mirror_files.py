@@ -31,10 +31,10 @@ _DIRECTORY = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
 class Noted(Struct):
-    """The rows of the files that are whole here, and of each directory over there the checksum of all its rows."""
+    """The rows of the files that are whole here, and the time over there of the last look that fetched all."""
 
     rows: dict[str, RemoteRow] = {}
-    sums: dict[str, str] = {}
+    seen: int = 0
 
 
 class MirrorFiles:

@@ -15,7 +15,6 @@ from decimal import Decimal
 from msgspec import Struct
 
 from sessionbrowse.services.machines.script import Folder
-from sessionbrowse.store.find.file_stamp import NO_SESSION_FILES, NO_SESSION_FOLDERS
 
 MOST_FILES = 100_000
 MOST_FILE_BYTES = 4 * 1024**3
@@ -76,8 +75,14 @@ def parse_rows(folder: Folder, answer: bytes, seen: int, left_out: Counter[str])
             left_out[TOO_LARGE] += 1
         else:
             found[path] = RemoteRow(b" ".join(row.group(1, 2, 3, 4)).decode("ascii"), seen)
-    below = len(folder.root) + 1
-    return {path: row for path, row in found.items() if _may_be_session(folder, path[below:].split("/"), found)}
+    return {path: row for path, row in found.items() if _may_be_session(folder, path, found)}
+
+
+def sum_of_rows(folder: Folder, rows: Mapping[str, RemoteRow]) -> str:
+    """Return the checksum that `Folder.sum` prints if the folder has exactly these rows."""
+    below = len(folder.root)
+    lines = sorted([f"{row.text} .{path[below:]}\n".encode() for path, row in rows.items()])
+    return posix_sum([b"".join(lines)])
 
 
 def without_clashes(rows: Mapping[str, RemoteRow], left_out: Counter[str], *, tells_case: bool) -> dict[str, RemoteRow]:
@@ -127,9 +132,7 @@ def _length(text: str) -> int:
         return MOST_PATH + 1
 
 
-def _may_be_session(folder: Folder, parts: list[str], found: Mapping[str, RemoteRow]) -> bool:
+def _may_be_session(folder: Folder, path: str, found: Mapping[str, RemoteRow]) -> bool:
     """Return False for a file that no list shows: in a flat directory, only sessions' own folders are entered."""
-    if parts[-1] in NO_SESSION_FILES or not NO_SESSION_FOLDERS.isdisjoint(parts):
-        return False
-    top = parts[0]
-    return not folder.is_flat or len(parts) == 1 or top == "archive" or f"{folder.root}/{top}.jsonl" in found
+    top, inner, _ = path[len(folder.root) + 1 :].partition("/")
+    return not folder.is_flat or not inner or top == "archive" or f"{folder.root}/{top}.jsonl" in found

@@ -12,6 +12,7 @@ from shlex import quote
 from msgspec import Struct
 
 from sessionbrowse.agents.base import MAX_SETTINGS_BYTES
+from sessionbrowse.store.find.file_stamp import NO_SESSION_FILES, NO_SESSION_FOLDERS
 
 MOST_BYTES = 32 * 1024
 """Maximum size of a piece."""
@@ -70,12 +71,23 @@ class Folder(Struct, frozen=True):
         odd = f"$(c {self._tests('')} </dev/null)"
         return f'p {self._files()} </dev/null; e "$? {odd}"'
 
+    def newer_rows(self, time_s: float) -> str:
+        """Return the command that prints the rows of files that changed since a time, then the mark."""
+        return f"p {self._files()} </dev/null | awk '$4 >= {time_s}'; e"
+
+    def holds(self, path: str) -> bool:
+        """Return True for a path that the search for rows would find, if a file is there."""
+        depth = path.count("/") - self.root.count("/")
+        return path.startswith(self.root + "/") and depth <= self.depth and path.endswith(self.suffixes)
+
     def _files(self) -> str:
         return self._tests("! ")
 
     def _tests(self, negation: str) -> str:
         names = " -o ".join([f"-name {quote('*' + suffix)}" for suffix in self.suffixes])
-        found = f"{quote(self.root)} -maxdepth {self.depth} -type f \\( {names} \\)"
+        others = [f"! -name {name}" for name in sorted(NO_SESSION_FILES)]
+        others += [f"! -path '*/{name}/*'" for name in sorted(NO_SESSION_FOLDERS)]
+        found = f"{quote(self.root)} -maxdepth {self.depth} -type f \\( {names} \\) {' '.join(others)}"
         return f"{found} {negation}-path '*[[:cntrl:]]*'"
 
 

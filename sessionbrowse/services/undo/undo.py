@@ -328,7 +328,7 @@ def _undo_checkout(change: Change, context: ChangeContext, force: bool) -> Chang
 def _stands_on(session: Session, entry_id: str) -> bool:
     """Return True if the active path has no message or summary after an entry; labels and names may follow it."""
     index = ROOT if session.leaf is None else session.leaf
-    while index != ROOT and session.ids[index] != entry_id and session.kind(index).type not in _SAID:
+    while index != ROOT and session.ids[index] != entry_id and session.envelopes[index].type not in _SAID:
         index = session.parents[index]
     return index != ROOT and session.ids[index] == entry_id
 

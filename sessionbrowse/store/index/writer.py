@@ -132,7 +132,7 @@ class FileReader:
 def read_in_processes(
     directory: Path, files: Sequence[tuple[FoundFile, int]], *, tools: bool
 ) -> Iterator[tuple[dict[str, str], list[Stored | None]]]:
-    """Read files with several processes; yield names of new text directories by kind, and the values to store.
+    """Read files in several processes; yield new text directories, by kind, and the rows of the files in them.
 
     `files` are pairs of a file and its id. The directories contain the documents of the yielded files and no others.
     """

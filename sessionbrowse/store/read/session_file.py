@@ -7,16 +7,22 @@ from typing import NoReturn
 
 from sessionbrowse.agents.base import Marks
 from sessionbrowse.errors import NeedsRepair, SessionBrowseError, UnsupportedFormat
+from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.format.other_files import recognise
-from sessionbrowse.model.session.build_session import session_read
-from sessionbrowse.model.session.column_reader import ColumnReader
-from sessionbrowse.model.session.columns import Columns
-from sessionbrowse.model.session.records import Reader
+from sessionbrowse.model.session.build_session import build_session
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.read.archive import Unpacked
-from sessionbrowse.store.read.content import HEAD_BYTES, Content, closing, feed_lines, open_content, read_at, unreadable
+from sessionbrowse.store.read.content import (
+    HEAD_BYTES,
+    Content,
+    closing,
+    file_blocks,
+    open_content,
+    read_at,
+    unreadable,
+)
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import clean
 
@@ -60,8 +66,7 @@ def refuse_damaged(session: Session, empty: type[SessionBrowseError]) -> NoRetur
 
 
 def _read(content: Content, path: str, agent: str) -> Session:
-    into = ColumnReader(Reader(RULES[agent]), Columns())
-    feed_lines(content.descriptor, into)
+    blocks = line_blocks(file_blocks(content.descriptor))
     if not content.is_in_place:
-        return session_read(into, path, Unpacked(content.descriptor).read)
-    return session_read(into, path, lambda offset, size: read_at(path, offset, size))
+        return build_session(blocks, RULES[agent], path, Unpacked(content.descriptor).read)
+    return build_session(blocks, RULES[agent], path, lambda offset, size: read_at(path, offset, size))

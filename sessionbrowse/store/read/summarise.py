@@ -173,7 +173,7 @@ def summarise_transcript(
     As in indusagi, the message count and the first message are those of the active branch, and the time is the file's.
     """
     branch = session.active_branch()
-    roles = [session.kind(index).role for index in branch]
+    roles = [session.envelopes[index].role for index in branch]
     return Summary(
         agent="indusagi",
         path=path,
@@ -190,9 +190,9 @@ def summarise_transcript(
         ),
         model=next(
             (
-                model_name(session.kind(index).provider, session.kind(index).model)
+                model_name(session.envelopes[index].provider, session.envelopes[index].model)
                 for index in reversed(branch)
-                if session.kind(index).model
+                if session.envelopes[index].model
             ),
             None,
         ),
@@ -206,7 +206,7 @@ def summarise_transcript(
 
 def _first_user_text(session: Session, branch: Sequence[int]) -> str | None:
     for index in branch:
-        if session.kind(index).role == "user":
+        if session.envelopes[index].role == "user":
             text = " ".join(joined_text(session.raw(index)).split())
             return text[:PREVIEW_CHARACTERS] or None
     return None

@@ -1,6 +1,6 @@
-"""Sessions of Claude Code and Codex, translated into pi's format in a temporary file without a name.
+"""Translate sessions of Claude Code and Codex into pi's format, in temporary files without names.
 
-Their files are only read. The last translations are kept open, because a session is read in many small pieces.
+The sessions' files are only read. The last translations stay open, because a session is read in many small pieces.
 """
 
 from __future__ import annotations

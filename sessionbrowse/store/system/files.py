@@ -53,7 +53,7 @@ def flush(descriptor: int) -> None:
 
 
 def take_lock(descriptor: int, *, shared: bool = False) -> bool:
-    """Lock an open file without waiting; return False if another process has locked it.
+    """Lock an open file; return False at once if another process holds the lock.
 
     Closing the descriptor releases the lock. On a disk that does not support locks, True is returned, so that changes
     are possible without a lock. With `shared`, several processes can hold the lock, but not while one holds it without

@@ -43,18 +43,20 @@ def do_export(screen: CommandScreen[None]) -> None:
         if key is not None:
             _ask_how(screen, summary, key)
 
-    then = "Next you choose the whole session or a path, as it is or with secrets masked."
+    what = "the whole session or the path to this entry, " if screen.name == "session" else ""
+    then = f"Next you choose {what}as it is or with secrets masked."
     parts = [*session_parts([summary], screen.browser.home), LinePart([(then, "dim")]), LinePart([])]
     screen.browser.push_screen(AskScreen("Export", parts, choices), answered)
 
 
 def _ask_how(screen: CommandScreen[None], summary: Summary, key: str) -> None:
     entry_id = screen.entry_id if screen.name == "session" else None
-    choices = [Choice("plain", "As it is"), Choice("masked", "Whole session, secrets masked after a review …")]
+    # The first choice is taken by a second Enter, so it is the one that gives nothing away.
+    choices = [Choice("masked", "Whole session, secrets masked after a review …"), Choice("plain", "As it is")]
     if entry_id is not None:
         choices += [
-            Choice("plain-at", "Only the path to this entry, unmasked"),
             Choice("masked-at", "Only the path to this entry, with secrets masked …"),
+            Choice("plain-at", "Only the path to this entry, unmasked"),
         ]
 
     def answered(how: str | None) -> None:

@@ -115,9 +115,23 @@ _ROWS: tuple[Command, ...] = (
             needs_rows,
         ),
         row("back", "escape", "Back", "Clear the search or selection, or go back", (*_WITH_ROWS, REVIEW)),
-        row("stats_back", "escape", "Back", "Return to the previous table or screen", (STATS,)),
-        row("keep_search", "escape", "Back", "Leave the search line; keep what was found", (SEARCHING,)),
-        row("clear_filter", "escape", "Back", "Clear the search and show all rows", (TYPING, TREE_LINE)),
+        row("stats_back", "escape", "Back", "Clear the search, or return to the previous table or screen", (STATS,)),
+        row(
+            "keep_search",
+            "escape",
+            "Keep search",
+            "Leave the search line; keep what was found",
+            (SEARCHING,),
+            verb="Back",
+        ),
+        row(
+            "clear_filter",
+            "escape",
+            "Clear search",
+            "Clear the search and show all rows",
+            (TYPING, TREE_LINE),
+            verb="Back",
+        ),
         row("cancel", "escape", "Back", "Close the dialog without changing anything", (DIALOG, PROMPT)),
         row("stop", "escape", "Back", "Stop the work; keep what is finished", (WORKING,)),
         row("close", "escape", "Back", "Close the window", (OVERLAY,)),
@@ -175,7 +189,7 @@ _ROWS: tuple[Command, ...] = (
         row("stats_table", "", "Tables", "Choose a table: costs by model, project, …", (STATS,)),
         row("stats_period", "", "Period", "Chart the costs by day, week or month", (STATS,)),
         row("stats_times", "", "Span", "Limit costs to a month, week or day", (STATS,)),
-        row("stats_next_span", "right_square_bracket", "Next span", _SPAN_HELP, (STATS,), verb="Spans"),
+        row("stats_next_span", "right_square_bracket", "Limit days", _SPAN_HELP, (STATS,), verb="Spans"),
         row("stats_previous_span", "left_square_bracket", "Previous span", _SPAN_HELP, (STATS,), verb="Spans"),
     ),
     *in_group(
@@ -256,7 +270,9 @@ _ROWS: tuple[Command, ...] = (
     ),
     *in_group(
         CHANGE,
-        row("select", "space", "Select", "Select or unselect the row", _SELECTABLE, needs_rows),
+        row(
+            "select", "space", "Select ↓", "Select or unselect the row, go down", _SELECTABLE, needs_rows, verb="Select"
+        ),
         row("select_up", "shift+up", "Select up", _EXTEND, _SELECTABLE, needs_rows, verb="Extend"),
         row("select_down", "shift+down", "Select down", _EXTEND, _SELECTABLE, needs_rows, verb="Extend"),
         row("select_range", "V", "Select range", "Begin or end to select by moving", _SELECTABLE, needs_rows),
@@ -362,13 +378,13 @@ ACTIONS = tuple(_ACTIONS_IDS.split())
 """Ids of the commands in the actions menu, in its order; the user's own commands follow."""
 
 _FOOTER_IDS = """
-    open mask stats_open demo stats_back accept_filter open_marked browse resume clear_filter keep_search search_beyond
-    back filter next_hit delete actions next_view other_problems scope select compare search_tools undo sort close
-    palette quit help
+    open mask stats_open demo stats_back stats_next_span accept_filter open_marked browse resume clear_filter
+    keep_search search_beyond next_hit back filter delete actions next_view other_problems scope search_tools compare
+    select cost undo sort close palette quit help
 """
 FOOTER = tuple(_FOOTER_IDS.split())
 """Ids of the commands that the footer shows, in this order, if they work in the current contexts."""
-FOOTER_KEYS = 8
+FOOTER_KEYS = 9
 """Maximum number of commands in the footer; the last is the help."""
 
 _WHILE_TYPING_IDS = """
@@ -376,6 +392,9 @@ _WHILE_TYPING_IDS = """
 """
 WHILE_TYPING = tuple(_WHILE_TYPING_IDS.split())
 """Ids of the commands that also work while a search line is focused."""
+
+WHILE_TYPING_SHOWN = ("scope", "search_tools")
+"""Ids of those commands that the footer also shows while a search line is focused."""
 
 BY_ID = {command.id: command for command in COMMANDS}
 """All commands of the command table, by id."""

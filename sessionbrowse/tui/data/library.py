@@ -96,15 +96,7 @@ class Library:
         self._unconfirmed: set[str] = set()
         self.is_complete = False
         """True once all sessions of the index, or of a complete disk scan, were added."""
-        # A cache: the last result of `_newest_first`, and the arguments of that call (directory, named, hidden,
-        # archived).
-        self._asked: tuple[str | None, bool, bool, bool] | None = None
-        self._chosen: list[Summary] = []
         self._filters: SessionFilters | None = None
-        # A cache: the rows of the session list without a filter, and the sort order, folding and pins used for them.
-        self._unfiltered: tuple[tuple[str, Folding | None, Pins], list[SessionRow]] | None = None
-        # A cache: the rows of the project list and the row "All projects"; the key is the arguments (hidden, archived).
-        self._grouped: dict[tuple[bool, bool], tuple[list[ProjectRow], ProjectRow]] = {}
 
     def __len__(self) -> int:
         return len(self._summaries)
@@ -114,7 +106,8 @@ class Library:
         for summary in batch:
             self._summaries[summary.path] = summary
             self._unconfirmed.discard(summary.path)
-        self._forget_all()
+        self._families = self._filters = None
+        self.spellings.forget()
 
     def open(self, opening: FirstRows) -> None:
         """Use the first list rows and the session counts that the last run saved, until all sessions are added."""
@@ -174,12 +167,11 @@ class Library:
         """Remember for directories the main directory of their repository, and their path without links."""
         self._repositories = {**self._repositories, **repositories}
         self.spellings.learn(links)
-        self._regroup()
+        self._filters = None
 
     def group_by_repository(self, wanted: bool) -> None:
         """Group sessions into projects by repository if `wanted`, else by working directory."""
         self.by_repository = wanted
-        self._regroup()
 
     def project_of(self, cwd: str) -> str:
         """Return the directory of the project to which sessions with this working directory belong."""
@@ -229,16 +221,13 @@ class Library:
         return [whole, *rows]
 
     def _all_projects(self, hidden: bool, archived: bool) -> tuple[list[ProjectRow], ProjectRow]:
-        known = self._grouped.get((hidden, archived))
-        if known is None:
-            groups: dict[str, list[Summary]] = {}
-            shown = self._visible(hidden, archived)
-            project_of = self._projects_by_directory()
-            for summary in shown:
-                groups.setdefault(project_of[summary.cwd], []).append(summary)
-            rows = [self._project(cwd, members) for cwd, members in groups.items()]
-            known = self._grouped[hidden, archived] = _by_activity(rows), self._project(None, shown)
-        return known
+        groups: dict[str, list[Summary]] = {}
+        shown = self._visible(hidden, archived)
+        project_of = self._projects_by_directory()
+        for summary in shown:
+            groups.setdefault(project_of[summary.cwd], []).append(summary)
+        rows = [self._project(cwd, members) for cwd, members in groups.items()]
+        return _by_activity(rows), self._project(None, shown)
 
     def _first_projects(self, opening: FirstRows) -> tuple[list[ProjectRow], ProjectRow]:
         rows = [
@@ -288,13 +277,6 @@ class Library:
         "threaded", each session has its own row.
         """
         chosen = self._newest_first(cwd, named, hidden, archived)
-        asked = (sort, folding, self.pins)
-        if self._unfiltered is None or self._unfiltered[0] != asked:
-            # The rows are cached, so that clearing a search shows them at once.
-            self._unfiltered = asked, self._all_rows(chosen, sort, folding)
-        return self._unfiltered[1]
-
-    def _all_rows(self, chosen: list[Summary], sort: str, folding: Folding | None) -> list[SessionRow]:
         if sort == "threaded":
             return self._threads(chosen)
         return self._rows(chosen if sort == "newest" else ordered(chosen, sort), folding)
@@ -333,17 +315,13 @@ class Library:
 
     def _newest_first(self, cwd: str | None, named: bool, hidden: bool, archived: bool) -> list[Summary]:
         cwd = cwd and self.project_of(cwd)
-        asked = (cwd, named, hidden, archived)
-        if self._asked != asked:
-            project_of = self._projects_by_directory()
-            chosen = [
-                summary
-                for summary in self._visible(hidden, archived)
-                if (cwd is None or project_of[summary.cwd] == cwd) and (not named or (summary.name or "").strip())
-            ]
-            self._forget()
-            self._asked, self._chosen = asked, ordered(chosen, "newest")
-        return self._chosen
+        project_of = self._projects_by_directory()
+        chosen = [
+            summary
+            for summary in self._visible(hidden, archived)
+            if (cwd is None or project_of[summary.cwd] == cwd) and (not named or (summary.name or "").strip())
+        ]
+        return ordered(chosen, "newest")
 
     def fitting(
         self, query: SearchQuery, *, cwd: str | None = None, named: bool, hidden: bool, archived: bool
@@ -389,18 +367,6 @@ class Library:
                 found = [fuzzy(word, each.name or ""), fuzzy(word, each.cwd)]
                 points[each.path] += min([one for one in found if one is not None])
         return sorted(chosen, key=lambda each: points[each.path])
-
-    def _forget_all(self) -> None:
-        self._families = None
-        self.spellings.forget()
-        self._regroup()
-
-    def _regroup(self) -> None:
-        self._grouped = {}
-        self._forget()
-
-    def _forget(self) -> None:
-        self._asked, self._chosen, self._filters, self._unfiltered = None, [], None, None
 
     def _visible(self, hidden: bool, archived: bool = False) -> list[Summary]:
         return [

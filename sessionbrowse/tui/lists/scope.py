@@ -48,7 +48,7 @@ def do_archived(screen: BrowseScreen) -> None:
 
 
 def do_repositories(screen: BrowseScreen) -> None:
-    """Switch between one project row per repository and one project row per directory."""
+    """Group projects by repository, or by directory again."""
     state, library, current = screen.state, screen.state.library, screen.subject
     library.group_by_repository(not library.by_repository)
     if state.project is not None:
@@ -56,4 +56,4 @@ def do_repositories(screen: BrowseScreen) -> None:
         state.project = library.project_of(current.cwd if current is not None else state.project)
     screen.refresh_rows()
     said = "repository (all worktrees)" if library.by_repository else "directory"
-    screen.browser.say(f"One project row per {said}.")
+    screen.browser.say(f"Grouped projects by {said}.")

@@ -17,7 +17,6 @@ from sessionbrowse.text import plural, width
 from sessionbrowse.tui.commands.command import Command, CommandContext
 from sessionbrowse.tui.commands.contexts import LIST, PREVIEW, PROJECTS, SESSIONS
 from sessionbrowse.tui.commands.table import BY_ID
-from sessionbrowse.tui.data.lazy_rows import LazyRows
 from sessionbrowse.tui.data.library import Folding, Library, SessionRow, path_of_key
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.data.source import SessionUpdates
@@ -254,7 +253,7 @@ class BrowseScreen(PanedScreen):
         self.place = (self.name, self.state.shown_project, self.state.searched, self.state.archived)
         found = self.search.rows()
         self._rows = self.state.session_rows() if found is None else found
-        keys = LazyRows(self._rows, _key_of)
+        keys = list(map(_key_of, self._rows))
         sessions, library = self.sessions_list, self.state.library
         if not self.state.searched:
             sessions.marks = {path for path in sessions.marks if library.get(path) is not None}
@@ -277,7 +276,7 @@ class BrowseScreen(PanedScreen):
         self.updates.give_held()
 
     def say_found(self) -> None:
-        """Show in the text line what the search found, or the number of matching projects."""
+        """Show the number of results, or of matching projects, in the search line."""
         line = self.query_one(FilterLine)
         if not line.display:
             return
@@ -331,7 +330,7 @@ class BrowseScreen(PanedScreen):
         return f"✓{selected:,}  {at}" if selected else at
 
     def refresh_header(self) -> None:
-        """Update the top bar: chosen project, number of sessions and projects, progress of the scan."""
+        """Update the top bar: project, numbers of sessions and projects, progress of the scan."""
         state, updates = self.state, self.updates
         sessions, projects = state.library.counts(hidden=state.hidden, archived=state.archived)
         left = path_line(state.shown_project, self.browser.home)

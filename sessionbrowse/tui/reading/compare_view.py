@@ -83,7 +83,10 @@ def compare_parts(
                 )
             )
             return parts
-        sentence = f"{name} is an ancestor of {_name(session, ahead.index)}."
+        sentence = (
+            f"{name} is an ancestor of {_name(session, ahead.index)}. To compare branches, go to a row of the other, "
+            f"or select two entries with {keys[0]}."
+        )
         parts += [LinePart([(sentence, "dim italic")]), LinePart([])]
         return [*parts, *_side_head(session, ahead, "▶", home), LinePart([]), *_talk(session, ahead)]
     heads = _side_head(session, left, "◀", home), _side_head(session, right, "▶", home)
@@ -127,7 +130,7 @@ def _name(session: Session, index: int) -> str:
 
 def _first_prompt(session: Session, side: ComparedBranch, home: str) -> str:
     """Return the start of a branch's first user message; if there is no user message, of the branch's first entry."""
-    asked = next((index for index in side.entries if session.kind(index).role == "user"), side.entries[0])
+    asked = next((index for index in side.entries if session.envelopes[index].role == "user"), side.entries[0])
     return one_line(rows.row_text(session, asked, home), 80).removeprefix("user: ")
 
 
@@ -185,7 +188,7 @@ def _turns(session: Session, side: ComparedBranch) -> list[Sequence[int]]:
     for index in side.entries:
         if not is_talk(session, index):
             continue
-        if session.kind(index).role == "user":
+        if session.envelopes[index].role == "user":
             turns.append([])
         turns[-1].append(index)
     return [tuple(turn) for turn in turns]

@@ -292,7 +292,7 @@ def _time(timestamp: str | float | None, now_ms: float) -> Line:
 def find_result(session: Session, index: int, call_id: str) -> ToolResultMessage | None:
     """Return the result of the tool call `call_id` in the entry at `index`; None if it is not soon after the entry."""
     for later in range(index + 1, min(len(session.ids), index + RESULT_DISTANCE)):
-        if session.kind(later).role == "toolResult" and session.envelopes[later].tool_call_id == call_id:
+        if session.envelopes[later].role == "toolResult" and session.envelopes[later].tool_call_id == call_id:
             entry = session.entry(later)
             if isinstance(entry, MessageEntry) and isinstance(entry.message, ToolResultMessage):
                 return entry.message
@@ -301,7 +301,7 @@ def find_result(session: Session, index: int, call_id: str) -> ToolResultMessage
 
 def find_call(session: Session, index: int, call_id: str) -> ToolCallBlock | None:
     """Return the tool call to which the tool result in the entry at `index` belongs; None if the call is not found."""
-    caller = caller_of(session, index, call_id)
+    caller = caller_of(session, call_id)
     entry = session.entry(caller) if caller is not None else None
     message = entry.message if isinstance(entry, MessageEntry | TranscriptNode) else None
     content = message.content if isinstance(message, AssistantMessage) else None
@@ -404,7 +404,7 @@ def conversation(session: Session, summary: Summary) -> list[Part]:
     if not shown:
         return [*parts, rule(), LinePart([("The active branch holds no messages.", "dim italic")])]
     if is_long := len(shown) >= LEAST_WITH_END:
-        asked = [index for index in shown[1:-1] if session.kind(index).role == "user"]
+        asked = [index for index in shown[1:-1] if session.envelopes[index].role == "user"]
         parts += [rule("the end"), *[_talk_part(session, index, END_DETAIL) for index in (*asked[-1:], shown[-1])]]
     parts.append(rule("from the beginning" if is_long else ""))
     for before, index in zip([None, *shown], shown, strict=False):
@@ -418,7 +418,7 @@ def is_talk(session: Session, index: int) -> bool:
 
     System messages and tool results are excluded; results are shown with their tool calls.
     """
-    kind = session.kind(index)
+    kind = session.envelopes[index]
     if kind.type == "message":
         return kind.role not in ("toolResult", "system")
     return kind.type in ("compaction", "branch_summary", "custom_message")
@@ -428,7 +428,7 @@ def _continues(session: Session, before: int | None, index: int) -> bool:
     """Return True if an entry needs no heading: an assistant message without label, below another assistant message."""
     if before is None or index in session.labels:
         return False
-    return session.kind(before).role == "assistant" == session.kind(index).role
+    return session.envelopes[before].role == "assistant" == session.envelopes[index].role
 
 
 def _talk_part(session: Session, index: int, detail: Detail = PREVIEW_DETAIL, *, continues: bool = False) -> Part:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from sessionbrowse.model.listing.picker import ordered
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean, plural
-from sessionbrowse.tui.data.lazy_rows import LazyRows
 from sessionbrowse.tui.data.library import SessionRow, path_of_key
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.paint.spans import Line
@@ -294,7 +293,7 @@ class ListSearch:
         if self._is_local:
             found = state.fitting(query)
             sort = state.found_sort
-            return LazyRows(found if sort in ("best", "newest") else ordered(found, sort), SessionRow)
+            return list(map(SessionRow, found if sort in ("best", "newest") else ordered(found, sort)))
         from sessionbrowse.tui.search.found_rows import found_rows
 
         return found_rows(self._in_order(), self._unfolded, self.summary_of)

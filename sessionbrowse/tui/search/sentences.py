@@ -46,9 +46,9 @@ def nothing_sentence(
         return " ".join(page.notes)
     else:
         why = f'Nothing matches "{one_line(text, 60)}".'
-    tries = [] if tools else [f"{key_of('search_tools')} also searches tool calls and results"]
-    if in_project:
-        tries.append(f"{key_of('scope')} searches all projects")
+    tries = [f"{key_of('scope')} searches all projects"] if in_project else []
+    if not tools:
+        tries.append(f"{key_of('search_tools')} also searches tool calls and results")
     return f"{why} {', '.join(tries)}." if tries else why
 
 

@@ -31,6 +31,8 @@ class EntryPane:
         self._fit = fit
         self._tree = tree
         self.view: ViewName = "entry"
+        self.before: ViewName | None = None
+        """The view from which the command "compare" switched to the diff; None after any other switch."""
         self._last_shown: tuple[object, ...] = ()
         self._make: Callable[[Job], list[Part]] | None = None
         self._resting = Resting(screen, self._ask)
@@ -119,9 +121,15 @@ class EntryPane:
 
     def show(self, view: ViewName) -> None:
         """Show the entry under the cursor in the given view; if the pane is hidden, show the pane."""
-        self.view = view
+        self.view, self.before = view, None
         self.refresh()
         self._reveal()
+
+    def compare(self) -> None:
+        """Show the diff; the command "back" then returns to the view shown before."""
+        before = self.view if self.view != "diff" else self.before
+        self.show("diff")
+        self.before = before
 
     def turn(self, step: int) -> None:
         """Switch to the view that is `step` positions later in `VIEWS`; if the pane is hidden, only show the pane."""

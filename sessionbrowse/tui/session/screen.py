@@ -11,7 +11,6 @@ from textual.containers import Horizontal
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.model.tree.tool_callers import learn_calls
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import SESSION, TREE, TREE_LINE, VIEW
 from sessionbrowse.tui.data.jobs import Job, Outcome
@@ -192,7 +191,7 @@ class SessionScreen(PanedScreen):
         hit = hit_position(tree.shown.hits, tree.row_list.cursor)
         if not tree.state.whole:
             return hit
-        quoted = f'"{one_line(tree.state.query, 24)}" ' if self.size.width >= LEAST_QUOTED else ""
+        quoted = f'"{one_line(tree.state.query, 12)}" ' if self.size.width >= LEAST_QUOTED else ""
         return f"{quoted}{hit} · {position}"
 
     @property
@@ -203,12 +202,10 @@ class SessionScreen(PanedScreen):
     # -- the session's file -------------------------------------------------------------------------------------
 
     def _open(self, *, follows: bool = False) -> None:
-        summary, before = self.summary, self.session
+        summary = self.summary
 
         def load(job: Job) -> Session:
-            session = self.browser.open_session(summary.path, summary.agent)
-            learn_calls(session, before)
-            return session
+            return self.browser.open_session(summary.path, summary.agent)
 
         lane = self.lane("open", self._take_open)
         (lane.follow if follows else lane.ask)(load)
@@ -331,9 +328,11 @@ class SessionScreen(PanedScreen):
         self.set_focus(self.tree_pane.row_list)
 
     def do_back(self) -> None:
-        """Go one step back: focus the tree, else clear the selection or the search, else return to the last screen."""
+        """Go one step back: to the tree, from a comparison, from a selection or a search, or to the last screen."""
         if self.pane == "view":
             self.set_focus(self.tree_pane.row_list)
+        elif self.entry_pane.before is not None:
+            self.entry_pane.show(self.entry_pane.before)
         elif self.tree_pane.row_list.marks:
             self.tree_pane.row_list.clear_marks()
         elif self.tree_pane.shown.stops is not None:

@@ -297,5 +297,5 @@ def _jump(screen: SessionScreen, position: int | None, wanted: str) -> None:
 def _is_turn(tree: TreePane, position: int) -> bool:
     session = tree.session
     assert session is not None
-    kind = session.kind(tree.rows[position].index)
+    kind = session.envelopes[tree.rows[position].index]
     return kind.type == "message" and kind.role in ("user", "assistant")

@@ -12,8 +12,8 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.search.query import BadSearch, parse_question
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree.filters import shown
-from sessionbrowse.model.tree.lazy_rows import Row, Rows
 from sessionbrowse.model.tree.row_text import RowText
+from sessionbrowse.model.tree.rows import Row, Rows
 from sessionbrowse.model.usage.branch_costs import BranchCosts, branch_costs, first_rows, row_costs
 from sessionbrowse.store.own.remembered_views import SessionView
 from sessionbrowse.tui.data.jobs import Job, Outcome
@@ -48,11 +48,11 @@ class TreePane:
         self.state = TreeState()
         self.shown = NOTHING_SHOWN
         self.wanted: tuple[int | None, str | None] = (None, None)
-        """Index and id of the entry to which the cursor moves when the next rows are shown."""
+        """Index and id of the entry to which the cursor moves with the next rows."""
         self.origin: int | None = None
         """Index of the entry to which the cursor returns if the user leaves the search line with Escape; else None."""
         self.cells_needed = 0
-        """Number of cells that the rows that were visible until now need to be shown in full."""
+        """Width in cells into which every row shown so far fits."""
         self._stood: int | None = None
         self._leaf: int | None = None
         self._shows_label_times = False

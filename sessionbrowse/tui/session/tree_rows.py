@@ -111,7 +111,7 @@ def shift_for(row: Row, width: int) -> int:
 def text_spans(session: Session, row: Row, read: RowText, style: TreeStyle) -> Line:
     """Return the row's text in the style of its role, with the matches of the search marked; failures have a sign."""
     text = clean(read.text[: TEXT_CHARACTERS * 2])[:TEXT_CHARACTERS]
-    kind = session.kind(row.index)
+    kind = session.envelopes[row.index]
     plain = "" if row.active else "dim"
     line: Line
     head, colon, rest = text.partition(": ")

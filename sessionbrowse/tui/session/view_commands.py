@@ -82,4 +82,4 @@ def do_compare(screen: SessionScreen) -> None:
     if selected > 2:
         screen.browser.say(f"{selected:,} entries are selected; two can be compared.", "warning")
         return
-    screen.entry_pane.show("diff")
+    screen.entry_pane.compare()

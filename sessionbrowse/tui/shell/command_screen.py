@@ -19,7 +19,7 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.tui.commands.command import Command, CommandContext
 from sessionbrowse.tui.commands.contexts import EVERYWHERE, PROJECTS, REVIEW, TYPING
-from sessionbrowse.tui.commands.table import FOOTER, FOOTER_KEYS, WHILE_TYPING
+from sessionbrowse.tui.commands.table import FOOTER, FOOTER_KEYS, WHILE_TYPING, WHILE_TYPING_SHOWN
 from sessionbrowse.tui.data.jobs import Lane, Outcome
 from sessionbrowse.tui.paint.lean_compositor import LeanCompositor
 from sessionbrowse.tui.paint.textual_compat import CompatScreen
@@ -310,14 +310,21 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         keys = self.browser.keys
         contexts = self.active_contexts()
         if self.typing:
-            contexts = (*contexts, self.TYPING_CONTEXT) if _types_at_once(self) else (self.TYPING_CONTEXT,)
+            typed = self.TYPING_CONTEXT
+            contexts = (*contexts, typed) if _types_at_once(self) else (typed, *contexts)
         resumes = self.browser.options.settings.enter == "resume"
         # The setting `enter` decides if the key of "open" opens the tree or resumes; show also the other action's key.
         hidden = {"resume" if resumes else "browse", *(() if context.has_filter else ("next_hit",))}
         shown = [command for command in keys.at(contexts) if command.id in FOOTER and command.id not in hidden]
+        if self.typing and not _types_at_once(self):
+            shown = [each for each in shown if self.TYPING_CONTEXT in each.where or each.id in WHILE_TYPING_SHOWN]
         shown = [command for command in shown if keys.shown(command, contexts)]
-        # Two keys are shown only where they matter most: to leave a review, and to delete what is selected.
-        needed = {"back": REVIEW in contexts, "delete": context.selected}
+        # Some keys are shown only where they matter most: to leave a review or a search, to delete what is selected.
+        needed = {
+            "back": REVIEW in contexts or context.has_filter,
+            "delete": context.selected,
+            "search_tools": context.has_filter or self.typing,
+        }
         shown = [command for command in shown if needed.get(command.id, True)]
         if context.caller is not None:
             shown = [command for command in shown if command.off_in_agent is None]
@@ -412,8 +419,10 @@ def _types_at_once(screen: CommandScreen[Any]) -> bool:
 
 
 def _verb(screen: CommandScreen[Any], command: Command) -> str:
-    """Return the word for a command in the footer: "choose", "resume", or else the command's title."""
+    """Return the words for a command in the footer: "choose", "resume", "clear search", or the command's title."""
     options = screen.browser.options
+    if command.id == "back" and state_for_commands(screen).has_filter:
+        return "clear search"
     if command.id in CHOOSING and options.pick is not None:
         return "choose"
     return "resume" if command.id == "open" and opens_by_resuming(screen) else command.title.lower()

@@ -93,7 +93,7 @@ class StatsScreen(CommandScreen[None]):
         super().__init__(name="stats")
         self._questions = [question]
         self._project = project
-        self._text = text
+        self._text = self._given = text
         self._found: FoundPaths | None = None
         self._stamp = 0
         self._was_reading = False
@@ -315,10 +315,12 @@ class StatsScreen(CommandScreen[None]):
             self.browser.show_session(known or Summary(path=row.path, agent=""), entry_id=row.leaf_id)
 
     def do_stats_back(self) -> None:
-        """Go back to the table from which the shown one was opened; from the first table, to the previous screen."""
+        """Go back to the table from which the shown one was opened; then clear a search typed here; then leave."""
         if len(self._questions) > 1:
             self._questions.pop()
             self._ask()
+        elif self._text != self._given:
+            self.text_changed(self._given)
         else:
             self.dismiss(None)
 

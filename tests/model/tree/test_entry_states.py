@@ -45,7 +45,7 @@ def by_the_whole_context(asked: Session, index: int) -> str:
     branch = asked.active_branch()
     if index not in branch:
         return "abandoned"
-    kinds = [asked.kind(each).type for each in branch]
+    kinds = [asked.envelopes[each].type for each in branch]
     boundary = max((at for at, kind in enumerate(kinds) if kind in ("compaction", "reset_boundary")), default=0)
     sent = {message.index for message in build(asked, asked.leaf).messages}
     kept = next((at for at in range(boundary) if branch[at] in sent), boundary)

@@ -225,7 +225,7 @@ def test_jsonl_is_the_branch_with_its_labels(tmp_path: Path):
         path.write_bytes(RandomTree(seed).content())
         made.write_bytes(b"".join(export(str(path), "pi", "jsonl")))
         before, after = open_session(path, "pi"), open_session(made, "pi")
-        kept = [before.ids[one] for one in before.active_branch() if before.kind(one).type != "label"]
+        kept = [before.ids[one] for one in before.active_branch() if before.envelopes[one].type != "label"]
         assert list(after.ids[: len(kept)]) == kept
         assert after.refusal is None
         assert after.header is not None

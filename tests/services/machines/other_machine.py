@@ -16,7 +16,7 @@ from sessionbrowse.store.own.mirrors import path_here
 
 LIMIT_S = 10
 FORMS = ("gnu", "busybox", "bsd")
-NEEDED = ("sh", "env", "find", "stat", "sort", "cksum", "head", "tail", "cat", "grep", "date", "uname")
+NEEDED = ("sh", "env", "find", "stat", "sort", "cksum", "head", "tail", "cat", "awk", "grep", "date", "uname")
 """The programs that the script uses over there."""
 
 _SSH = """#!/bin/sh

@@ -12,6 +12,7 @@ from tests.services.machines.other_machine import FORMS, OtherMachine
 
 SESSIONS = ".pi/agent/sessions/--a--"
 HEADER = b'{"type":"session","id":"s","cwd":"/"}\n'
+NEVER = float("-inf")
 LINE = b'{"type":"message","id":"e"}\n'
 SLOT = b'{"type":"title","title":"%s"}'
 
@@ -74,6 +75,33 @@ def test_a_change_in_the_middle_and_a_shorter_file_come_whole(machine: OtherMach
     assert machine.mirrored() == machine.files()
     there.write_bytes(HEADER)
     assert machine.look().replaced == 1
+    assert machine.mirrored() == machine.files()
+
+
+def test_an_unchanged_look_and_one_grown_file_cost_little_beside_many_files(machine: OtherMachine) -> None:
+    for number in range(500):
+        machine.write(f"{SESSIONS}/{number}.jsonl", HEADER)
+    machine.write(f"{SESSIONS}/tool-results/s.jsonl", HEADER)
+    assert machine.look(recent_s=NEVER).new == 500
+    assert machine.look(recent_s=NEVER).received < 500
+    with machine.write(f"{SESSIONS}/7.jsonl", HEADER).open("ab") as file:
+        file.write(LINE)
+    result = machine.look(recent_s=NEVER)
+    assert (result.grown, result.replaced) == (1, 0)
+    assert result.received < len(LINE) + 1000
+    assert machine.look(recent_s=NEVER).received < 500
+
+
+def test_without_cksum_and_awk_over_there_changed_files_come_whole(make_machine: MakeMachine) -> None:
+    machine = make_machine("bsd")
+    (machine.path / "cksum").unlink()
+    (machine.path / "awk").unlink()
+    there = machine.write(f"{SESSIONS}/s.jsonl", HEADER)
+    machine.write(f"{SESSIONS}/t.jsonl", HEADER)
+    machine.look(recent_s=NEVER)
+    there.write_bytes(HEADER + LINE)
+    result = machine.look(recent_s=NEVER)
+    assert (result.error, result.replaced, result.grown) == (None, 1, 0)
     assert machine.mirrored() == machine.files()
 
 

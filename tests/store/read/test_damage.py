@@ -506,9 +506,9 @@ def test_an_entry_of_a_file_that_shrank_is_unknown_and_of_one_that_is_gone_unrea
     path = tmp_path / "session.jsonl"
     path.write_bytes(H + A[:50])
     assert session.raw(0) == A[:50]
-    assert session.entry(0) == UnknownEntry(type="message", id="a")
+    assert session.entry(0) == UnknownEntry(type="message", id="a", timestamp="2026-08-13T08:00:01.000Z")
     assert session.raw(1) == b""
-    assert session.entry(1) == UnknownEntry(type="message", id="b", parent_id="a")
+    assert session.entry(1) == UnknownEntry(type="message", id="b", parent_id="a", timestamp="2026-08-13T08:00:01.000Z")
     assert session.fields(1) == {}
     path.unlink()
     for read in (session.raw, session.entry, session.fields):
@@ -523,6 +523,6 @@ def test_an_entry_of_a_file_with_other_bytes_is_what_stands_there_now(tmp_path: 
     session = opened(tmp_path, H, A, B)
     path = tmp_path / "session.jsonl"
     path.write_bytes(b"x" * path.stat().st_size)
-    assert session.entry(0) == UnknownEntry(type="message", id="a")
+    assert session.entry(0) == UnknownEntry(type="message", id="a", timestamp="2026-08-13T08:00:01.000Z")
     path.write_bytes(H + A.replace(b"question", b"QUESTION") + B)
     assert session.fields(0)["message"]["content"] == "QUESTION"

@@ -114,7 +114,7 @@ def test_a_compressed_session_is_read_where_zstd_is_there(codex: Path, monkeypat
     assert (one.agent, one.id, one.first_message, one.problem) == ("codex", CODEX_ID, "write a giraffe", None)
     assert one.bytes == path.stat().st_size
     session = open_session(path)
-    assert [session.kind(index).role for index in session.active_branch()] == ["user", "assistant"]
+    assert [session.envelopes[index].role for index in session.active_branch()] == ["user", "assistant"]
 
 
 def test_a_compressed_session_is_listed_with_a_problem_where_zstd_is_missing(

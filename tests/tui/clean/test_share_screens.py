@@ -112,13 +112,13 @@ async def test_each_format_is_written_to_a_new_file(
 ) -> None:
     to = store.folder / name
     async with browsed(store) as browser:
-        await browser.press("x", "t", *["down"] * downs, "enter", "enter")
+        await browser.press("x", "t", *["down"] * downs, "enter", "p")
         await browser.type(str(to))
         await browser.press("enter")
         assert "Wrote" in browser.toasts()[-1]
         written = to.read_text()
         assert written.lower().startswith(begins.lower())
-        await browser.press("escape", "x", "t", *["down"] * downs, "enter", "enter")
+        await browser.press("escape", "x", "t", *["down"] * downs, "enter", "p")
         await browser.type(str(to))
         await browser.press("enter")
         assert "already exists" in browser.toasts()[-1]
@@ -128,9 +128,7 @@ async def test_each_format_is_written_to_a_new_file(
 async def test_the_path_to_an_entry_is_exported_masked(store: Store, path: Path) -> None:
     to = store.folder / "part.json"
     async with browsed(store, PlainDetector) as browser:
-        await browser.press(
-            "enter", "G", "up", "x", "t", "down", "down", "down", "enter", "down", "down", "down", "enter"
-        )
+        await browser.press("enter", "G", "up", "x", "t", "down", "down", "down", "enter", "down", "down", "enter")
         assert browser.screen_name == "review"
         await browser.press("enter")
         await browser.type(str(to))
@@ -144,7 +142,7 @@ async def test_the_path_to_an_entry_is_exported_masked(store: Store, path: Path)
 
 async def test_markdown_goes_to_the_clipboard(store: Store, path: Path) -> None:
     async with browsed(store) as browser:
-        await browser.press("x", "t", "up", "enter", "enter")
+        await browser.press("x", "t", "up", "enter", "p")
         assert "the session as Markdown" in browser.toasts()[-1]
         assert "first question" in browser.app.clipboard
 

@@ -120,9 +120,9 @@ def test_an_answer_has_no_text_and_the_tree_is_reached_from_the_list(story: Stor
         browser.press("/cart")
         browser.wait(lambda screen: any("/cart " in line and "1 session" in line for line in screen.lines()))
         browser.until_quiet(0.5)
-        browser.wait("esc back")
+        browser.wait("esc keep search")
         browser.press(ESCAPE)
-        browser.wait("tab scope")
+        browser.wait("esc clear search")
         browser.press("b")
         browser.wait("← leaf")
         browser.press(".")
@@ -144,9 +144,9 @@ def test_an_entry_must_be_chosen_from_the_hits_of_a_search(story: StoryHome) -> 
 def test_with_entry_a_session_only_opens(story: StoryHome) -> None:
     with picker(story, "--json", "--entry") as browser:
         browser.wait("chooses an entry")
-        browser.wait("esc back")
+        browser.wait("esc keep search")
         browser.press(ESCAPE)
-        browser.wait("tab scope")
+        browser.wait("r resume")
         browser.press("b")
         browser.wait("← leaf")
         browser.press(ENTER)
@@ -203,9 +203,9 @@ def test_inside_an_agent_its_session_is_marked_and_nothing_can_be_changed(story:
         assert "resume" not in browser.screen.lines()[-1]
         browser.press("/prices")
         browser.wait(lambda screen: any("/prices " in line and "1 session" in line for line in screen.lines()))
-        browser.wait("esc back")
+        browser.wait("esc keep search")
         browser.press(ESCAPE)
-        browser.wait("tab scope")
+        browser.wait("esc clear search")
         for key, reason in (
             ("\x12", "pi has this open; use /name."),
             ("f", "pi has this open; use /fork."),

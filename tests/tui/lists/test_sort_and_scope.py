@@ -152,7 +152,7 @@ async def test_projects_by_repository_join_its_worktrees() -> None:
         assert browser.row_list("#projects").key == ("project", "/src/web")
         await browser.run("repositories")
         assert browser.row_list("#projects").count == 3
-        assert browser.toasts()[-1] == "One project row per directory."
+        assert browser.toasts()[-1] == "Grouped projects by directory."
 
 
 async def test_spellings_of_one_directory_are_one_folder_also_where_the_browser_starts_and_ends(tmp_path: Path) -> None:

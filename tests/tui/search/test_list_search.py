@@ -327,7 +327,7 @@ async def test_what_was_found_nowhere_is_named_with_what_to_try(demo: dict[str, 
         await browser.type("zzqqzz")
         said = browser.words("#sessions")
         assert said.startswith('"zzqqzz" was found nowhere.')
-        assert "^t also searches tool calls and results, tab searches all projects." in said
+        assert "tab searches all projects, ^t also searches tool calls and results." in said
 
 
 @pytest.mark.parametrize(
