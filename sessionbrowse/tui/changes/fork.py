@@ -42,8 +42,8 @@ def _name_parts(viewed: ViewedEntry) -> list[Part]:
     session, index = viewed.session, viewed.index
     if session is None or index is None or (name := name_at(session, index)) == session.name:
         return []
-    said = f"is named {quoted(name)}" if name else "has no name"
-    return [LinePart([(f"The fork {said}, as the session at this entry.", "warning")]), LinePart([])]
+    said = f"is named {quoted(name)}, as the session was" if name else "gets no name: the session had none"
+    return [LinePart([(f"The fork {said} at this entry.", "warning")]), LinePart([])]
 
 
 def _show_fork(screen: CommandScreen[None], forked: Forked) -> None:

@@ -28,6 +28,7 @@ _TITLES = {
 }
 _ENDINGS = {"html": ".html", "markdown": ".md", "jsonl": ".jsonl", "json": ".json"}
 _CLIPBOARD = "clipboard"
+_MASKED = ", with secrets masked"
 Pieces = Callable[[ChangeRun], Iterator[bytes]]
 
 
@@ -74,7 +75,7 @@ def _ask_how(screen: CommandScreen[None], summary: Summary, key: str) -> None:
             def pieces(run: ChangeRun) -> Iterator[bytes]:
                 return export_redacted(target, form, review, is_masked, at=at, home=home, context=run.context)
 
-            write(screen, summary, pieces)
+            write(screen, summary, pieces, masked=True)
 
         review_session(screen, summary, accepted)
 
@@ -82,16 +83,18 @@ def _ask_how(screen: CommandScreen[None], summary: Summary, key: str) -> None:
     screen.browser.push_screen(AskScreen(f"Export as {_TITLES.get(key, ('Markdown',))[0]}", parts, choices), answered)
 
 
-def _to_clipboard(screen: CommandScreen[None], summary: Summary, pieces: Pieces) -> None:
+def _to_clipboard(screen: CommandScreen[None], summary: Summary, pieces: Pieces, *, masked: bool = False) -> None:
     browser = screen.browser
 
     def show(content: bytes) -> None:
-        browser.copy(content.decode("utf-8", "replace"), "the session as Markdown")
+        browser.copy(content.decode("utf-8", "replace"), f"the session as Markdown{_MASKED if masked else ''}")
 
     browser.changes.run(lambda run: b"".join(_stoppable(pieces(run), run)), show)
 
 
-def _to_file(screen: CommandScreen[None], summary: Summary, pieces: Pieces, *, ending: str) -> None:
+def _to_file(
+    screen: CommandScreen[None], summary: Summary, pieces: Pieces, *, ending: str, masked: bool = False
+) -> None:
     browser = screen.browser
 
     def write(to: str) -> None:
@@ -99,17 +102,17 @@ def _to_file(screen: CommandScreen[None], summary: Summary, pieces: Pieces, *, e
             export_to(to, _stoppable(pieces(run), run), summary.path)
             return to
 
-        browser.changes.run(work, lambda path: _offer_to_open(screen, path))
+        browser.changes.run(work, lambda path: _offer_to_open(screen, path, masked=masked))
 
     hint = "Type a new file; an existing file is never overwritten."
     ask_for_file(screen, summary, "Export to file", write, ending, hint)
 
 
-def _offer_to_open(screen: CommandScreen[None], path: str) -> None:
+def _offer_to_open(screen: CommandScreen[None], path: str, *, masked: bool) -> None:
     """Say where an export was written, and offer to open it or to copy its path."""
     browser = screen.browser
     shown = clean(shorten_home(path, browser.home))
-    browser.say(f"Wrote {shown}.")
+    browser.say(f"Wrote {shown}{_MASKED if masked else ''}.")
 
     def answered(key: str | None) -> None:
         if key == "path":

@@ -157,6 +157,14 @@ class BrowseScreen(PanedScreen):
         )
 
     @property
+    def back_clears(self) -> str:
+        """The footer's words for "back" if it clears the selection or the search; else ""."""
+        if self.pane != "sessions":
+            return ""
+        is_searched = self.search.is_active or bool(self.state.searched)
+        return "clear selection" if self.sessions_list.marks else "clear search" if is_searched else ""
+
+    @property
     def subject(self) -> Summary | None:
         """The session under the cursor, or to which the hit under the cursor belongs; None if the list is empty."""
         row = self.row

@@ -131,6 +131,14 @@ class EntryPane:
         self.show("diff")
         self.before = before
 
+    def end_comparison(self) -> bool:
+        """Return to the view that was shown before the command "compare"; return False if none was."""
+        if self.before is None:
+            return False
+        self.view, self.before = self.before, None
+        self.refresh()
+        return True
+
     def turn(self, step: int) -> None:
         """Switch to the view that is `step` positions later in `VIEWS`; if the pane is hidden, only show the pane."""
         if not self._reveal():

@@ -12,7 +12,7 @@ from textual.containers import Horizontal
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.tui.commands.command import CommandContext
-from sessionbrowse.tui.commands.contexts import SESSION, TREE, TREE_LINE, VIEW
+from sessionbrowse.tui.commands.contexts import LIST, SESSION, TREE, TREE_LINE, VIEW
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.paint.spans import line_width
@@ -49,7 +49,10 @@ class SessionScreen(PanedScreen):
 
     TYPES_INTO = "filter"
     TYPING_CONTEXT = TREE_LINE
-    ELSEWHERE: ClassVar = {VIEW: (TREE, "this command works in the tree", "pane_left")}
+    ELSEWHERE: ClassVar = {
+        VIEW: (TREE, "this command works in the tree", "pane_left"),
+        TREE: (LIST, "this command works in the list of sessions", "back"),
+    }
 
     def __init__(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
@@ -327,12 +330,23 @@ class SessionScreen(PanedScreen):
         """Focus the tree."""
         self.set_focus(self.tree_pane.row_list)
 
+    @property
+    def back_clears(self) -> str:
+        """The footer's words for "back" in the order of its steps; "" if it leaves the tree or the view."""
+        tree = self.tree_pane
+        if self.pane == "view":
+            return ""
+        if self.entry_pane.before is not None:
+            return "end comparison"
+        return "clear selection" if tree.row_list.marks else "clear search" if tree.shown.stops is not None else ""
+
     def do_back(self) -> None:
         """Go one step back: to the tree, from a comparison, from a selection or a search, or to the last screen."""
+        is_compared = self.entry_pane.end_comparison()
         if self.pane == "view":
             self.set_focus(self.tree_pane.row_list)
-        elif self.entry_pane.before is not None:
-            self.entry_pane.show(self.entry_pane.before)
+        elif is_compared:
+            self.update_footer()
         elif self.tree_pane.row_list.marks:
             self.tree_pane.row_list.clear_marks()
         elif self.tree_pane.shown.stops is not None:

@@ -296,6 +296,11 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     def keep_view(self) -> None:
         """Save the screen's cursor, filter and folded rows, to restore them when the screen is opened again."""
 
+    @property
+    def back_clears(self) -> str:
+        """The footer's words for the command "back" if it clears something, such as `clear search`; else ""."""
+        return ""
+
     def sessions_changed(self, updates: SessionUpdates) -> None:
         """Update the screen for sessions that changed on disk."""
 
@@ -321,7 +326,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         shown = [command for command in shown if keys.shown(command, contexts)]
         # Some keys are shown only where they matter most: to leave a review or a search, to delete what is selected.
         needed = {
-            "back": REVIEW in contexts or context.has_filter,
+            "back": REVIEW in contexts or bool(self.back_clears),
             "delete": context.selected,
             "search_tools": context.has_filter or self.typing,
         }
@@ -419,10 +424,12 @@ def _types_at_once(screen: CommandScreen[Any]) -> bool:
 
 
 def _verb(screen: CommandScreen[Any], command: Command) -> str:
-    """Return the words for a command in the footer: "choose", "resume", "clear search", or the command's title."""
+    """Return the words for a command in the footer: "choose", "resume", "quit", what Esc does, or the title."""
     options = screen.browser.options
-    if command.id == "back" and state_for_commands(screen).has_filter:
-        return "clear search"
+    if command.id == "back" and screen.back_clears:
+        return screen.back_clears
+    if command.id == "quit":
+        return "quit"
     if command.id in CHOOSING and options.pick is not None:
         return "choose"
     return "resume" if command.id == "open" and opens_by_resuming(screen) else command.title.lower()

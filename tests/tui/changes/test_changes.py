@@ -380,7 +380,7 @@ async def test_a_fork_at_an_entry_is_named_as_the_session_was_there_and_the_dial
         await browser.press("enter")
         await go_to(browser, "first answer")
         await browser.press("f")
-        assert 'The fork is named "Old", as the session at this entry.' in browser.words("#dialog-text")
+        assert 'The fork is named "Old", as the session was at this entry.' in browser.words("#dialog-text")
         await browser.press("enter")
         assert "Old" in browser.screen_text().split("\n")[0]
         await browser.press("escape", "escape", "f")

@@ -47,6 +47,23 @@ async def test_the_tree_opens_on_the_leaf_with_the_active_branch_first(demo: dic
         assert "╰⊟" in rows[abandoned]
 
 
+@pytest.mark.parametrize("width", [80, 120])
+async def test_escape_ends_a_comparison_and_then_leaves_the_tree(tmp_path: Path, width: int) -> None:
+    async with browsing(**demo_options(tmp_path / "demo"), size=(width, 24)) as browser:
+        await browser.press("enter", "d")
+        assert "shared entries" in browser.words("#view")
+        await browser.press("escape")
+        assert "shared entries" not in browser.words("#view")
+        await browser.press("escape")
+        assert browser.screen_name == "browse"
+
+
+async def test_cost_says_in_a_tree_where_it_works(demo: dict) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("enter", "dollar_sign")
+        assert browser.toasts()[-1] == "Cost: this command works in the list of sessions; esc goes there."
+
+
 async def test_labels_stand_beside_their_entries_and_their_times_on_request(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)

@@ -158,3 +158,19 @@ async def test_the_footer_names_the_key_to_the_next_hit_while_there_are_hits(tmp
         await browser.press("enter")
         assert "n next hit" in browser.footer()
         assert "hit " in browser.footer().split("? help")[1]
+
+
+async def test_the_footer_says_what_escape_clears(tmp_path: Path) -> None:
+    async with browsing(**demo_options(tmp_path / "demo"), size=(120, 24)) as browser:
+        assert "esc" not in browser.footer()
+        await browser.press("slash")
+        assert "tab scope" in browser.footer()
+        assert "esc keep search" in browser.footer()
+        await browser.type("cookie")
+        await browser.press("escape")
+        assert "esc clear search" in browser.footer()
+        await browser.press("enter")
+        assert browser.screen_name == "session"
+        assert "esc" not in browser.footer(), "it leaves the tree, and the list keeps its search"
+        await browser.press("escape", "escape")
+        assert "esc" not in browser.footer()

@@ -173,6 +173,21 @@ async def test_a_filter_of_the_list_counts_here_too(demo: dict[str, Any]) -> Non
         assert '"refactor"' in browser.screen_text()
 
 
+async def test_escape_clears_a_search_typed_here_before_it_leaves(demo: dict[str, Any]) -> None:
+    async with browsing(**demo) as browser:
+        await browser.press("dollar_sign")
+        everything = browser.screen_text()
+        assert "] limit days" in browser.footer()
+        await browser.press("slash")
+        await browser.type("agent:omp")
+        await browser.press("enter")
+        assert "in found sessions" in browser.screen_text()
+        await browser.press("escape")
+        assert browser.screen_text() == everything
+        await browser.press("escape")
+        assert browser.screen_name == "browse"
+
+
 async def test_the_scope_changes_by_the_key_of_the_lists(demo: dict[str, Any]) -> None:
     async with browsing(**demo) as browser:
         await browser.press("tab", "dollar_sign")
