@@ -10,7 +10,7 @@ from pathlib import Path
 from sessionbrowse.config import example, load_settings, settings_path
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.data.jobs import Job, Outcome
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.outside.clipboard import copy_text, copyable
 from sessionbrowse.tui.outside.editor import editor_command, private_copy
@@ -41,14 +41,11 @@ def do_copy(screen: CommandScreen[None]) -> None:
     if viewed is None:
         return
     offers = _offers(screen, viewed)
-    choices = [Choice(key, name) for key, (name, _) in offers.items()]
-
-    def answered(key: str | None) -> None:
-        if key is not None:
-            name, find = offers[key]
-            _copy(screen, find, f"the {name[0].lower()}{name[1:]}")
-
-    screen.browser.push_screen(AskScreen("Copy", [], choices), answered)
+    choices = [
+        Choice(key, name, do=partial(_copy, screen, find, f"the {name[0].lower()}{name[1:]}"))
+        for key, (name, find) in offers.items()
+    ]
+    ask(screen.browser, "Copy", [], choices)
 
 
 def _offers(screen: CommandScreen[None], viewed: ViewedEntry) -> dict[str, tuple[str, Find]]:
@@ -106,9 +103,7 @@ def do_settings(screen: CommandScreen[None]) -> None:
     path = settings_path(browser.options.environ, Path(browser.home))
     command = editor_command(browser.options.environ, writes=True)
 
-    def open_it(key: str | None) -> None:
-        if key is None or key == CANCEL.key:
-            return
+    def open_it() -> None:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(example(), encoding="utf-8")
@@ -120,7 +115,7 @@ def do_settings(screen: CommandScreen[None]) -> None:
         )
 
     if path.exists():
-        open_it("go")
+        open_it()
         return
     shown = clean(shorten_home(str(path), browser.home))
     parts: list[Part] = [
@@ -128,9 +123,7 @@ def do_settings(screen: CommandScreen[None]) -> None:
         LinePart([("It will hold every setting as a comment.", "")]),
         LinePart([]),
     ]
-    browser.push_screen(
-        AskScreen("Create the settings file?", parts, [Choice("go", "Create and open it"), CANCEL]), open_it
-    )
+    ask(browser, "Create the settings file?", parts, [Choice("go", "Create and open it", do=open_it), CANCEL])
 
 
 def _open_copy(screen: CommandScreen[None], command: tuple[str, ...], copy: Path) -> None:

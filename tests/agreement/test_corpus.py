@@ -102,6 +102,7 @@ def test_list_show_tree_and_context_of_every_real_session_agree(corpus: Path):
             assert {message.index for message in built.messages} <= set(session.branch(index))
 
 
+@pytest.mark.slow
 def test_looking_at_the_corpus_changes_nothing_in_it(corpus: Path, paths: list[Path]):
     before = snapshot(corpus)
     for path in paths:

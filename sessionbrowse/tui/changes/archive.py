@@ -9,7 +9,7 @@ from sessionbrowse.services.change.archive import Archived, archive, unarchive
 from sessionbrowse.services.change.delete import outermost
 from sessionbrowse.text import plural
 from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -43,14 +43,11 @@ def do_archive(screen: CommandScreen[None]) -> None:
     effect = "lists it again" if chosen[0].archived else "no longer lists it; nothing is deleted"
     effect = effect.replace(" it", " them") if len(chosen) > 1 else effect
 
-    def answered(key: str | None) -> None:
-        if key == "go":
-            changes.carry_out(ChangePlan(title="Archiving", items=[item(one) for one in chosen], describe=describe))
-
+    plan = ChangePlan(title="Archiving", items=[item(one) for one in chosen], describe=describe)
     parts: list[Part] = [
         *session_parts(chosen, screen.browser.home),
         LinePart([(f"{agents} {effect}.", "")]),
         LinePart([]),
     ]
-    choices = [Choice("go", f"{verb} {sessions_named(chosen)}"), CANCEL]
-    screen.browser.push_screen(AskScreen(f"{verb}?", parts, choices), answered)
+    choices = [Choice("go", f"{verb} {sessions_named(chosen)}", do=lambda: changes.carry_out(plan)), CANCEL]
+    ask(screen.browser, f"{verb}?", parts, choices)

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -36,7 +37,7 @@ from sessionbrowse.tui.changes.change_queue import ChangeQueue
 from sessionbrowse.tui.changes.listed_paths import listed_in
 from sessionbrowse.tui.changes.reread import below, read_again, touched
 from sessionbrowse.tui.data.source import SessionUpdates, place_of
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.shell.browser import Browser
@@ -260,9 +261,13 @@ class ChangeRunner:
         no_trash = [failed for failed in bulk.failed if isinstance(failed.error, NoTrash) and plan.into is None]
         rest = [failed for failed in bulk.failed if failed not in in_use and failed not in no_trash]
         if in_use:
-            self._ask_anyway(plan, in_use, result.group)
+            again = partial(self.carry_out, _again(plan, in_use, result.group, force=True))
+            answers = [CANCEL, Choice("anyway", "Do it anyway", roles="warning", do=again)]
+            ask(self._browser, "In use", _reasons(in_use), answers)
         elif no_trash:
-            self._ask_own_trash(plan, no_trash, result.group)
+            again = partial(self.carry_out, _again(plan, no_trash, result.group, into="own"))
+            answers = [Choice("own", "Move to sessionbrowse's own trash", do=again), CANCEL]
+            ask(self._browser, "The trash refused the file", _reasons(no_trash), answers)
         unsafe = [failed.error for failed in rest if isinstance(failed.error, UnsafeEntry)]
         if unsafe and plan.on_unsafe is not None:
             plan.on_unsafe(unsafe[0])
@@ -292,24 +297,6 @@ class ChangeRunner:
     def _say_error(self, error: Exception) -> None:
         self._browser.say(str(error) if isinstance(error, SessionBrowseError) else repr(error), "error")
 
-    def _ask_anyway(self, plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]], group: str | None) -> None:
-        choices = [CANCEL, Choice("anyway", "Do it anyway", roles="warning")]
-
-        def answered(key: str | None) -> None:
-            if key == "anyway":
-                self.carry_out(_again(plan, failed, group, force=True))
-
-        self._browser.push_screen(AskScreen("In use", _reasons(failed), choices), answered)
-
-    def _ask_own_trash(self, plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]], group: str | None) -> None:
-        choices = [Choice("own", "Move to sessionbrowse's own trash"), CANCEL]
-
-        def answered(key: str | None) -> None:
-            if key == "own":
-                self.carry_out(_again(plan, failed, group, into="own"))
-
-        self._browser.push_screen(AskScreen("The trash refused the file", _reasons(failed), choices), answered)
-
 
 def paths_of(change: Change) -> set[str]:
     """Return the paths of the sessions that a change in the journal touched."""
@@ -330,21 +317,8 @@ def _failure_sentences(plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]
     return [f"{len(failed):,} of {len(plan.items):,} sessions were not changed.", *reasons] if several else reasons
 
 
-def _again(
-    plan: ChangePlan,
-    failed: Sequence[FailedItem[ChangeItem]],
-    group: str | None,
-    *,
-    force: bool | None = None,
-    into: Into | None = None,
-) -> ChangePlan:
-    return msgspec.structs.replace(
-        plan,
-        items=[failure.item for failure in failed],
-        force=plan.force if force is None else force,
-        into=into or plan.into,
-        group=group,
-    )
+def _again(plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]], group: str | None, **changes: Any) -> ChangePlan:
+    return msgspec.structs.replace(plan, items=[failure.item for failure in failed], group=group, **changes)
 
 
 def _reasons(failed: Sequence[FailedItem[ChangeItem]]) -> list[Part]:

@@ -11,7 +11,7 @@ from sessionbrowse.services.change.checkout import CheckedOut, checkout
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.label import entry_parts
 from sessionbrowse.tui.changes.session_titles import quoted, session_parts
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
@@ -25,13 +25,8 @@ def do_checkout(screen: CommandScreen[None]) -> None:
         return
     parts = [] if viewed is None else entry_parts(viewed, screen.browser.home)
     parts = [*(parts or session_parts([summary], screen.browser.home)), *checkout_parts(summary)]
-
-    def answered(key: str | None) -> None:
-        if key == "go":
-            check_out_shown(screen, summary, entry_id)
-
-    choices = [Choice("go", "Check out"), CANCEL]
-    screen.browser.push_screen(AskScreen("Check out?", parts, choices), answered)
+    go = Choice("go", "Check out", do=lambda: check_out_shown(screen, summary, entry_id))
+    ask(screen.browser, "Check out?", parts, [go, CANCEL])
 
 
 def checkout_parts(summary: Summary) -> list[Part]:
@@ -101,15 +96,13 @@ def check_out(
             browser.say(error.sentence, "error")
             return
 
-        def answered(key: str | None) -> None:
-            if key == "instead":
-                if follow:
-                    screen.reveal(nearest)
-                check_out(screen, summary, nearest, describe, then, verb=verb, follow=follow)
+        def go() -> None:
+            if follow:
+                screen.reveal(nearest)
+            check_out(screen, summary, nearest, describe, then, verb=verb, follow=follow)
 
-        choices = [Choice("instead", f"{verb} {clean(nearest)[:8]} instead"), CANCEL]
-        parts: list[Part] = [LinePart([(clean(error.sentence), "")]), LinePart([])]
-        browser.push_screen(AskScreen("Unsafe check out", parts, choices), answered)
+        choices = [Choice("instead", f"{verb} {clean(nearest)[:8]} instead", do=go), CANCEL]
+        ask(browser, "Unsafe check out", [LinePart([(clean(error.sentence), "")]), LinePart([])], choices)
 
     browser.changes.carry_out(
         ChangePlan(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 
 from sessionbrowse import text
 from sessionbrowse.errors import SessionBrowseError
@@ -13,7 +14,7 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
+from sessionbrowse.tui.dialogs.dialogs import Choice, PromptScreen, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
@@ -55,19 +56,14 @@ def _ask_delete(screen: CommandScreen[None], chosen: Sequence[Summary], units: S
     browser = screen.browser
     trash = "the demo's trash" if browser.changes.into == "own" else "the trash"
     keep = Choice("no", "Keep it" if len(chosen) == 1 else "Keep them")
-    move, remove = Choice("trash", f"Move to {trash}"), Choice("nowhere", "Delete permanently …", roles="error")
+    move = Choice("trash", f"Move to {trash}", do=lambda: _delete(screen, chosen, units, None))
+    for_good = partial(_ask_for_good, screen, chosen, units)
+    remove = Choice("nowhere", "Delete permanently …", roles="error", do=for_good)
     # Enter chooses the first answer of the dialog, so a session that may be in use is kept by default.
     choices = [keep, move, remove] if any(unit.is_taken for unit in units) else [move, keep, remove]
-
-    def answered(key: str | None) -> None:
-        if key == "trash":
-            _delete(screen, chosen, units, None)
-        elif key == "nowhere":
-            _ask_for_good(screen, chosen, units)
-
     title = "Delete session?" if len(chosen) == 1 else f"Delete {plural(len(chosen), 'session')}?"
     parts = [*session_parts(chosen, browser.home), *unit_parts(units), LinePart([])]
-    browser.push_screen(AskScreen(title, parts, choices), answered)
+    ask(browser, title, parts, choices)
 
 
 def _ask_for_good(screen: CommandScreen[None], chosen: Sequence[Summary], units: Sequence[DeletePlan]) -> None:

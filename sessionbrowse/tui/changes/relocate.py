@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 
 from sessionbrowse.errors import InUse
 from sessionbrowse.services.change.relocate import Relocated, candidates, relocate
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.fork import expanded
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice, PromptScreen
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, PromptScreen, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import one_line
@@ -92,13 +93,9 @@ def _ask(screen: CommandScreen[None], old: str, new: str, moved: Relocated, in_u
         parts.append(LinePart([("The new directory does not exist.", "warning")]))
     if in_use is not None:
         parts.append(LinePart([(clean(in_use), "warning")]))
-    choices = [Choice("go", f"Relocate {plural(len(moved.sessions), 'session')}"), CANCEL]
-
-    def answered(key: str | None) -> None:
-        if key == "go":
-            _move(screen, old, new, force=in_use is not None)
-
-    screen.browser.push_screen(AskScreen("Relocate", [*parts, LinePart([])], choices), answered)
+    move = partial(_move, screen, old, new, force=in_use is not None)
+    choices = [Choice("go", f"Relocate {plural(len(moved.sessions), 'session')}", do=move), CANCEL]
+    ask(screen.browser, "Relocate", [*parts, LinePart([])], choices)
 
 
 def _move(screen: CommandScreen[None], old: str, new: str, *, force: bool) -> None:

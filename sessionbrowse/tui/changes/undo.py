@@ -19,7 +19,7 @@ from sessionbrowse.tui.changes.change_runner import paths_of
 from sessionbrowse.tui.changes.listed_paths import Listed, listed_in
 from sessionbrowse.tui.changes.reread import Known
 from sessionbrowse.tui.changes.session_titles import MOST_OPENED, bare_title_of, named, quoted
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.words import GLYPHS, one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
@@ -90,15 +90,9 @@ def _ask(screen: CommandScreen[None], last: LastChange, remark: str) -> None:
         LinePart([(f"{made}{remark}", "")]),
         LinePart([]),
     ]
-    choices = [Choice("go", "Undo"), Choice("list", "Choose another change"), CANCEL]
-
-    def answered(key: str | None) -> None:
-        if key == "go":
-            _take_back(screen, last.row)
-        elif key == "list":
-            do_changes(screen)
-
-    browser.push_screen(AskScreen("Undo change?", parts, choices), answered)
+    go = Choice("go", "Undo", do=lambda: _take_back(screen, last.row))
+    other = Choice("list", "Choose another change", do=lambda: do_changes(screen))
+    ask(browser, "Undo change?", parts, [go, other, CANCEL])
 
 
 def do_changes(screen: CommandScreen[None]) -> None:

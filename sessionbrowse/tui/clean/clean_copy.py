@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, clean_session
@@ -11,7 +11,7 @@ from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
 from sessionbrowse.text import clean, plural, shorten_home, size
 from sessionbrowse.tui.changes.session_titles import named, quoted, session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.resume.questions import repair_first
@@ -27,26 +27,15 @@ def do_prune(screen: SessionScreen) -> None:
     """Ask whether to drop the selected entries with all below them, or the abandoned branches; show a preview."""
     selected, entry_id = screen.tree_pane.selected_ids, screen.entry_id
     entries = plural(len(selected), "selected entry", "selected entries")
-    choices = [Choice("selected", f"Drop {entries} and all below")] if selected else []
-    choices += [
-        Choice("unlabelled", "Drop abandoned branches, except labelled ones"),
-        Choice("abandoned", "Drop all abandoned branches"),
-    ]
+    unlabelled, abandoned = [branches_plan((), all_abandoned=True, keep_labelled=keeps) for keeps in (True, False)]
+    plans = {"selected": (branches_plan(selected), f"Drop {entries} and all below")} if selected else {}
+    plans |= {
+        "unlabelled": (unlabelled, "Drop abandoned branches, except labelled ones"),
+        "abandoned": (abandoned, "Drop all abandoned branches"),
+    }
     if not selected and entry_id is not None:
-        choices.append(Choice("cursor", "Drop the entry at the cursor and all below it"))
-
-    def answered(key: str | None) -> None:
-        match key:
-            case "selected":
-                _preview(screen, "prune", branches_plan(selected))
-            case "unlabelled" | "abandoned":
-                keep_labelled = key == "unlabelled"
-                _preview(screen, "prune", branches_plan((), all_abandoned=True, keep_labelled=keep_labelled))
-            case "cursor" if entry_id is not None:
-                _preview(screen, "prune", branches_plan([entry_id]))
-
-    parts = session_parts([screen.summary], screen.browser.home)
-    screen.browser.push_screen(AskScreen("Prune", parts, choices), answered)
+        plans["cursor"] = (branches_plan([entry_id]), "Drop the entry at the cursor and all below it")
+    _ask_which(screen, "prune", plans)
 
 
 def do_shrink(screen: SessionScreen) -> None:
@@ -60,14 +49,13 @@ def do_shrink(screen: SessionScreen) -> None:
             "Drop images, large output and reasoning",
         ),
     }
+    _ask_which(screen, "shrink", plans)
 
-    def answered(key: str | None) -> None:
-        if key is not None:
-            _preview(screen, "shrink", plans[key][0])
 
-    parts = session_parts([screen.summary], screen.browser.home)
-    choices = [Choice(key, words) for key, (_, words) in plans.items()]
-    screen.browser.push_screen(AskScreen("Shrink", parts, choices), answered)
+def _ask_which(screen: SessionScreen, verb: str, plans: Mapping[str, tuple[MakePlan, str]]) -> None:
+    """Ask which of some plans to carry out, each with its words, then show a preview of it."""
+    choices = [Choice(key, words, do=partial(_preview, screen, verb, plan)) for key, (plan, words) in plans.items()]
+    ask(screen.browser, verb.capitalize(), session_parts([screen.summary], screen.browser.home), choices)
 
 
 def _preview(screen: SessionScreen, verb: str, plan: MakePlan) -> None:
@@ -78,38 +66,33 @@ def _preview(screen: SessionScreen, verb: str, plan: MakePlan) -> None:
     def look(run: ChangeRun) -> Cleaned:
         return clean_session(target, verb, plan, Where(), dry_run=True, context=run.context)
 
-    def ask(seen: Cleaned) -> None:
+    def show(seen: Cleaned) -> None:
         if seen.preview.changes_nothing:
             browser.say("This session has nothing to drop.")
             return
+
+        def make(where: Where) -> None:
+            _make(screen, verb, plan, where, seen)
+
+        def to_file() -> None:
+            ask_for_file(screen, screen.summary, f"{_DONE[verb]} copy", lambda to: make(Where(to=to)))
+
+        def mend() -> None:
+            said, again = f"Repaired {quoted(named(screen.summary))}.", partial(_preview, screen, verb, plan)
+            repair_first(screen, screen.summary, said, again)
+
+        beside = Where(to=os.path.dirname(screen.summary.path), new_id=True)
         choices = [
-            Choice("beside", "Copy as a new session", "the original stays"),
-            Choice("file", "Write a copy to a file …", "the original stays"),
-            Choice("place", "Replace this session", "original moves to trash"),
+            Choice("beside", "Copy as a new session", "the original stays", do=lambda: make(beside)),
+            Choice("file", "Write a copy to a file …", "the original stays", do=to_file),
+            Choice("place", "Replace this session", "original moves to trash", do=lambda: make(Where())),
             CANCEL,
         ]
         if seen.damage is not None:
-            choices.insert(0, Choice("repair", "Repair the session first", "original moves to trash"))
+            choices.insert(0, Choice("repair", "Repair the session first", "original moves to trash", do=mend))
+        ask(browser, verb.capitalize(), preview_parts(seen), choices)
 
-        def answered(key: str | None) -> None:
-            match key:
-                case "repair":
-                    again = partial(_preview, screen, verb, plan)
-                    repair_first(screen, screen.summary, f"Repaired {quoted(named(screen.summary))}.", again)
-                case "beside":
-                    where = Where(to=os.path.dirname(screen.summary.path), new_id=True)
-                    _make(screen, verb, plan, where, seen)
-                case "file":
-                    title = f"{_DONE[verb]} copy"
-                    ask_for_file(
-                        screen, screen.summary, title, lambda to: _make(screen, verb, plan, Where(to=to), seen)
-                    )
-                case "place":
-                    _make(screen, verb, plan, Where(), seen)
-
-        browser.push_screen(AskScreen(verb.capitalize(), preview_parts(seen), choices), answered)
-
-    browser.changes.run(look, ask)
+    browser.changes.run(look, show)
 
 
 def preview_parts(seen: Cleaned) -> list[Part]:

@@ -16,7 +16,7 @@ from sessionbrowse.tui.clean.findings_screen import FindingsScreen, Report
 from sessionbrowse.tui.commands.contexts import CLEANUP
 from sessionbrowse.tui.data.jobs import Job
 from sessionbrowse.tui.data.source import SessionUpdates
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import session_title
 from sessionbrowse.tui.paint.spans import Line, fit, pad, right_aligned
@@ -115,13 +115,8 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
             LinePart([]),
         ]
         title = "Clean up session?" if len(rows) == 1 else f"Clean up {plural(len(rows), 'session')}?"
-        choices = [Choice("trash", f"Move to {trash}"), Choice("no", "Keep it" if len(rows) == 1 else "Keep them")]
-
-        def answered(key: str | None) -> None:
-            if key == "trash":
-                self._move(rows)
-
-        browser.push_screen(AskScreen(title, parts, choices), answered)
+        keep = Choice("no", "Keep it" if len(rows) == 1 else "Keep them")
+        ask(browser, title, parts, [Choice("trash", f"Move to {trash}", do=lambda: self._move(rows)), keep])
 
     def _move(self, rows: Sequence[CleanupRow]) -> None:
         chosen = [row.summary for row in rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,7 +24,7 @@ from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import DOCTOR
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.data.source import SessionUpdates
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import session_title
 from sessionbrowse.tui.paint.spans import Line, fit, pad
@@ -207,32 +208,20 @@ class DoctorScreen(FindingsScreen[Finding]):
         at_cursor = self.finding.can_do if self.finding is not None else ()
         choices = []
         if broken:
-            choices.append(Choice("repair", "Repair in place", "original moves to trash"))
+            in_place = partial(self._repair, broken)
+            choices.append(Choice("repair", "Repair in place", "original moves to trash", do=in_place))
         if len(broken) == 1:
-            choices.append(Choice("copy", "Write a repaired copy …"))
-        if "checkout" in at_cursor:
-            choices.append(Choice("checkout", "Check out the newest message"))
+            copy = partial(ask_for_file, self, broken[0], "Repaired copy", lambda to: self._repair(broken, to))
+            choices.append(Choice("copy", "Write a repaired copy …", do=copy))
+        if "checkout" in at_cursor and self.subject is not None and self.entry_id is not None:
+            check_out = partial(check_out_shown, self, self.subject, self.entry_id)
+            choices.append(Choice("checkout", "Check out the newest message", do=check_out))
         if "relocate" in at_cursor:
-            choices.append(Choice("relocate", "Relocate the project …"))
+            choices.append(Choice("relocate", "Relocate the project …", do=lambda: do_relocate(self)))
         if "delete" in at_cursor:
-            choices.append(Choice("delete", "Delete …"))
-        sessions = broken or _sessions(chosen)
-
-        def answered(key: str | None) -> None:
-            match key:
-                case "repair":
-                    self._repair(broken)
-                case "copy":
-                    ask_for_file(self, broken[0], "Repaired copy", lambda to: self._repair(broken, to))
-                case "checkout" if self.subject is not None and self.entry_id is not None:
-                    check_out_shown(self, self.subject, self.entry_id)
-                case "relocate":
-                    do_relocate(self)
-                case "delete":
-                    do_delete(self)
-
-        parts = session_parts(sessions, self.browser.home)
-        self.browser.push_screen(AskScreen("Mend", parts, [*choices, CANCEL]), answered)
+            choices.append(Choice("delete", "Delete …", do=lambda: do_delete(self)))
+        parts = session_parts(broken or _sessions(chosen), self.browser.home)
+        ask(self.browser, "Mend", parts, [*choices, CANCEL])
 
     def _repair(self, sessions: Sequence[Summary], to: str | None = None) -> None:
         changes, where = self.browser.changes, Where(to=to)

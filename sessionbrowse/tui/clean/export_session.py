@@ -14,7 +14,7 @@ from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.redact_session import IsMasked, review_session
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart
 from sessionbrowse.tui.outside.viewer import open_file
 from sessionbrowse.tui.shell.change_plan import ChangeRun
@@ -37,17 +37,13 @@ def do_export(screen: CommandScreen[None]) -> None:
     summary = screen.subject
     if summary is None:
         return
-    choices = [Choice(form, *_TITLES[form]) for form in FORMATS]
-    choices.append(Choice(_CLIPBOARD, "Copy as Markdown", "to the clipboard, masked if wanted"))
-
-    def answered(key: str | None) -> None:
-        if key is not None:
-            _ask_how(screen, summary, key)
-
+    titles = {**_TITLES, _CLIPBOARD: ("Copy as Markdown", "to the clipboard, masked if wanted")}
+    keys = [*FORMATS, _CLIPBOARD]
+    choices = [Choice(key, *titles[key], do=partial(_ask_how, screen, summary, key)) for key in keys]
     what = "the whole session or the path to this entry, " if screen.name == "session" else ""
     then = f"Next you choose {what}as it is or with secrets masked."
     parts = [*session_parts([summary], screen.browser.home), LinePart([(then, "dim")]), LinePart([])]
-    screen.browser.push_screen(AskScreen("Export", parts, choices), answered)
+    ask(screen.browser, "Export", parts, choices)
 
 
 def _ask_how(screen: CommandScreen[None], summary: Summary, key: str) -> None:
@@ -113,15 +109,13 @@ def _offer_to_open(screen: CommandScreen[None], path: str, *, masked: bool) -> N
     browser = screen.browser
     shown = clean(shorten_home(path, browser.home))
     browser.say(f"Wrote {shown}{_MASKED if masked else ''}.")
-
-    def answered(key: str | None) -> None:
-        if key == "path":
-            browser.copy(path, "the path of the export")
-        elif key == "open":
-            browser.changes.run(lambda run: open_file(path, browser.options.environ), browser.say)
-
-    choices = [Choice("no", "Done"), Choice("open", "Open it"), Choice("path", "Copy its path")]
-    browser.push_screen(AskScreen("Written", [LinePart([(shown, "title")]), LinePart([])], choices), answered)
+    environ = browser.options.environ
+    choices = [
+        Choice("no", "Done"),
+        Choice("open", "Open it", do=lambda: browser.changes.run(lambda run: open_file(path, environ), browser.say)),
+        Choice("path", "Copy its path", do=lambda: browser.copy(path, "the path of the export")),
+    ]
+    ask(browser, "Written", [LinePart([(shown, "title")]), LinePart([])], choices)
 
 
 def _stoppable(pieces: Iterator[bytes], run: ChangeRun) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.listing.summary import Summary
@@ -13,7 +14,7 @@ from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.session_titles import named, session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.review_screen import ReviewScreen
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -57,23 +58,18 @@ def review_session(screen: CommandScreen[None], summary: Summary, accepted: Call
 
 
 def _ask_where(screen: CommandScreen[None], summary: Summary, review: Review, is_masked: IsMasked) -> None:
+    write = partial(_write, screen, summary, review, is_masked)
+    to_file = partial(ask_for_file, screen, summary, "Masked copy", lambda to: write(Where(to=to)))
+    beside = Where(to=os.path.dirname(summary.path), new_id=True)
     choices = [
-        Choice("file", "Write a copy to a file …", "a session file (JSONL)"),
-        Choice("beside", "Copy as a new session"),
+        Choice("file", "Write a copy to a file …", "a session file (JSONL)", do=to_file),
+        Choice("beside", "Copy as a new session", do=lambda: write(beside)),
         CANCEL,
     ]
-
-    def answered(key: str | None) -> None:
-        if key == "beside":
-            _write(screen, summary, review, is_masked, Where(to=os.path.dirname(summary.path), new_id=True))
-        elif key == "file":
-            title = "Masked copy"
-            ask_for_file(screen, summary, title, lambda to: _write(screen, summary, review, is_masked, Where(to=to)))
-
     browser = screen.browser
     other = f"{browser.keys.key_of('export')} writes a masked HTML page, Markdown or JSON."
     parts = [*session_parts([summary], browser.home), LinePart([(other, "dim")]), LinePart([])]
-    browser.push_screen(AskScreen("Mask secrets", parts, choices), answered)
+    ask(browser, "Mask secrets", parts, choices)
 
 
 def _write(screen: CommandScreen[None], summary: Summary, review: Review, is_masked: IsMasked, where: Where) -> None:

@@ -19,6 +19,7 @@ from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.dialogs.paths import complete
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
+from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.filter_input import FilterInput
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
@@ -51,12 +52,16 @@ LEAST_REMARK = 12
 
 
 class Choice(Struct, frozen=True):
-    """An answer in a dialog: the dialog's result (`key`), the shown text, a remark at the right edge, and the style."""
+    """An answer in a dialog: the dialog's result (`key`), the shown text, a remark at the right edge, and the style.
+
+    `do` is called by `ask` if the user chooses the answer.
+    """
 
     key: str
     text: str
     right: str = ""
     roles: str = ""
+    do: Callable[[], object] | None = None
 
 
 CANCEL = Choice("no", "Cancel")
@@ -177,6 +182,17 @@ class AskScreen(Dialog[str | None]):
         """Close the dialog with the answer under the cursor as its result."""
         key = self.rows.key
         self.dismiss(key if isinstance(key, str) else None)
+
+
+def ask(browser: Browser, title: str, parts: Sequence[Part], choices: Sequence[Choice], *, empty: str = "") -> None:
+    """Show a dialog with a list of answers, and call the `do` of the chosen answer."""
+
+    def answered(key: str | None) -> None:
+        chosen = next((choice for choice in choices if choice.key == key), CANCEL)
+        if chosen.do is not None:
+            chosen.do()
+
+    browser.push_screen(AskScreen(title, parts, choices, empty=empty), answered)
 
 
 Hint = Callable[[str], Line]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import SessionBrowseError
@@ -19,7 +20,7 @@ from sessionbrowse.services.resume.before_resume import (
 )
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.session_titles import named, quoted
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
@@ -69,24 +70,17 @@ def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go
         parts += [LinePart([(clean(left.sentence), "warning")]), LinePart([])]
     if before.stops is not None:
         parts += [LinePart([(before.stops, "warning")]), LinePart([])]
-        choices.append(Choice("repair", "Repair the session, then resume"))
+        repair = partial(repair_first, screen, summary, f"Repaired. {summary.agent} resumes it.", go)
+        choices.append(Choice("repair", "Repair the session, then resume", do=repair))
     if before.warning is not None:
         parts += [LinePart([(before.warning, "warning")]), LinePart([])]
         choices.append(Choice("no", "Do not resume"))
     if left is not None and left.entry_id is not None:
-        choices.append(Choice("checkout", "Check out the newest message, then resume"))
+        check_out = partial(_check_out, screen, summary, left, go, force=before.warning is not None)
+        choices.append(Choice("checkout", "Check out the newest message, then resume", do=check_out))
     is_risky = before.warning is not None or before.stops is not None
-    choices.append(Choice("anyway", "Resume anyway" if is_risky else "Resume without it"))
-
-    def answered(key: str | None) -> None:
-        if key == "anyway":
-            go()
-        elif key == "repair":
-            repair_first(screen, summary, f"Repaired. {summary.agent} resumes it.", go)
-        elif key == "checkout" and left is not None:
-            _check_out(screen, summary, left, go, force=before.warning is not None)
-
-    screen.browser.push_screen(AskScreen(f"Resume in {summary.agent}", parts, choices), answered)
+    choices.append(Choice("anyway", "Resume anyway" if is_risky else "Resume without it", do=go))
+    ask(screen.browser, f"Resume in {summary.agent}", parts, choices)
 
 
 def repair_first(screen: CommandScreen[None], summary: Summary, said: str, go: Callable[[], None]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from functools import partial
 
 from sessionbrowse.config import ResumeIn
 from sessionbrowse.errors import DirectoryMissing, SessionBrowseError
@@ -19,7 +19,7 @@ from sessionbrowse.tui.changes.label import entry_parts
 from sessionbrowse.tui.changes.session_titles import named, session_parts
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.data.source import place_of
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, PromptScreen
+from sessionbrowse.tui.dialogs.dialogs import Choice, PromptScreen, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.resume.questions import before_resuming
@@ -47,24 +47,19 @@ def do_resume(screen: CommandScreen[None]) -> None:
 
 def _ask_where(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
     """Ask whether the session is resumed at its leaf, at an entry, or in a fork from the entry."""
-    choices = [Choice("leaf", "At the leaf", "where the session ends"), *_entry_choices()]
-
-    def answered(key: str | None) -> None:
-        match key:
-            case "leaf":
-                _begin(screen, summary, _usual(screen))
-            case "checkout":
-                resume_from(screen, summary, entry_id)
-            case "fork":
-                _fork(screen, summary, entry_id)
-
-    screen.browser.push_screen(AskScreen(f"Resume in {summary.agent}", _parts(screen, summary), choices), answered)
+    begin = partial(_begin, screen, summary, _usual(screen))
+    choices = [
+        Choice("leaf", "At the leaf", "where the session ends", do=begin),
+        *_entry_choices(screen, summary, entry_id),
+    ]
+    ask(screen.browser, f"Resume in {summary.agent}", _parts(screen, summary), choices)
 
 
-def _entry_choices() -> list[Choice]:
+def _entry_choices(screen: CommandScreen[None], summary: Summary, entry_id: str) -> list[Choice]:
+    from_it, fork = partial(resume_from, screen, summary, entry_id), partial(_fork, screen, summary, entry_id)
     return [
-        Choice("checkout", "From this entry", "checks it out, without a summary"),
-        Choice("fork", "In a fork from this entry", "makes a new session"),
+        Choice("checkout", "From this entry", "checks it out, without a summary", do=from_it),
+        Choice("fork", "In a fork from this entry", "makes a new session", do=fork),
     ]
 
 
@@ -76,28 +71,17 @@ def do_resume_as(screen: CommandScreen[None]) -> None:
     entry_id = screen.entry_to_resume
     choices: list[Choice] = []
     if entry_id is not None:
-        choices += _entry_choices()
+        choices += _entry_choices(screen, summary, entry_id)
     for way, text in WAYS.items():
         reason = _why_not(screen, way)
         usual = "default" if way == _usual(screen) else ""
-        choices.append(Choice(way, text, reason or usual, "faint" if reason else ""))
-    choices.append(Choice("clipboard", "Copy the command"))
+        begin = partial(_begin, screen, summary, way)
+        choices.append(Choice(way, text, reason or usual, "faint" if reason else "", do=begin))
+    choices.append(Choice("clipboard", "Copy the command", do=lambda: _copy(screen, summary)))
     if screen.find_handler("convert") is not None:
-        choices.append(Choice("convert", "In another agent …", "carries the session over"))
-
-    def answered(key: str | None) -> None:
-        if key == "checkout":
-            resume_from(screen, summary, entry_id or "")
-        elif key == "fork":
-            _fork(screen, summary, entry_id or "")
-        elif key == "clipboard":
-            _copy(screen, summary)
-        elif key == "convert":
-            screen.give(BY_ID["convert"])
-        elif key is not None:
-            _begin(screen, summary, cast("ResumeIn", key))
-
-    screen.browser.push_screen(AskScreen(f"Resume in {summary.agent}", _parts(screen, summary), choices), answered)
+        convert = partial(screen.give, BY_ID["convert"])
+        choices.append(Choice("convert", "In another agent …", "carries the session over", do=convert))
+    ask(screen.browser, f"Resume in {summary.agent}", _parts(screen, summary), choices)
 
 
 def _usual(screen: CommandScreen[None]) -> ResumeIn:
@@ -143,21 +127,17 @@ def _plan(screen: CommandScreen[None], summary: Summary, way: ResumeIn, director
 
 
 def _ask_directory(screen: CommandScreen[None], summary: Summary, way: ResumeIn, error: DirectoryMissing) -> None:
-    choices = [Choice("elsewhere", "Resume in another directory …")]
+    def fork() -> None:
+        ask_directory(screen, [summary], show=lambda forked: resume_path(screen, forked.path, way))
+
+    elsewhere = partial(_ask_elsewhere, screen, summary, way)
+    choices = [Choice("elsewhere", "Resume in another directory …", do=elsewhere)]
     if screen.find_handler("relocate") is not None:
-        choices.append(Choice("relocate", "Relocate all sessions of the directory …"))
-    choices.append(Choice("fork", "Fork to another directory and resume …"))
+        relocate = partial(screen.give, BY_ID["relocate"])
+        choices.append(Choice("relocate", "Relocate all sessions of the directory …", do=relocate))
+    choices.append(Choice("fork", "Fork to another directory and resume …", do=fork))
     parts: list[Part] = [LinePart([(clean(screen.browser.in_short(error.short)), "warning")]), LinePart([])]
-
-    def answered(key: str | None) -> None:
-        if key == "elsewhere":
-            _ask_elsewhere(screen, summary, way)
-        elif key == "relocate":
-            screen.give(BY_ID["relocate"])
-        elif key == "fork":
-            ask_directory(screen, [summary], show=lambda forked: resume_path(screen, forked.path, way))
-
-    screen.browser.push_screen(AskScreen("Directory missing", parts, choices), answered)
+    ask(screen.browser, "Directory missing", parts, choices)
 
 
 def _ask_elsewhere(screen: CommandScreen[None], summary: Summary, way: ResumeIn) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
@@ -370,10 +371,10 @@ class StatsScreen(CommandScreen[None]):
         self._find()
 
     def _ask_one_of(self, title: str, names: Sequence[str], now: str, take: Callable[[str], None]) -> None:
-        from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
+        from sessionbrowse.tui.dialogs.dialogs import Choice, ask
 
-        choices = [Choice(name, name, "shown now" if name == now else "") for name in names]
-        self.browser.push_screen(AskScreen(title, [], choices), lambda name: take(name) if name is not None else None)
+        choices = [Choice(name, name, "shown now" if name == now else "", do=partial(take, name)) for name in names]
+        ask(self.browser, title, [], choices)
 
     def _go(self, **changes: object) -> None:
         self._questions.append(replace(self.question, **changes))

@@ -163,17 +163,15 @@ def test_a_loop_of_100_000_entries_is_cut_in_no_time(tmp_path: Path):
     assert time.perf_counter() - begun < 20
 
 
-def test_50_000_small_loops_below_a_long_chain_are_cut_in_no_time(tmp_path: Path):
+def test_many_small_loops_below_a_long_chain_are_cut_in_no_time(tmp_path: Path):
     """Each loop is closed by an id that stood before in the chain, where the loop then hangs on."""
-    chain = [user(f"{n:x}", f"{n - 1:x}" if n else None) for n in range(30_000)]
+    chain = [user(f"{n:x}", f"{n - 1:x}" if n else None) for n in range(9_000)]
     # Written again below a child of theirs: each pair is a loop that may hang on the chain instead.
-    loops = [
-        one for n in range(10_000, 30_000) for one in (user(f"child{n:x}", f"{n:x}"), user(f"{n:x}", f"child{n:x}"))
-    ]
+    loops = [one for n in range(3_000, 9_000) for one in (user(f"child{n:x}", f"{n:x}"), user(f"{n:x}", f"child{n:x}"))]
     begun = time.perf_counter()
     session = opened(tmp_path, header(), *chain, *loops)
     assert each_once(session)
-    assert time.perf_counter() - begun < 20
+    assert time.perf_counter() - begun < 6
 
 
 def chain(count: int) -> list[bytes]:
