@@ -12,11 +12,17 @@ def do_family(screen: BrowseScreen) -> None:
     if summary is None:
         return
     if not screen.state.searched:
-        screen.fold(screen.state.folding.flip(screen.state.library.family(summary.path)))
+        fold(screen, screen.state.folding.flip(screen.state.library.family(summary.path)))
     elif not screen.search.unfold(summary.path):
         screen.browser.say("All hits of this session are shown.")
 
 
 def do_families(screen: BrowseScreen) -> None:
     """Unfold or fold all families (forks and subagents) in the session list."""
-    screen.fold(Folding(not screen.state.folding.all_open))
+    fold(screen, Folding(not screen.state.folding.all_open))
+
+
+def fold(screen: BrowseScreen, folding: Folding) -> None:
+    """Fold or unfold families (related sessions under one row) as `folding` says, and update the session list."""
+    screen.state.folding = folding
+    screen.refresh_sessions()

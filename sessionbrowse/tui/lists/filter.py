@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sessionbrowse.tui.commands.contexts import SEARCHING, TYPING
+from sessionbrowse.tui.lists.families import fold
 from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 
@@ -57,7 +58,7 @@ def end_search(screen: BrowseScreen) -> None:
     screen.search.set_text("")
     if subject is not None and not screen.sessions_list.go_to_key(subject.path) and not screen.state.is_flat:
         # The session has no row, because it is folded under a related session: unfold the family.
-        screen.fold(screen.state.folding.flip(screen.state.library.family(subject.path)))
+        fold(screen, screen.state.folding.flip(screen.state.library.family(subject.path)))
         screen.sessions_list.go_to_key(subject.path)
     screen.preview.show()
     if came_from is not None:

@@ -17,7 +17,7 @@ from sessionbrowse.text import plural, width
 from sessionbrowse.tui.commands.command import Command, CommandContext
 from sessionbrowse.tui.commands.contexts import LIST, PREVIEW, PROJECTS, SESSIONS
 from sessionbrowse.tui.commands.table import BY_ID
-from sessionbrowse.tui.data.library import Folding, Library, SessionRow, path_of_key
+from sessionbrowse.tui.data.library import Library, SessionRow, path_of_key
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.data.spellings import same_names
@@ -358,11 +358,6 @@ class BrowseScreen(PanedScreen):
         from sessionbrowse.tui.search.hit_rows import hit_row
 
         return hit_row(row.hit, width, row.more, self.browser.keys.key_of("family"))
-
-    def fold(self, folding: Folding) -> None:
-        """Fold or unfold families (related sessions under one row) as `folding` says, and update the session list."""
-        self.state.folding = folding
-        self.refresh_sessions()
 
     # -- the cursor ---------------------------------------------------------------------------------------------
 

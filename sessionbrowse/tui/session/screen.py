@@ -229,7 +229,7 @@ class SessionScreen(PanedScreen):
         """Read the session's file again if it changed; go back to the previous screen if the file is gone."""
         if self.summary.path in updates.paths:
             self._is_gone, self._is_own_change = self.summary.path in updates.gone, self.browser.changes.busy
-            self._leave_if_gone()
+            self.on_screen_resume()
         for summary in updates.summaries:
             if summary.path == self.summary.path:
                 self.summary = summary
@@ -237,10 +237,7 @@ class SessionScreen(PanedScreen):
             self._open(follows=True)
 
     def on_screen_resume(self) -> None:
-        """Close this screen if the session's file disappeared while a dialog was open."""
-        self._leave_if_gone()
-
-    def _leave_if_gone(self) -> None:
+        """Close this screen if the session's file is gone, at the latest when the dialog above it is closed."""
         if self._is_gone and self.is_mounted and self.is_top:
             # A change of the user's own says itself what happened.
             if not self._is_own_change:

@@ -88,6 +88,7 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     def __init__(self, *, name: str | None = None) -> None:
         super().__init__(LeanCompositor(), name=name)
         self._lanes: dict[str, Lane] = {}
+        self._deliver: Callable[[Outcome], object] = lambda outcome: self.post_message(self.Delivered(outcome))
         self._receivers: dict[str, Callable[[Outcome], object]] = {}
         self._was_shown_before = False
         self._open_frames = 0
@@ -375,9 +376,6 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         self._lanes[lane.name] = lane
         self._receivers[lane.name] = receive
         lane.connect(self._deliver)
-
-    def _deliver(self, outcome: Outcome) -> None:
-        self.post_message(self.Delivered(outcome))
 
     @on(Delivered)
     async def _delivered(self, message: Delivered) -> None:
