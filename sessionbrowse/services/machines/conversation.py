@@ -26,6 +26,7 @@ MOST_NOISE = 1024 * 1024
 _POLL_S = 0.1
 _END_S = 2.0
 _CHUNK = 256 * 1024
+_PIPE = 1024 * 1024
 _LAST_WORDS = 8 * 1024
 
 
@@ -69,6 +70,11 @@ class Conversation:
             env={**environ, "SSH_ASKPASS_REQUIRE": "never"},
             start_new_session=True,
         )
+        with suppress(ImportError, AttributeError, OSError):
+            import fcntl
+
+            # With the 64 KB that a pipe of Linux has by default, two threads would take turns all the time.
+            fcntl.fcntl(self._ssh.stdout, fcntl.F_SETPIPE_SZ, _PIPE)  # type: ignore[arg-type]
         takers = ((self._ssh.stdout, self._take), (self._ssh.stderr, self._listen))
         self._threads = [threading.Thread(target=_drain, args=both, daemon=True) for both in takers]
         for thread in self._threads:

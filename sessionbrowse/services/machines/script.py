@@ -23,19 +23,24 @@ _NAMES = "HOME|USERPROFILE|TMPDIR|TMP|TEMP|XDG_DATA_HOME|XDG_STATE_HOME"
 VARIABLES = f"({_NAMES}|(OMP|PI|ATOMIC|INDUSAGI|CLAUDE|CODEX)_([A-Z]+_)*(DIR|HOME|PROFILE))="
 """Pattern of the environment variables that change where agents keep sessions; no others cross the line."""
 
+_NO_SESSIONS = " ".join(
+    [f"! -name {name}" for name in sorted(NO_SESSION_FILES)]
+    + [f"! -path '*/{name}/*'" for name in sorted(NO_SESSION_FOLDERS)]
+)
 # e: the mark. r: rows of the files below the present directory. p: rows below a directory. f: a file, whole or what
 # is new in it. v: the variables of agents.
 BEGIN = rf"""exec 2>/dev/null; unset CDPATH; LC_ALL=C; export LC_ALL; o=0
 e() {{ printf '\n%s %s\n' "$m" "$*"; }}
 if find / -maxdepth 0 -printf x; then o=1; elif stat -c %i /; then o=2; elif stat -f %i /; then o=3
 fi >/dev/null </dev/null
+q() {{ a=$1 b=$2; shift 2; find . "$a" "$b" {_NO_SESSIONS} "$@"; }}
 r() {{ case $o in
-1) find . "$@" -printf '%i %s %T@ %C@ %p\n';;
-2) find . "$@" -exec stat -c '%i %s %Y %Z %n' {{}} +;;
-3) find . "$@" -exec stat -f '%i %z %Fm %Fc %N' {{}} +;;
+1) q "$@" -printf '%i %s %T@ %C@ %p\n';;
+2) q "$@" -exec stat -c '%i %s %Y %Z %n' {{}} +;;
+3) q "$@" -exec stat -f '%i %z %Fm %Fc %N' {{}} +;;
 *) false;; esac; }}
 p() {{ [ ! -d "$1" ] || (cd "$1" && shift && r "$@") }}
-c() {{ [ ! -d "$1" ] || (cd "$1" && shift && find . "$@" | grep -c '^\./') }}
+c() {{ [ ! -d "$1" ] || (cd "$1" && shift && q "$@" | grep -c '^\./') }}
 f() {{ if [ -f "$1" ] && [ ! -h "$1" ]; then k=w
 if [ $# -gt 1 ] && [ "$(tail -c +{HEAD + 1} "$1" | head -c "$4" | cksum)" = "$5" ]; then
 if [ "$(head -c "$2" "$1" | cksum)" = "$3" ]; then k=t; elif [ "$4" != 0 ]; then k=h; fi; fi
@@ -85,9 +90,7 @@ class Folder(Struct, frozen=True):
 
     def _tests(self, negation: str) -> str:
         names = " -o ".join([f"-name {quote('*' + suffix)}" for suffix in self.suffixes])
-        others = [f"! -name {name}" for name in sorted(NO_SESSION_FILES)]
-        others += [f"! -path '*/{name}/*'" for name in sorted(NO_SESSION_FOLDERS)]
-        found = f"{quote(self.root)} -maxdepth {self.depth} -type f \\( {names} \\) {' '.join(others)}"
+        found = f"{quote(self.root)} -maxdepth {self.depth} -type f \\( {names} \\)"
         return f"{found} {negation}-path '*[[:cntrl:]]*'"
 
 
