@@ -416,7 +416,7 @@ class _Transcript:
 
     def _header(self) -> Object:
         records = [one for _, one in self._records.found if isinstance(one.get("uuid"), str)]
-        directories = [text_of(one.get("cwd")) for one in records if text_of(one.get("cwd"))]
+        directories = [cwd for cwd in dict.fromkeys([text_of(one.get("cwd")) for one in records]) if cwd]
         folder = os.path.basename(os.path.dirname(self._path))
         own = [cwd for cwd in directories if alphanumeric(cwd) == folder]
         times = [one["timestamp"] for one in records if isinstance(one.get("timestamp"), str)]

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 
+import msgspec
 from msgspec import Struct
 
 from sessionbrowse.format.encode import json_bytes, json_line
@@ -54,7 +55,7 @@ class Translated(Struct, frozen=True, kw_only=True):
         told = {"title": self.name, "unread": self.unread, "unfinished": not self.has_ended}
         yield json_line({**self.header, **{key: value for key, value in told.items() if value}})
         yield from [line + b"\n" for line in self.bad_lines]
-        yield from map(json_line, self.entries)
+        yield from [as_bytes(entry) + b"\n" for entry in self.entries]
         yield from [self.torn] if self.torn else []
 
 
@@ -166,9 +167,20 @@ def text_block(text: str) -> Object:
 def as_text(value: Json) -> str:
     """Return a value of an unknown kind as JSON, so that it is shown and not lost."""
     try:
-        return json_bytes(value).decode()
+        return as_bytes(value).decode()
     except ValueError:
         return str(value)
+
+
+def as_bytes(value: Json) -> bytes:
+    """Return a value as JSON; with numbers spelt as in JavaScript, writing takes three times as long."""
+    try:
+        return _encode(value)
+    except (UnicodeEncodeError, OverflowError, RecursionError):
+        return json_bytes(value)
+
+
+_encode = msgspec.json.Encoder().encode
 
 
 def usage_of(own_input: int, output: int, cache_read: int, cache_write: int = 0) -> Object:
