@@ -6,6 +6,8 @@ import { devNull } from "node:os";
 const AGENT = "@AGENT@";
 const COMMAND = "@COMMAND@";
 const PACKAGE = "@PACKAGE@";
+// Agents whose own program is not this one, and whose sessions `/sessions` lists too.
+const CARRIED = ["claude", "codex"];
 const MOST_QUOTED = 20000;
 const CHOSEN = 0;
 const LEFT = 1;
@@ -44,7 +46,14 @@ function sentence(error) {
 }
 
 async function sessions(query, ctx) {
-	const choice = await choose(ctx, ["--agent", AGENT, "--query", query.trim()]);
+	const agents = [AGENT, ...CARRIED].flatMap((name) => ["--agent", name]);
+	const choice = await choose(ctx, [...agents, "--query", query.trim()]);
+	if (choice !== undefined) await goOn(choice, ctx);
+}
+
+/** Switch to a session, at an entry if one was chosen; a session of another agent is carried to this one before. */
+async function goOn(chosen, ctx) {
+	const choice = chosen.agent === AGENT ? chosen : await carried(chosen, ctx);
 	if (choice === undefined) return;
 	if (sameFile(choice.path, ctx.sessionManager.getSessionFile())) {
 		await goTo(ctx, choice.entry_id);
@@ -61,6 +70,28 @@ async function sessions(query, ctx) {
 	// old one is the new session's.
 	const { cancelled } = await ctx.switchSession(choice.path, { withSession: arrive });
 	if (!arrived && !cancelled) await arrive(ctx);
+}
+
+/** Make a session of this agent from one of another, after the user has seen what changes; undefined without consent. */
+async function carried(choice, ctx) {
+	const words = ["convert", choice.path, "--to", AGENT, "--json"];
+	const planned = await answer(ctx, [...words, "--dry-run"]);
+	if (planned.entries > 0) {
+		const seen = planned.losses.filter((loss) => loss.context);
+		const changes = seen.map((loss) => `${loss.count} ${oneLine(loss.kind).replaceAll("_", " ")}`).join(", ");
+		const told = changes ? `The model sees otherwise: ${changes}.` : "The model sees the same.";
+		const what = planned.added_to ? "added to the session made before" : "copied into a new session";
+		const question = `${planned.entries} entries are ${what}; the original stays as it is. ${told}`;
+		if (!(await ctx.ui.confirm(`Continue a session of ${oneLine(choice.agent)} in ${AGENT}?`, question))) return undefined;
+	}
+	const made = planned.entries > 0 ? await answer(ctx, words) : planned;
+	return { ...choice, path: made.path, cwd: made.cwd };
+}
+
+async function answer(ctx, words) {
+	const { status, printed } = await run(ctx, words, "ignore");
+	if (status !== 0) throw new Error(`It did not work. In a terminal, this says why: sessionbrowse ${words.slice(0, 4).map(oneLine).join(" ")}`);
+	return JSON.parse(printed);
 }
 
 async function goTo(ctx, entryId) {
@@ -85,9 +116,11 @@ async function recall(query, ctx) {
 	const choice = await choose(ctx, ["--entry", "--query", query.trim()]);
 	if (choice === undefined) return;
 	const answers = ["The text of this entry", "Its branch, as a quotation"];
-	const answer = await ctx.ui.select("Put into the prompt", answers);
-	if (answer === undefined) return;
-	const text = answer === answers[0] ? await entryText(ctx, choice) : await quotation(ctx, choice);
+	const further = choice.agent === AGENT ? [] : [`Nothing: continue its session in ${AGENT}`];
+	const wanted = await ctx.ui.select("Put into the prompt", [...answers, ...further]);
+	if (wanted === undefined) return;
+	if (wanted === further[0]) return goOn(choice, ctx);
+	const text = wanted === answers[0] ? await entryText(ctx, choice) : await quotation(ctx, choice);
 	const before = ctx.ui.getEditorText();
 	ctx.ui.setEditorText(before.trim() ? `${before}\n${text}` : text);
 	// pi paints the editor's new text only together with something else.

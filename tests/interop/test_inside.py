@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.interop import real
+from tests.support.foreign import CLAUDE_ID, Claude, jsonl, said
 from tests.support.story_support import StoryHome, message
 from tests.support.terminal import DOWN, ENTER, Screen, Terminal
 
@@ -199,6 +200,31 @@ def test_recall_puts_a_branch_into_the_prompt_as_a_quotation(inside: Inside) -> 
         assert "branch up to b02" in shown
         assert "> user: Try it with floats" in shown
         assert "All tests pass." not in shown
+
+
+def test_a_session_of_claude_code_goes_on_here_at_an_earlier_prompt(inside: Inside) -> None:
+    project = inside.project("webshop")
+    file = Claude(cwd=str(project))
+    file.user("draw a walrus")
+    file.answer("a", said("Here it is, with tusks."), stop="end_turn")
+    file.user("and a seal")
+    file.answer("b", said("Here is the seal."), stop="end_turn")
+    path = inside.home / f".claude/projects/-webshop/{CLAUDE_ID}.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(jsonl(file.records))
+    before = path.read_bytes()
+    with inside.start(project) as agent:
+        ask_to_recall(agent, "tusks", "Here it is, with tusks.")
+        agent.press(DOWN, DOWN, ENTER)
+        agent.wait("Continue a session of claude")
+        agent.press(ENTER)
+        agent.wait(lambda screen: "Here it is, with tusks." in screen.text() and "Here is the seal." not in screen.text())
+        agent.until_quiet(0.5)
+    calls = [json.loads(line)[0] for line in (inside.home / "calls").read_text().splitlines()]
+    assert [call[0] for call in calls] == ["pick", "convert", "convert"]
+    made = [one for one in inside.directory.rglob("*.jsonl") if b"walrus" in one.read_bytes()]
+    assert len(made) == 1
+    assert path.read_bytes() == before
 
 
 def test_an_upgrade_that_moved_the_command_is_said_with_the_line_that_mends_it(inside: Inside) -> None:
