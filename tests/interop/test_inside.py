@@ -218,7 +218,9 @@ def test_a_session_of_claude_code_goes_on_here_at_an_earlier_prompt(inside: Insi
         agent.press(DOWN, DOWN, ENTER)
         agent.wait("Continue a session of claude")
         agent.press(ENTER)
-        agent.wait(lambda screen: "Here it is, with tusks." in screen.text() and "Here is the seal." not in screen.text())
+        agent.wait(
+            lambda screen: "Here it is, with tusks." in screen.text() and "Here is the seal." not in screen.text()
+        )
         agent.until_quiet(0.5)
     calls = [json.loads(line)[0] for line in (inside.home / "calls").read_text().splitlines()]
     assert [call[0] for call in calls] == ["pick", "convert", "convert"]

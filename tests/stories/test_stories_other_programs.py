@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.support.foreign import CLAUDE_ID, CODEX_ID, Claude, Codex, call, jsonl, said
 from tests.support.story_support import StoryHome, entries, quit_browser
-from tests.support.terminal import ENTER, TAB, Screen, Terminal
+from tests.support.terminal import DOWN, ENTER, ESCAPE, UP, Screen, Terminal
 
 pytestmark = pytest.mark.parametrize("size", [(80, 24), pytest.param((120, 40), marks=pytest.mark.slow)])
 
@@ -71,13 +71,28 @@ def at_cursor(screen: Screen, text: str) -> bool:
     return any("▌" in line and text in line for line in screen.lines())
 
 
+def marked(screen: Screen, text: str) -> bool:
+    """Return True if the row with a text is the one under the cursor of a dialog."""
+    return any(("▌" in line or "❯" in line or "▏" in line) and text in line for line in screen.lines())
+
+
 def search(browser: Terminal, words: str, found: str) -> None:
     """Find what was said, and open the entry in its tree."""
     browser.press(f"/{words}")
     browser.wait(lambda screen: found in screen.text() and "searching" not in screen.text())
     browser.press(ENTER)
-    browser.until_quiet(0.3)
-    browser.press("DEBUG")
+    browser.wait(lambda screen: "Tree" in screen.text() and at_cursor(screen, found))
+
+
+def carry(browser: Terminal, to: str, answer: str) -> None:
+    """Continue the session in another agent, from the actions menu."""
+    browser.press("x")
+    browser.wait("Continue")
+    browser.press("n")
+    browser.wait(f"Continue in {to}")
+    browser.press({"pi": "p", "omp": "o"}[to])
+    browser.wait(lambda screen: "Carry over" in screen.text() and f"new session of {to}" in screen.text())
+    browser.press(answer)
 
 
 def test_a_session_of_claude_code_is_found_read_and_continued_in_pi_at_an_earlier_prompt(
@@ -86,6 +101,72 @@ def test_a_session_of_claude_code_is_found_read_and_continued_in_pi_at_an_earlie
     before = sums(story)
     with started(story, size) as browser:
         search(browser, "tusks", "Here it is, with tusks.")
-        print(browser.screen.text())
-        assert False
+        browser.press(ESCAPE)
+        browser.wait("best")
+        browser.press(ESCAPE)
+        browser.wait(lambda screen: "newest" in screen.text() and at_cursor(screen, "draw a walrus"))
+        browser.press(":show hidden", ENTER)
+        browser.wait("⊞1")
+        browser.press("o")
+        browser.wait("look at the")
+        browser.press(DOWN)
+        browser.wait(lambda screen: at_cursor(screen, "look at the"))
+        browser.press(ENTER)
+        browser.wait(lambda screen: at_cursor(screen, "The whiskers are fine."))
+        browser.press(ESCAPE)
+        browser.wait("Projects")
+        browser.press(UP)
+        browser.wait(lambda screen: at_cursor(screen, "draw a walrus"))
+        browser.press(ENTER)
+        browser.wait(lambda screen: "Tree" in screen.text() and "the seal" in screen.text())
+        carry(browser, "pi", ENTER)
+        browser.wait(lambda screen: "Carried 7 entries to pi." in screen.text() and "Tree" in screen.text())
+        (made,) = [one for one in (story.home / ".pi").rglob("*.jsonl") if b"walrus" in one.read_bytes()]
+        assert len(entries(made)) == 7
+        browser.wait(lambda screen: at_cursor(screen, "Here is the seal."))
+        browser.press(UP)
+        browser.wait(lambda screen: at_cursor(screen, "and a seal"))
+        browser.press("r")
+        browser.wait("In a fork from this entry")
+        browser.press(DOWN)
+        browser.wait(lambda screen: marked(screen, "From this entry"))
+        browser.press(ENTER)
+        browser.wait(lambda screen: (story.home / "ran").exists() and "Tree" in screen.text())
+        assert (story.home / "ran").read_text().split() == [str(story.project("webshop")), "--session", str(made)]
+        assert b"checkout" in made.read_bytes() or entries(made)[-1]["parentId"] == entries(made)[4]["id"]
+        quit_browser(browser)
     assert sums(story) == before
+
+
+def test_a_session_of_codex_is_continued_in_omp(story: StoryHome, size: tuple[int, int]) -> None:
+    before = sums(story)
+    with started(story, size) as browser:
+        search(browser, "neck", "It has a long neck.")
+        carry(browser, "omp", DOWN + ENTER)
+        browser.wait(lambda screen: (story.home / "ran").exists() and "Tree" in screen.text())
+        (made,) = (story.home / ".omp").rglob("*.jsonl")
+        where, *words = (story.home / "ran").read_text().split()
+        assert where == str(story.project("webshop"))
+        assert str(made) in words
+        assert b"paint a giraffe" in made.read_bytes()
+        quit_browser(browser)
+    assert sums(story) == before
+
+
+@pytest.mark.parametrize(("title", "left"), [("draw a walrus", ".codex"), ("paint a giraffe", ".claude")])
+def test_a_session_is_deleted_and_taken_back(story: StoryHome, size: tuple[int, int], title: str, left: str) -> None:
+    before = sums(story)
+    with started(story, size) as browser:
+        for row in ("paint a giraffe", "draw a walrus"):
+            if not at_cursor(browser.screen, title):
+                browser.press(DOWN)
+                browser.wait(partial(at_cursor, text=row))
+        browser.press(CTRL_D)
+        browser.wait("Delete")
+        browser.press(ENTER)
+        browser.wait(lambda screen: "undoes" in screen.text() and "Moved" in screen.text())
+        assert sums(story) == {path: there for path, there in before.items() if f"/{left}/" in path}
+        browser.press("u")
+        browser.wait(lambda screen: sums(story) == before)
+        browser.wait(title)
+        quit_browser(browser)
