@@ -8,6 +8,7 @@ from functools import partial
 
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.services.clean.clean import Cleaned, Where
 from sessionbrowse.services.clean.redact import Review, Suspect, redact, review_secrets
 from sessionbrowse.text import clean, plural, shorten_home
@@ -63,7 +64,11 @@ def _ask_where(screen: CommandScreen[None], summary: Summary, review: Review, is
     beside = Where(to=os.path.dirname(summary.path), new_id=True)
     choices = [
         Choice("file", "Write a copy to a file …", "a session file (JSONL)", do=to_file),
-        Choice("beside", "Copy as a new session", do=lambda: write(beside)),
+        *(
+            []
+            if RULES[summary.agent].only_read
+            else [Choice("beside", "Copy as a new session", do=lambda: write(beside))]
+        ),
         CANCEL,
     ]
     browser = screen.browser
