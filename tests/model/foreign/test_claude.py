@@ -480,8 +480,10 @@ def test_a_growing_published_file_keeps_the_ids_of_its_entries() -> None:
     assert moved <= kept // 500
 
 
-@pytest.mark.slow
-def test_mutated_files_are_read_without_an_error() -> None:
+@pytest.mark.parametrize(
+    "count", [pytest.param(1_000, marks=pytest.mark.slow), pytest.param(10_000, marks=pytest.mark.stress)]
+)
+def test_mutated_files_are_read_without_an_error(count: int) -> None:
     file = Claude()
     file.user("go")
     file.answer("a", said("yes"), call("x"))
@@ -491,7 +493,7 @@ def test_mutated_files_are_read_without_an_error() -> None:
     file.state("queue-operation", operation="enqueue", content="more")
     file.state("queue-operation", operation="remove")
     lines, rng = file.lines(), random.Random(11)
-    for _ in range(3_000):
+    for _ in range(count):
         changed = list(lines)
         for _ in range(rng.randrange(1, 4)):
             at = rng.randrange(len(changed))

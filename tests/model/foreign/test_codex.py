@@ -420,8 +420,10 @@ def test_a_growing_published_file_keeps_ids_and_parents_of_its_entries() -> None
             assert all(ids.get(entry["id"], "gone") == entry["parentId"] for entry in made.entries[:-1])
 
 
-@pytest.mark.slow
-def test_mutated_files_are_read_without_an_error() -> None:
+@pytest.mark.parametrize(
+    "count", [pytest.param(1_000, marks=pytest.mark.slow), pytest.param(10_000, marks=pytest.mark.stress)]
+)
+def test_mutated_files_are_read_without_an_error(count: int) -> None:
     file = fork()
     file.prompt("go")
     file.call("a")
@@ -429,7 +431,7 @@ def test_mutated_files_are_read_without_an_error() -> None:
     file.line("compacted", {"message": "", "replacement_history": [{"role": "user", "content": "x"}]})
     file.event("thread_rolled_back", num_turns=1)
     lines, rng = file.lines(), random.Random(11)
-    for _ in range(3_000):
+    for _ in range(count):
         changed = list(lines)
         for _ in range(rng.randrange(1, 4)):
             at = rng.randrange(len(changed))
