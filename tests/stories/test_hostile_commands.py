@@ -71,6 +71,7 @@ READING = [
 CHANGING = [
     ["rename", "SESSION", "new " + GIVEN], ["label", "SESSION", "03", GIVEN], ["label", "SESSION", GIVEN, "x"],
     ["checkout", "SESSION", "03"], ["fork", "SESSION"], ["fork", "SESSION", "--cwd", GIVEN],
+    ["machines"], ["machines", "add", "mini", GIVEN], ["machines", "forget", "mini"],
     ["convert", "SESSION", "--to", "omp"], ["convert", "SESSION", "--to", "pi", "--cwd", GIVEN],
     ["prune", "SESSION", "--abandoned", "--to", "OUT/" + GIVEN.replace("/", "")],
     ["shrink", "SESSION", "--images", "--in-place"], ["doctor", "SESSION", "--repair"],

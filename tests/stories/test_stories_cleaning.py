@@ -85,7 +85,7 @@ def test_clean_a_session_and_share_it(story: StoryHome, habits: str, columns: in
         browser.wait("HTML page")
         hands.press(ENTER)
         browser.wait("As it is")
-        hands.press(ENTER)
+        hands.press("p")
         browser.wait("Export to file")
         hands.press(ENTER)
         browser.wait("Wrote")
