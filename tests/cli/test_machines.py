@@ -10,7 +10,7 @@ import pytest
 
 from sessionbrowse import SessionManager
 from sessionbrowse.cli import main
-from sessionbrowse.config import cache_dir
+from sessionbrowse.config import cache_dir, data_dir
 from sessionbrowse.errors import RefusedWrite
 from tests.services.machines.conftest import MakeMachine
 from tests.services.machines.conftest import make_machine as make_machine
@@ -132,6 +132,24 @@ def test_every_change_of_a_session_there_refuses_with_one_sentence(
     if words[0] != "redact":  # Its option to replace the original does not exist.
         assert "1_s-1.jsonl lies on mini" in said
     assert {path: path.read_bytes() for path in there.parents[8].rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("linked", ["sessionbrowse", "sessionbrowse/machines", "sessionbrowse/machines/mini"])
+@pytest.mark.parametrize("words", CHANGES, ids=lambda words: words[0])
+def test_no_change_reaches_a_mirror_that_lies_elsewhere_behind_a_link(
+    words: tuple[str, ...], linked: str, there: Path, own_home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    link, real = data_dir().parent / linked, own_home / "large disk" / "kept"
+    real.parent.mkdir()
+    link.rename(real)
+    link.symlink_to(real)
+    before = {path: path.read_bytes() for path in real.rglob("*.jsonl")}
+    (store,) = real.rglob(FOLDER)
+    for roots in ([], ["--root", str(store)]):
+        assert main([*words, *roots]) != 0
+        said = capfd.readouterr().err
+        assert words[0] == "redact" or "1_s-1.jsonl lies on mini" in said
+        assert {path: path.read_bytes() for path in real.rglob("*.jsonl")} == before
 
 
 def test_changes_of_directories_and_clean_ups_leave_other_machines_out(

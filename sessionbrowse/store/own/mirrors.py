@@ -75,6 +75,14 @@ def machine_of(path: str) -> str | None:
     return found[1] if found is not None else None
 
 
+def machine_holding(path: str) -> str | None:
+    """Return the machine whose mirror holds a path, also if the path or a folder of mirrors is a symbolic link."""
+    real = os.path.realpath(path)
+    folders = [str(folder.parent) for folder in Path(real).parents if folder.name == FILES]
+    states = (state.name for folder in folders if (state := _state_in(folder)) is not None)
+    return machine_of(path) or machine_of(real) or next(states, None)
+
+
 def remote_path(path: str) -> str:
     """Return the path that a path in a mirror has on its machine; a path of this machine is returned unchanged."""
     found = _IN_MIRROR.search(path)
@@ -89,11 +97,17 @@ def path_here(name: str, path: str, top: str | None = None) -> str:
 def read_state(name: str, top: str | None = None) -> MirrorState | None:
     """Return the state of a machine's mirror; None if there is no mirror, or its state is damaged."""
     try:
-        content = read_own_file(os.path.join(mirror_dir(name, top), STATE_FILE))
-        state = msgspec.json.decode(content or b"", type=MirrorState)
+        state = _state_in(mirror_dir(name, top))
+    except ValueError:
+        return None
+    return state if state is not None and state.name == name else None
+
+
+def _state_in(folder: str) -> MirrorState | None:
+    try:
+        return msgspec.json.decode(read_own_file(os.path.join(folder, STATE_FILE)) or b"", type=MirrorState)
     except (ValueError, *DAMAGED):
         return None
-    return state if state.name == name else None
 
 
 def write_state(state: MirrorState, top: str | None = None) -> None:

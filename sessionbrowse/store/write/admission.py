@@ -11,7 +11,7 @@ from sessionbrowse.errors import NotASession, RefusedWrite
 from sessionbrowse.model.session.records import generation_of
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.store.own.mirrors import machine_of
+from sessionbrowse.store.own.mirrors import machine_holding
 from sessionbrowse.store.read.content import closing, open_regular
 from sessionbrowse.store.read.session_file import refuse_damaged
 from sessionbrowse.store.read.translation import program_of
@@ -42,7 +42,7 @@ def admitted(target: Target, *, only_moved: bool = False) -> str:
     path = os.path.abspath(target.path)
     roots = target.roots or (os.path.dirname(path),)
     real = os.path.realpath(path)
-    refuse_on_machine(real)
+    refuse_on_machine(path)
     try:
         mode = os.lstat(real).st_mode
     except OSError as error:
@@ -61,7 +61,7 @@ def admitted(target: Target, *, only_moved: bool = False) -> str:
 
 def refuse_on_machine(path: str) -> None:
     """Raise `RefusedWrite` for a path in the mirror of another machine, whose files only a look changes."""
-    machine = machine_of(path)
+    machine = machine_holding(path)
     if machine is not None:
         raise RefusedWrite(f"{shown_name(path)} lies on {machine}; open it there. Nothing was changed.")
 
@@ -72,7 +72,7 @@ def taken_here(path: str, cwd: str | None) -> tuple[str, ...]:
     Raises:
         RefusedWrite: the session lies on another machine, and no directory of this machine is given.
     """
-    machine = machine_of(os.path.realpath(path))
+    machine = machine_holding(path)
     if machine is not None and cwd is None:
         raise RefusedWrite(f"{shown_name(path)} lies on {machine}; give a directory of this machine to go on here.")
     return () if machine is None else (f"The work tree does not come along: its files are on {machine}.",)
