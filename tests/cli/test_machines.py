@@ -12,6 +12,8 @@ from sessionbrowse import SessionManager
 from sessionbrowse.cli import main
 from sessionbrowse.config import cache_dir, data_dir
 from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.services.machines.look import only_look
+from sessionbrowse.store.own.mirrors import mirror_dir
 from tests.services.machines.conftest import MakeMachine
 from tests.services.machines.conftest import make_machine as make_machine
 from tests.support.mirrors import STORE, mirror, mirrored
@@ -215,6 +217,27 @@ def test_machines_are_added_listed_and_forgotten_with_their_rows_in_the_index(
     assert told(capfd, "index", "--status")["sessions"] == 0
     assert not there.exists()
     assert (cache_dir()).is_dir()
+
+
+def test_a_machine_is_not_forgotten_while_a_look_or_a_link_would_keep_its_mirror(
+    there: Path, own_home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["machines", "add", "mini", "mini.local"]) == 0
+    link, real = Path(mirror_dir("mini")), own_home / "large disk"
+    with only_look(str(link)):
+        assert main(["machines", "forget", "mini"]) == 1
+    assert "A look at mini is running" in capfd.readouterr().err
+    link.rename(real)
+    link.symlink_to(real)
+    assert main(["machines", "forget", "mini"]) == 1
+    assert f"is a link to {real}" in capfd.readouterr().err
+    assert there.is_file()
+    assert told(capfd, "machines")[0]["host"] == "mini.local"
+    link.unlink()
+    real.rename(link)
+    assert main(["machines", "forget", "mini"]) == 0
+    assert not link.exists()
+    assert told(capfd, "machines") == []
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.config import settings_path
-from sessionbrowse.errors import WriteFailed
+from sessionbrowse.errors import RefusedWrite, WriteFailed
+from sessionbrowse.services.machines.look import only_look
 from sessionbrowse.services.machines.settings_file import remove_machine
 from sessionbrowse.store.index.index import open_index
 from sessionbrowse.store.index.schema import IndexUnavailable
@@ -22,18 +23,27 @@ def forget_machine(name: str, around: Surroundings, cache: Path) -> bool:
     """Remove all that is kept of a machine; return True if there was a mirror. Nothing changes on that machine.
 
     Raises:
-        RefusedWrite: the machine's lines in the settings file cannot be removed; the mirror stays.
+        RefusedWrite: a look is running, the mirror is a link, or the machine's lines in the settings file cannot be
+            removed; the mirror stays.
         WriteFailed: the mirror could not be removed completely.
     """
     home = Path(around.home)
-    remove_machine(settings_path(around.environ, home), name)
+    settings = settings_path(around.environ, home)
     mirror = mirror_dir(name, machines_dir(around.environ, home))
     if not os.path.isdir(mirror):
+        remove_machine(settings, name)
         return False
+    if os.path.islink(mirror):
+        real = clean(os.path.realpath(mirror))
+        raise RefusedWrite(f"The mirror {clean(mirror)} is a link to {real}; remove both first. Nothing was changed.")
     try:
+        with only_look(mirror) as is_only:
+            if not is_only:
+                raise RefusedWrite(f"A look at {name} is running; try again when it has ended. Nothing was changed.")
+            remove_machine(settings, name)
         shutil.rmtree(mirror)
     except OSError as error:
-        raise WriteFailed(f"The mirror {clean(mirror)} could not be removed ({error.strerror}).") from error
+        raise WriteFailed(f"The mirror {clean(mirror)} could not be removed ({error.strerror or error}).") from error
     index = open_index(cache)
     if index is not None:
         # A row that stays, because another process writes the index, is removed when its file is missed.

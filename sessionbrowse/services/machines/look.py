@@ -65,7 +65,7 @@ def look(
     What has come before a failure stays, and the next look goes on from there. `top` is the directory of all mirrors.
     """
     files = MirrorFiles(machine.name, top)
-    with _only_look(files.directory) as is_only:
+    with only_look(files.directory) as is_only:
         if not is_only:
             return LookResult(name=machine.name, error=f"Another look at {machine.name} is running.")
         one = _Look(machine, files, top, progress, recent_s)
@@ -364,8 +364,8 @@ def _now() -> int:
 
 
 @contextmanager
-def _only_look(directory: str) -> Iterator[bool]:
-    """Hold the lock of a mirror; the value is False if another look holds it."""
+def only_look(directory: str) -> Iterator[bool]:
+    """Hold the lock of a mirror, so that no look writes there; the value is False if a look holds it."""
     descriptor = os.open(os.path.join(directory, "lock"), os.O_RDWR | os.O_CREAT | CLOEXEC, 0o600)
     try:
         yield take_lock(descriptor)
