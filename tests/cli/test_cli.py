@@ -164,7 +164,7 @@ def test_a_pattern_that_never_ends_is_stopped_with_a_sentence(ask, tmp_path, mon
 def test_projects_tell_whether_their_directory_is_still_there(ask, store):
     status, rows, _ = ask("projects", "--json")
     assert status == 0
-    assert all(set(row) == {"cwd", "agents", "sessions", "named", "modified", "exists"} for row in rows)
+    assert all(set(row) == {"cwd", "machine", "agents", "sessions", "named", "modified", "exists"} for row in rows)
     assert {row["exists"] for row in rows if row["cwd"]} == {True, False}
     for row in rows:
         if row["cwd"]:
@@ -231,7 +231,7 @@ def test_a_context_with_lines_that_the_program_does_not_read_says_so(ask, tmp_pa
 def test_labels_list_every_checkpoint_with_its_branch_state(ask):
     status, rows, _ = ask("labels", "--json")
     assert status == 0
-    keys = {"path", "id", "agent", "cwd", "session", "entry_id", "label", "time", "state", "preview"}
+    keys = {"path", "id", "machine", "agent", "cwd", "session", "entry_id", "label", "time", "state", "preview"}
     assert rows
     assert all(set(row) == keys for row in rows)
     assert {row["state"] for row in rows} <= {"active", "abandoned", "compacted"}

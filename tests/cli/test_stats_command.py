@@ -41,12 +41,12 @@ def test_the_json_has_the_documented_keys(store: Path, capfd: pytest.CaptureFixt
     sums = {"requests", "input", "output", "cache_read", "cache_write", "reasoning", "tokens", "cost"}
     sums |= {"unpriced_requests", "kept", "abandoned", "compaction", "subagents", "undecided", "unrecorded", "copies"}
     assert set(found["total"]) == sums
-    assert set(found["rows"][0]) == sums | {"key", "name", "sessions"}
+    assert set(found["rows"][0]) == sums | {"key", "name", "sessions", "machine"}
     assert (found["total"]["cost"], found["total"]["copies"]["cost"]) == ("0.50", "0.50")
     more = {"session": {"path", "id", "agent_total"}, "branch": {"path", "leaf_id"}, "family": {"path"}}
     for by, keys in more.items():
         row = json.loads(asked(store, capfd, "--json", "--by", by))["rows"][0]
-        assert set(row) == sums | {"key", "name", "sessions"} | keys
+        assert set(row) == sums | {"key", "name", "sessions", "machine"} | keys
 
 
 def test_a_query_a_directory_and_times_choose_sessions(store: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -31,6 +31,7 @@ COMMANDS = [
     ["relocate", "DEV/secret", "DEV/other", "--dry-run"], ["relocate", "DEV", "DEV2", "--dry-run"],
     ["relocate", "DEV", "DEV2", "--dry-run", "--json"], ["relocate", "DEV/secret"], ["relocate", "DEV/open"],
     ["undo", "UNDO"], ["restore", "UNDO"], ["restore", "SECRETID"], ["undo"], ["restore"], ["relocate", "DEV", "DEV2"],
+    ["machines"], ["machines", "--json"],
     ["index"], ["index", "--status"], ["config"], ["integrate", "pi", "--print"], ["shell", "bash"],
     ["completion", "bash"], ["__complete", "show", ""], ["__complete", "show", "s"], ["__complete", "show", "019"],
     ["__complete", "checkout", "SECRET", ""], ["__complete", "checkout", "SECRETID", ""],

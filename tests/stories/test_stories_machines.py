@@ -15,7 +15,7 @@ from tests.services.machines.other_machine import OtherMachine
 from tests.support.story_support import StoryHome, quit_browser
 from tests.support.terminal import ENTER
 
-F8, CTRL_R = "\x1b[19~", "\x12"
+CTRL_L, CTRL_R = "\x0c", "\x12"
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_the_sessions_of_another_machine_are_found_read_resumed_taken_here_and_f
     assert "Added mini" in run("machines", "add", "mini", "mini.local")
     with story.browser(**path) as browser:
         browser.wait("1 session ")
-        browser.press(F8)
+        browser.press(CTRL_L)
         browser.wait("mini: 1 session file, 1 new.")
         browser.press("/tax machine:mini")
         browser.wait("@mini  π")

@@ -203,7 +203,7 @@ _ROWS: tuple[Command, ...] = (
         row("other_problems", "tab", "Other view", "Show damage, or what could go", (DOCTOR, CLEANUP)),
         row("cleanup", "", "Clean up", "List sessions to clean up, with reasons", (LIST,)),
         row("reload", "f5", "Scan again", "Scan the disk again", (LIST, SESSION, WELCOME, CLEANUP)),
-        row("look", "f8", "Look again", "Read what is new on other machines, or stop", (LIST,)),
+        row("look", "ctrl+l", "Look again", "Read what is new on other machines, or stop", (LIST,)),
         row("stats_again", "f5", "Scan again", "Compute the costs of the sessions again", (STATS,)),
         row("next_view", "tab", "View", "Show the next view: Entry, Context, Diff, Raw", (SESSION,)),
         row("previous_view", "", "Previous view", "Show the previous view: Entry, Context, Diff, Raw", (SESSION,)),

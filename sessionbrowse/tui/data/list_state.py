@@ -6,13 +6,13 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.store.own.mirrors import MirrorState
 from sessionbrowse.store.own.remembered_views import ListView
 from sessionbrowse.tui.data.library import Folding, Library, ProjectRow, SessionRow
 
 if TYPE_CHECKING:
     from sessionbrowse.model.search.query import SearchQuery
     from sessionbrowse.services.background.search_messages import ListScope
+    from sessionbrowse.store.own.mirrors import MirrorState
 
 
 class ListState:

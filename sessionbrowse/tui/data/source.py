@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from sessionbrowse.store.own.mirrors import MirrorState
 from sessionbrowse.store.own.pins import Pins
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
     from sessionbrowse.store.find.discover import Skipped
+    from sessionbrowse.store.own.mirrors import MirrorState
 
 Cancelled = Callable[[], bool]
 Exists = Callable[[Iterable[str]], dict[str, bool | None]]

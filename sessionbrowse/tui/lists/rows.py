@@ -16,13 +16,13 @@ from sessionbrowse import text
 from sessionbrowse.config import ROW_FIELDS, DateStyle, RowField
 from sessionbrowse.model.listing.directories import machine_in, missing_word
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.store.own.mirrors import MirrorState
 from sessionbrowse.text import clean
 from sessionbrowse.tui.data.library import ProjectRow, SessionRow
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, pad, right_aligned, sides
 from sessionbrowse.tui.paint.words import STATUS_SIGNS, agent_span, one_line, project_name
 
 if TYPE_CHECKING:
+    from sessionbrowse.store.own.mirrors import MirrorState
     from sessionbrowse.tui.data.picking import Caller
 
 _DATE_CELLS: dict[str, int] = {"age": 5, "date": 13, "iso": 21}
