@@ -172,8 +172,9 @@ def _real(path: str) -> str:
 def _is_directory(path: str) -> bool | None:
     there = machine_in(path)
     if there is not None:
+        # Without a mirror the text names no machine, but is an address such as `file:///home/me`.
         state = read_state(there[0])
-        return state.directories.get(there[1]) if state is not None else None
+        return state.directories.get(there[1]) if state is not None else False
     # A directory that is not absolute here, such as one of Windows, would be looked up below the current directory.
     return is_absolute(path) and os.path.isdir(path)
 

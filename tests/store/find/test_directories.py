@@ -33,6 +33,7 @@ def test_a_path_that_is_not_absolute_here_is_never_joined_to_the_current_directo
     monkeypatch.chdir(tmp_path)
     assert set(resolved(stored).values()) == set(stored)
     assert slow_disks.exists_many(stored) == dict.fromkeys(stored, False)
+    assert slow_disks.exists_many(["file:///home/u"]) == {"file:///home/u": False}
     assert given("C:\\Users\\u", str(tmp_path)) == "C:\\Users\\u"
     assert within(stored, spellings_of("C:/Users/u", str(tmp_path)), below=True) == {stored[0]}
     assert within([*stored, str(tmp_path / "proj")], spellings_of("proj", str(tmp_path))) == {
