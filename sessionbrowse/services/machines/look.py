@@ -46,6 +46,7 @@ _MOST_ROWS = 128 * 1024 * 1024
 _SLACK = 64 * 1024 * 1024
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 _AFTER_JUMP = re.compile("UNKNOWN port|^kex_exchange_identification")
+_CLOCK = re.compile("[0-9]{1,10}")
 UNREADABLE = "files that cannot be read over there"
 NOT_WRITTEN = "files that cannot be written here"
 _ASLEEP = ("timed out", "timeout, server", "no route to host", "host is down", "network is unreachable")
@@ -142,7 +143,7 @@ class _Look:
 
     def _converse(self, conversation: Conversation) -> None:
         clock, _, form = conversation.begin(script.BEGIN).partition(" ")
-        if not clock.isdecimal() or form not in ("1", "2", "3"):
+        if not _CLOCK.fullmatch(clock) or form not in ("1", "2", "3"):
             raise Ended(f"The programs find, stat and date on {self._machine.name} are not of a known form.")
         seen = int(clock)
         state = self._state

@@ -157,3 +157,12 @@ def test_a_full_disk_here_ends_the_look_before_anything_comes(
     result = machine.look()
     assert "29 bytes would come, and 5 are free" in (result.error or "")
     assert machine.mirrored() == {}
+
+
+@pytest.mark.parametrize("seconds", ["9" * 30, "9" * 5000], ids=len)
+def test_a_clock_that_tells_no_time_of_this_era_ends_the_look(seconds: str, make_machine: MakeMachine) -> None:
+    machine = make_machine("bsd")
+    machine.write(f"{SESSIONS}/s.jsonl", LINE)
+    (machine.path / "date").unlink()
+    write_program(machine.path / "date", f"#!/bin/sh\necho {seconds}\n")
+    assert "are not of a known form" in (machine.look().error or "")
