@@ -181,7 +181,7 @@ class _Look:
                 answer, ended = self._listing(conversation, folder.rows())
                 own = parse_rows(folder, answer, seen, self._left_out)
                 status, _, odd = ended.partition(" ")
-                self._left_out[ODD_NAME] += int(odd) if odd.isdecimal() else 0
+                self._left_out[ODD_NAME] += int(odd) if re.fullmatch("[0-9]{1,9}", odd) else 0
                 if status != "0":
                     failed.append(folder.root + "/")
             found.update(own)

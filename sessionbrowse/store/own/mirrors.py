@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 from msgspec import Struct
@@ -25,6 +26,10 @@ STATE_FILE = "state.json"
 _IN_MIRROR = re.compile(rf"[/\\]{APP}[/\\]machines[/\\]({NAME})[/\\]{FILES}(?=[/\\])")
 
 
+Moment = Annotated[int, msgspec.Meta(ge=0, lt=253_402_300_800_000)]
+"""A time in ms since 1970, before the year 10000; a state with another one is damaged."""
+
+
 class MirrorState(Struct, frozen=True, kw_only=True):
     """The state of a mirror after the last look at its machine.
 
@@ -37,7 +42,7 @@ class MirrorState(Struct, frozen=True, kw_only=True):
 
     name: str
     host: str
-    seen: int | None = None
+    seen: Moment | None = None
     clock_offset: int = 0
     home: str = ""
     shell: str = ""

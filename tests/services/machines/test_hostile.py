@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -166,3 +167,16 @@ def test_a_clock_that_tells_no_time_of_this_era_ends_the_look(seconds: str, make
     (machine.path / "date").unlink()
     write_program(machine.path / "date", f"#!/bin/sh\necho {seconds}\n")
     assert "are not of a known form" in (machine.look().error or "")
+
+
+def test_a_number_of_odd_names_that_is_no_number_of_files_counts_none(make_machine: MakeMachine) -> None:
+    machine = make_machine("bsd")
+    machine.write(f"{SESSIONS}/s.jsonl", LINE)
+    (machine.path / "grep").unlink(missing_ok=True)
+    write_program(
+        machine.path / "grep",
+        f'#!/bin/sh\ncase "$*" in *-c*) echo {"9" * 5000};; *) exec {shutil.which("grep")} "$@";; esac\n',
+    )
+    result = machine.look()
+    assert result.error is None
+    assert result.new == 1

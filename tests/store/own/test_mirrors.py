@@ -62,5 +62,7 @@ def test_a_damaged_state_counts_as_none(top: str) -> None:
     write_state(MirrorState(name="work", host="work"), top)
     Path(top, "work", "state.json").write_bytes(b'{"name": "mini", "host": "x"}')
     assert [state.name for state in states(top)] == ["mini"]
+    Path(top, "mini", "state.json").write_bytes(b'{"name": "mini", "host": "x", "seen": 99999999999999999}')
+    assert list(states(top)) == []
     Path(top, "mini", "state.json").write_bytes(b"\xff")
     assert list(states(top)) == []
