@@ -29,6 +29,8 @@ from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.widgets.row_list import RowList
 
+PROJECT_SECONDS = 0.5
+"""Seconds that the list waits for the project to open, after the scan has found its first sessions."""
 REFRESH_DELAY = 0.08
 """Seconds to wait after a session is found before computing the lists' rows again, in case more sessions follow."""
 
@@ -88,6 +90,7 @@ class ScanUpdates:
         self.failure: str | None = None
         self.refresh_due = False
         self._held: Command | None = None
+        self._waits_little = False
 
     @cached_property
     def throttle(self) -> UpdateThrottle:
@@ -97,6 +100,12 @@ class ScanUpdates:
     def begin(self) -> None:
         """Mark the scan as running and clear the previous failure, because a new scan of the disk begins."""
         self.scanning, self.failure = True, None
+
+    def wait_little(self) -> None:
+        """From the first found sessions on, wait only `PROJECT_SECONDS` more for those of the project to open."""
+        if self._screen.state.awaits_project and not self._waits_little:
+            self._waits_little = True
+            self._screen.set_timer(PROJECT_SECONDS, self.stop_waiting)
 
     def stop_waiting(self) -> None:
         """List the sessions found so far, instead of waiting for the project to open."""
@@ -135,6 +144,7 @@ class ScanUpdates:
         if isinstance(outcome.value, Batch):
             self.advance("reading", outcome.value.done, outcome.value.total)
             screen.state.library.add(outcome.value.summaries)
+            self.wait_little()
         if outcome.last:
             if isinstance(outcome.value, frozenset):
                 screen.state.library.keep_only(outcome.value)
@@ -149,6 +159,7 @@ class ScanUpdates:
             case SessionsFound(summaries, done, total):
                 self.advance("reading", done, total)
                 self._take_found(summaries)
+                self.wait_little()
                 if total and screen.state.library.is_opening:
                     # The monitor is reading session files already. Before that it sends all sessions of the index and
                     # then `IndexRead`. As that message has not come, there is no usable index to wait for.

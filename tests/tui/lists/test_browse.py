@@ -18,6 +18,13 @@ from sessionbrowse.services.list.scan import Batch
 from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait as long as a test takes for the project to open, on a slow machine too."""
+    monkeypatch.setattr("sessionbrowse.tui.lists.scan_updates.PROJECT_SECONDS", 60.0)
+    monkeypatch.setattr("sessionbrowse.tui.lists.screen.PATIENCE_SECONDS", 60.0)
+
+
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> dict:
     return demo_options(tmp_path_factory.mktemp("store") / "demo")
@@ -335,6 +342,19 @@ async def test_keys_pressed_before_the_folder_is_found_act_on_its_rows(has_sessi
         scan.let_one_through()
         await until(browser, lambda: browser.row_list("#sessions").cursor == 2)
         assert browser.row_list("#sessions").marks == {"/here/1.jsonl" if has_sessions else "/other/1.jsonl"}
+
+
+async def test_a_folder_that_is_not_among_the_first_sessions_is_waited_for_only_shortly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sessionbrowse.tui.lists.scan_updates.PROJECT_SECONDS", 0.01)
+    scan = SlowScan([some(0, 3), some(3, 6)])
+    options: dict[str, Any] = {"here": "/here", "settings": Settings(scope="project"), "settle": False}
+    async with browsing(fixed_source(scan=scan), **options) as browser:
+        scan.let_one_through()
+        await until(browser, lambda: browser.row_list("#sessions").count == 3)
+        scan.let_one_through()
+        await until(browser, lambda: browser.row_list("#sessions").count == 6)
 
 
 async def test_tab_before_the_folder_is_found_lists_all_sessions_at_once() -> None:
