@@ -54,7 +54,8 @@ async def test_secrets_are_reviewed_and_what_is_unmarked_stays(store: Store, pat
     to, was = store.folder / "masked.jsonl", path.read_bytes()
     async with browsed(store, PlainDetector) as browser:
         await browser.press("x", "i")
-        assert browser.screen_name == "review"
+        await browser.until(lambda: browser.screen_name == "review")
+        await browser.settle()
         assert "3 findings in first question" in browser.screen_text()
         assert "3 masked" in browser.screen_text()
         assert SECRET not in browser.screen_text()

@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -132,7 +133,8 @@ def stop_and_end(browser: Terminal, seconds: float) -> bool:
     time.sleep(seconds)
     os.kill(browser.pid, signal.SIGTERM)
     browser.wait_stopped()
-    os.kill(browser.pid, signal.SIGCONT)
+    with suppress(ProcessLookupError):  # It may have ended before it was stopped.
+        os.kill(browser.pid, signal.SIGCONT)
     return False
 
 
