@@ -1,4 +1,4 @@
-"""What people do with sessions of Claude Code and Codex: find, read, continue in pi or omp, delete and take back."""
+"""Everyday work with sessions of Claude Code and Codex: find, read, continue in pi or omp, delete and take back."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def as_text(value: Json) -> str:
 
 
 def as_bytes(value: Json) -> bytes:
-    """Return a value as JSON; with numbers spelt as in JavaScript, writing takes three times as long."""
+    """Return a value as JSON, with numbers as msgspec writes them: JavaScript's spelling takes three times as long."""
     try:
         return _encode(value)
     except (UnicodeEncodeError, OverflowError, RecursionError):

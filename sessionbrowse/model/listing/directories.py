@@ -61,7 +61,7 @@ def why_not_here(directory: str, windows: bool = WINDOWS) -> str | None:
 
 
 def missing_word(directory: str) -> str:
-    """Return the words that mark a directory which does not exist, or not here, in lists."""
+    """Return the word that lists show beside a directory that is missing, gone or on another system."""
     if machine_in(directory) is not None:
         return "gone"
     return "other system" if other_system(directory) else "missing"

@@ -73,7 +73,7 @@ class StopSearch(Struct, frozen=True, tag=True):
 
 
 class FindPaths(Struct, frozen=True, tag=True):
-    """Request for the paths of all sessions that match a text; a newer one cancels it."""
+    """Request for the paths of all sessions that match a text; a newer request cancels it."""
 
     stamp: int
     text: str

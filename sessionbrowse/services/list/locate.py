@@ -238,7 +238,7 @@ def find_path(
         elif folded.startswith(wanted):
             beginning.append(file.path)
     found = exact or named() or beginning or named_so()
-    # Of copies on several machines, the one on this machine is meant.
+    # If a session has copies on several machines, its id names the copy on this machine.
     found = [path for path in found if machine_of(path) is None] or found
     if not found:
         raise NoSuchSession(f"No session matches {reference!r}.")

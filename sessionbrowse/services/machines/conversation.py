@@ -81,7 +81,7 @@ class Conversation:
             thread.start()
 
     def begin(self, script: str) -> str:
-        """Send the first piece of script; return the text behind its mark: `script` ends with a command for it.
+        """Send the first piece of script, whose last command prints a text behind the mark; return this text.
 
         The mark holds a sum, so that an echo of the script is no answer.
         """

@@ -82,7 +82,7 @@ def look(
 
 
 class _Look:
-    """One look; `result` is what is known of it so far."""
+    """A running look at a machine; `result` has the counts so far."""
 
     def __init__(
         self, machine: Machine, files: MirrorFiles, top: str | None, progress: Progress, recent_s: float

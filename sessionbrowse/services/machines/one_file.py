@@ -1,4 +1,4 @@
-"""One look at one session file on another machine: how long ago it changed by the clock there."""
+"""The age of one session file on another machine, by that machine's clock."""
 
 from __future__ import annotations
 

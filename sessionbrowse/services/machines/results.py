@@ -13,7 +13,7 @@ Progress = Callable[[int, int, str], None]
 
 
 class Machine(Struct, frozen=True):
-    """Another machine: its name in lists, its name for ssh, and further directories with sessions over there."""
+    """Another machine: its name in lists, its host name for ssh, and further directories there that hold sessions."""
 
     name: str
     host: str

@@ -28,7 +28,7 @@ TOO_LARGE = "files over 4 GB, or more than 100,000 files"
 
 
 class RemoteRow(Struct, frozen=True, array_like=True):
-    """One version of a file over there; `text` tells it from others.
+    """The row of a file on the other machine; `text` differs for each version of the file.
 
     `seen` is the time, by that machine's clock in s since 1970, at which the rows were asked for. `cwd` is the working
     directory of the session, which is read here after the file came.
@@ -40,7 +40,7 @@ class RemoteRow(Struct, frozen=True, array_like=True):
 
     @property
     def size(self) -> int:
-        """The size of the file in bytes."""
+        """The size of the file on the other machine, in bytes."""
         return int(self.text.split(" ")[1])
 
     @property
@@ -108,7 +108,7 @@ def without_clashes(rows: Mapping[str, RemoteRow], left_out: Counter[str], *, te
 
 
 def posix_sum(blocks: Iterable[bytes]) -> str:
-    """Return the checksum and size that the program `cksum` prints for the blocks of a content."""
+    """Return the checksum and size of a content, given in blocks, as the program `cksum` prints them."""
     # The CRC of POSIX takes each byte from its highest bit and begins with 0; that of zlib is the other way round.
     crc, size = 0xFFFFFFFF, 0
     for block in blocks:

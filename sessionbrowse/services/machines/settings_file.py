@@ -39,7 +39,7 @@ def add_machine(path: Path, machine: MachineSettings) -> None:
             raise RefusedWrite(f"There is a machine {machine.name} already in {clean(str(path))}.")
         return (*before.machines, machine)
 
-    _change(path, added, wanted, f"Add these lines to it yourself:\n{lines_of(machine)}")
+    _change(path, added, wanted, f"Add these lines to the settings file by hand:\n{lines_of(machine)}")
 
 
 def remove_machine(path: Path, name: str) -> None:
@@ -60,7 +60,7 @@ def remove_machine(path: Path, name: str) -> None:
     def wanted(before: Settings) -> tuple[MachineSettings, ...]:
         return tuple([one for one in before.machines if one.name != name])
 
-    _change(path, removed, wanted, f"Remove the machine {name} from it yourself.")
+    _change(path, removed, wanted, f"Remove the machine {name} from the settings file by hand.")
 
 
 def _change(

@@ -45,7 +45,7 @@ _NO_ENTRIES = StoredEntries(array("q"), array("q"), [], [], has_boundary=False)
 
 
 class IndexedFile(Struct, frozen=True):
-    """The values that the index stores for a session file, read from the file."""
+    """The contents of a session file in the form in which the index stores them."""
 
     status: os.stat_result
     agent: str

@@ -134,7 +134,7 @@ def first_bytes(path: str, most: int) -> bytes:
 
 
 def unpacked_descriptor(path: str) -> int:
-    """Unpack a packed session into a temporary file without a name, and return the file's open descriptor.
+    """Decompress a session into a temporary file that has no name, and return its open file descriptor.
 
     Raises:
         Unreadable: the file is gone or damaged, or the disk has no space to unpack it.

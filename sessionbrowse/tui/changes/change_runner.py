@@ -289,7 +289,7 @@ class ChangeRunner:
         sentences = [plan.describe(bulk.done)]
         if any(one.undo_id is not None for one in bulk.done) and not isinstance(bulk.done[0], Undone | Restored):
             keys, screen = self._browser.keys, self._browser.screen
-            # In a text line the key of the undo would be typed.
+            # While a text line has the focus, pressing the key of the undo would type a letter.
             leave = f"{keys.key_of('back')} " if getattr(screen, "typing", False) and not keys.types else ""
             sentences.append(f"{leave}{keys.key_of('undo')} undoes.")
         return [*sentences, *bulk.notes[:MOST_REASONS]]

@@ -59,7 +59,7 @@ def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str |
     try:
         if command.machine is None:
             return ending(command.agent, run_agent(command, environ, output))
-        # What the agent prints comes by the terminal that ssh makes over there, so that this is ssh's own.
+        # The output of the agent goes to the terminal that ssh opens there, so only ssh's own messages come here.
         with tempfile.TemporaryFile() as errors:
             status = run_agent(command, environ, output, errors)
             errors.seek(0)

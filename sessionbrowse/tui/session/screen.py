@@ -329,7 +329,7 @@ class SessionScreen(PanedScreen):
 
     @property
     def back_clears(self) -> str:
-        """The footer's words for "back" in the order of its steps; "" if it leaves the tree or the view."""
+        """The footer's words for the next step of "back"; "" if that step leaves the tree or the view."""
         tree = self.tree_pane
         if self.pane == "view":
             return ""

@@ -21,10 +21,10 @@ def do_cost(screen: BrowseScreen) -> None:
 
 
 def do_stats_next_span(screen: StatsScreen) -> None:
-    """Limit the costs to the next span of time."""
+    """Show only costs from the next span of time in `TIMES`."""
     screen.limit(after(TIMES, screen.times))
 
 
 def do_stats_previous_span(screen: StatsScreen) -> None:
-    """Limit the costs to the previous span of time."""
+    """Show only costs from the previous span of time in `TIMES`."""
     screen.limit(after(TIMES[::-1], screen.times))

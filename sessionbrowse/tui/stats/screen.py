@@ -357,7 +357,7 @@ class StatsScreen(CommandScreen[None]):
         self._ask_one_of("Span", TIMES, self.times, self.limit)
 
     def limit(self, times: str) -> None:
-        """Limit the costs to a span of time, one of `TIMES`."""
+        """Show only costs from a span of time; `times` is its name in `TIMES`."""
         self.times = times
         self.rows_list.go_first()
         self._ask()

@@ -189,17 +189,19 @@ def test_a_whole_look_leaves_equal_files_and_a_broken_one_beginnings(
     live_many(range(4), make_machine, form, recent_s, at_sending)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "seeds",
+    [
+        pytest.param(range(100, 175), marks=pytest.mark.slow, id="300 in all"),
+        pytest.param(range(1000, 2250), marks=pytest.mark.stress, id="5,000 in all"),
+    ],
+)
 @pytest.mark.parametrize(("form", "recent_s"), CASES)
-def test_300_histories(
-    form: str, recent_s: float, make_machine: MakeMachine, at_sending: Callable[[Callable[[], None]], None]
+def test_many_histories(
+    seeds: range,
+    form: str,
+    recent_s: float,
+    make_machine: MakeMachine,
+    at_sending: Callable[[Callable[[], None]], None],
 ) -> None:
-    live_many(range(100, 175), make_machine, form, recent_s, at_sending)
-
-
-@pytest.mark.stress
-@pytest.mark.parametrize(("form", "recent_s"), CASES)
-def test_5000_histories(
-    form: str, recent_s: float, make_machine: MakeMachine, at_sending: Callable[[Callable[[], None]], None]
-) -> None:
-    live_many(range(1000, 2250), make_machine, form, recent_s, at_sending)
+    live_many(seeds, make_machine, form, recent_s, at_sending)
