@@ -175,7 +175,7 @@ async def test_no_question_shows_what_a_session_says_raw(tmp_path: Path, monkeyp
         await browser.press("ctrl+r", "enter", "ctrl+r")
         await browser.type("calm")
         await browser.press("enter", "U")
-        assert "calm" in browser.screen_text()
+        await browser.until(lambda: "calm" in browser.screen_text())
         check(browser)
         await browser.press("escape", "ctrl+d", "enter", "U")
         assert not path.exists(), browser.screen_text()

@@ -122,7 +122,7 @@ class Driven:
             if condition():
                 return
             await self.pilot.pause(0.002)
-        raise AssertionError("it did not happen")
+        raise AssertionError(f"it did not happen:\n{self.screen_text()}")
 
     def _is_calm(self, background: bool) -> bool:
         screen = self.app.screen

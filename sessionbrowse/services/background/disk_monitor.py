@@ -11,6 +11,7 @@ import queue
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -208,7 +209,7 @@ class DiskMonitor:
                 self._places = (*self._places, *places)
                 self._watch()
             files.update({file.path: file for file in scanned})
-            self._read(newest_first(scanned), found)
+            self._read(self._in_reading_order(scanned), found)
         self._files = files
         self._summaries.forget([path for path in self._summaries.paths() if path not in files])
         self._send_gone([path for path in self._sent if path not in found])
@@ -259,6 +260,18 @@ class DiskMonitor:
                 pending = []
                 deadline = time.monotonic() + BATCH_SECONDS
         self._send_changed(pending, done, len(files))
+
+    def _in_reading_order(self, files: Iterable[FoundFile]) -> list[FoundFile]:
+        """Sort files newest first; until sessions are sent, those of the current directory's folder come before all.
+
+        A browser without an index opens with the sessions of its directory, and without any, with those of all. Agents
+        name a project's folder after its path, or its path below the home directory, with signs instead of slashes.
+        """
+        if self._sent:
+            return newest_first(files)
+        here = _letters(self._scope.around.cwd)
+        is_here = cache(lambda folder: bool(_letters(folder)) and here.endswith(_letters(folder)))
+        return sorted(newest_first(files), key=lambda file: not is_here(os.path.basename(os.path.dirname(file.path))))
 
     def _is_wanted(self, summary: Summary) -> bool:
         scope = self._scope
@@ -393,3 +406,8 @@ def run_monitor(channel: Channel[MonitorRequest]) -> None:
         monitor.run()
     except Exception as error:
         send(MonitorFailed(f"The program that reads the sessions has failed: {error!r}"))
+
+
+def _letters(path: str) -> str:
+    """Return the letters and digits of a path: the same for a directory and for a folder that is named after it."""
+    return "".join(filter(str.isalnum, path))

@@ -29,8 +29,8 @@ from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.widgets.row_list import RowList
 
-PROJECT_SECONDS = 0.5
-"""Seconds that the list waits for the project to open, after the scan has found its first sessions."""
+PROJECT_SECONDS = 0.05
+"""Seconds that the list waits for the project to open after the first found sessions: those are the project's."""
 REFRESH_DELAY = 0.08
 """Seconds to wait after a session is found before computing the lists' rows again, in case more sessions follow."""
 

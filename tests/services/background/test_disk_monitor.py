@@ -69,6 +69,25 @@ def test_without_an_index_the_files_are_read_and_indexed(tmp_path: Path) -> None
     assert (tmp_path / "cache" / "index.sqlite").exists()
 
 
+def test_without_an_index_the_sessions_of_the_current_directory_are_read_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = store(tmp_path)
+    here = tmp_path / "my_work"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    folder = root / "sessions" / f"--{str(here)[1:].replace('/', '-')}--"
+    folder.mkdir()
+    for name, age in (("old.jsonl", 2000), ("older.jsonl", 3000)):
+        path = Path(written(folder, header(id=name), user("a", None, "here"), name=name))
+        os.utime(path, (path.stat().st_mtime - age,) * 2)
+    first = index(root, tmp_path / "cache").all[0]
+    assert isinstance(first, SessionsFound)
+    found = [os.path.basename(each.path) for each in first.summaries]
+    assert found[:2] == ["old.jsonl", "older.jsonl"]
+    assert len(found) == 5
+
+
 def test_with_an_index_the_first_rows_come_before_any_file_is_polled(tmp_path: Path) -> None:
     root = store(tmp_path)
     index(root, tmp_path / "cache")
