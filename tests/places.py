@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from sessionbrowse.format.codec import ENTRY_TYPES, PLAIN_TYPES
 from sessionbrowse.format.entries import PlainEntry
-from sessionbrowse.format.entry_types import ENTRY_TYPES, PLAIN_TYPES
 from sessionbrowse.tui.commands.table import BY_ID
 from tests.house import PACKAGE, modules, nodes
 
@@ -39,7 +39,7 @@ def command_places() -> dict[str, set[str]]:
 def entry_places() -> dict[str, set[str]]:
     """Return the file in which the struct of each entry type is defined; types without their own are only listed."""
     structs = {name: {_shown(modules()[kind.__module__])} for name, kind in ENTRY_TYPES.items()}
-    listed = {_shown(modules()[module]) for module in ("sessionbrowse.format.entry_types", PlainEntry.__module__)}
+    listed = {_shown(modules()[module]) for module in ("sessionbrowse.format.codec", PlainEntry.__module__)}
     return structs | dict.fromkeys(PLAIN_TYPES, listed)
 
 

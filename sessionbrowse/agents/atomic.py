@@ -23,8 +23,8 @@ from sessionbrowse.agents.base import (
     dashed_folder,
     distinct,
     is_dashed_folder,
+    stem_of,
 )
-from sessionbrowse.agents.companions import stem_of
 from sessionbrowse.model.session import rules
 
 AGENT_DIRS = ("ATOMIC_CODING_AGENT_DIR", "PI_CODING_AGENT_DIR")

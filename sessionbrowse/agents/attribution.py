@@ -1,4 +1,4 @@
-"""Find the agent that a session file belongs to.
+"""Find the agent that a session file belongs to, by its directory and by marks at its beginning.
 
 Three programs read `PI_CODING_AGENT_DIR`, so one directory may contain the files of several programs.
 """
@@ -6,12 +6,13 @@ Three programs read `PI_CODING_AGENT_DIR`, so one directory may contain the file
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from sessionbrowse.model.session.rules import ONLY
+from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES, ONLY, VERBATIM_STRATEGY
 
+HEAD_BYTES = 64 * 1024
 OWNER_ORDER = ("pi", "omp", "atomic", "indusagi", "claude", "codex")
 
 
@@ -67,3 +68,71 @@ def is_omp_folder(name: str) -> bool:
 # omp 17.2.5 to 17.2.8 put a hash into the names of project folders. Such names remain, because later versions of omp
 # rename a folder only when the user works in the project again.
 _HASHED_FOLDER = re.compile(r"(?:home|tmp|abs)-.+-[0-9a-f]{64}")
+
+
+def marks_of_head(head: bytes) -> Marks:
+    """Return the marks in the first bytes of a file; a mark is content that only one agent program writes.
+
+    Only the starts of lines are searched, because the text of a message may look like a mark.
+    """
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    types = [
+        (found[1].decode("ascii"), at)
+        for at in _line_starts(head)
+        if not head.startswith(_MESSAGE, at) and (found := _TYPE.match(head, at))
+    ]
+    names = {name for name, _ in types}
+    agents: set[str] = set()
+    if types[:1] == [("title", 0)]:
+        agents |= {"omp", f"{ONLY}omp"}
+    elif names & OMP_ONLY_TYPES:
+        agents.add("omp")
+    if (
+        names & ATOMIC_ONLY_TYPES
+        or any(name == "compaction" and _is_verbatim(_line(head, at)) for name, at in types)
+        or any(name == "session" and _is_workflow(_line(head, at)) for name, at in types[:2])
+    ):
+        agents.add("atomic")
+    if _TRANSCRIPT.match(head):
+        agents |= {"indusagi", f"{ONLY}indusagi"}
+    return Marks(frozenset(agents))
+
+
+_TYPE = re.compile(rb'[ \t\r]*\{[ \t]*"type"[ \t]*:[ \t]*"([a-z_]+)"')
+# Most lines are messages. They are skipped, because no message shows which program wrote the file.
+_MESSAGE = b'{"type":"message"'
+_TRANSCRIPT = re.compile(rb'\s*\{[^\n]{0,200}?"schema"[ \t]*:[ \t]*"indus/transcript@1"')
+
+
+def _line_starts(head: bytes) -> Iterator[int]:
+    # Searching for newlines is faster than `re` with `^`, which tests every byte.
+    at = 0
+    while True:
+        yield at
+        at = head.find(b"\n", at) + 1
+        if at == 0:
+            return
+
+
+def _is_verbatim(line: bytes) -> bool:
+    # The imports of these functions take 5 ms, and few files have such lines.
+    from sessionbrowse.format.envelope import Envelope, read_envelope
+
+    entry = read_envelope(line)
+    return isinstance(entry, Envelope) and entry.text == VERBATIM_STRATEGY
+
+
+def _is_workflow(line: bytes) -> bool:
+    if b"internal" not in line:
+        return False
+    from sessionbrowse.format.codec import decode_line
+    from sessionbrowse.format.entries import Header
+    from sessionbrowse.model.session.records import is_workflow_stage
+
+    header = decode_line(line)
+    return isinstance(header, Header) and is_workflow_stage(header)
+
+
+def _line(head: bytes, at: int) -> bytes:
+    end = head.find(b"\n", at)
+    return head[at : end if end >= 0 else len(head)]

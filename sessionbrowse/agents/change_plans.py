@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Struct, UnsetType
 
-from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.javascript import trim
-from sessionbrowse.format.json_value import Json
+from sessionbrowse.format.json_value import Json, json_line
 from sessionbrowse.model.session.stranded_messages import CHECKOUT_TYPE
 
 if TYPE_CHECKING:

@@ -7,8 +7,15 @@ from __future__ import annotations
 
 import os
 
-from sessionbrowse.agents.base import Agent, Place, RuntimeDirectories, Surroundings, absolute, is_dashed_folder
-from sessionbrowse.agents.companions import stem_of
+from sessionbrowse.agents.base import (
+    Agent,
+    Place,
+    RuntimeDirectories,
+    Surroundings,
+    absolute,
+    is_dashed_folder,
+    stem_of,
+)
 from sessionbrowse.model.session import rules
 
 CONFIG_DIR = "CLAUDE_CONFIG_DIR"

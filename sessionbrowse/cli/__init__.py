@@ -29,12 +29,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     is_program = argv is None
     if is_program and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # Ctrl+C must end this process at once; `cli.interrupts` explains the reason.
+        # Ctrl+C must end this process at once; `cli.process` explains the reason.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     words = sys.argv[1:] if argv is None else argv
     has_output = sys.stdout is not None
     if not has_output or sys.stdin is None or sys.stderr is None:
-        from sessionbrowse.cli.streams import fill_closed_streams
+        from sessionbrowse.cli.process import fill_closed_streams
 
         fill_closed_streams()
     try:
@@ -68,14 +68,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         # argparse exits with status 0 for --help, and with status 2 for wrong usage.
         return stopped.code if isinstance(stopped.code, int) else 2
     except SessionBrowseError as error:
-        from sessionbrowse.cli.hints import with_hint
+        from sessionbrowse.cli.output import with_hint
         from sessionbrowse.text import clean_lines
 
         print("sessionbrowse: " + "\n".join(clean_lines(with_hint(error))), file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         if argv is None:
-            from sessionbrowse.cli.interrupts import end_interrupted
+            from sessionbrowse.cli.process import end_interrupted
 
             end_interrupted()
         return 130

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from sessionbrowse.model.listing.excluded import Excluded
     from sessionbrowse.services.transaction.change_context import ChangeContext
     from sessionbrowse.store.find.roots import Scope
+
 
 AGENT_VARIABLES = ("PI_CODING_AGENT", "OMPCODE", "CLAUDECODE")
 """Environment variables that coding agents set for the programs that they run."""
@@ -37,8 +39,7 @@ _COMMANDS = {
     "export": ("redact", "export"),
     "index": ("index",),
     "pick": ("pick",),
-    "integrate": ("integrate",),
-    "shell": ("shell",),
+    "integrate": ("integrate", "shell"),
     "interface": ("demo",),
     "settings": ("config", "machines", "completion"),
 }
@@ -86,7 +87,7 @@ def scope_of(
     around, settings = real_surroundings(), settings or settings_in_force()
     return Scope(
         around=around,
-        excluded=_excluded(arguments, settings, around.home),
+        excluded=excluded_of(settings, around.home) if is_for_agent(arguments) else None,
         roots=tuple(getattr(arguments, "roots", None) or ()),
         extra_roots=settings.roots,
         agents=tuple(getattr(arguments, "agents", None) or settings.show_agents),
@@ -117,13 +118,29 @@ def change_context(arguments: argparse.Namespace) -> ChangeContext:
     return replace(context, told=lambda changes: shown_changes(changes, scope))
 
 
-def _excluded(arguments: argparse.Namespace, settings: Settings, home: str) -> Excluded | None:
-    """Return the sessions that the settings hide from agents, if an agent reads the output; else None."""
-    if not is_for_agent(arguments):
+def excluded_of(settings: Settings, home: str) -> Excluded | None:
+    """Return the sessions that the user excludes in the settings; None if the settings exclude nothing."""
+    chosen = settings.not_for_agents
+    if not (chosen.directories or chosen.sessions or chosen.labels):
         return None
-    from sessionbrowse.cli.for_agents import excluded_of
+    from sessionbrowse.agents.base import expand_home
+    from sessionbrowse.model.listing.excluded import Excluded
+    from sessionbrowse.store.find.slow_disks import real_many
+    from sessionbrowse.text import shorten_home
 
-    return excluded_of(settings, home)
+    def forms(paths: Sequence[str]) -> tuple[str, ...]:
+        """Return paths as given, without links, and below `~`, since agents store any of these."""
+        given = [expand_home(os.path.normpath(path), home) for path in paths]
+        every = (*given, *filter(None, real_many(given).values()))
+        return tuple(dict.fromkeys((*every, *[shorten_home(path, home) for path in every])))
+
+    named = [each for each in chosen.sessions if "/" in each]
+    return Excluded(
+        directories=forms(chosen.directories),
+        sessions=(*[each for each in chosen.sessions if "/" not in each], *forms(named)),
+        labels=chosen.labels,
+        resolve=real_many,
+    )
 
 
 def settings_in_force() -> Settings:
@@ -439,3 +456,83 @@ def add_sort(parser: argparse.ArgumentParser, choices: Sequence[str], default: s
     parser.add_argument(
         "--sort", type=lambda word: OLDER_SORTS.get(word, word), choices=choices, default=default, help=sort_help
     )
+
+
+_UNITS = {"d": 1, "w": 7}
+
+
+def add_copy_options(
+    parser: argparse.ArgumentParser,
+    *,
+    in_place: bool = True,
+    required: bool = True,
+    new_id: bool = True,
+    to: str = "--to",
+) -> None:
+    """Add the options of the commands that write a copy of a session; `to` is a second name of `--to`."""
+    shared = parser.add_argument_group("the copy (the same for prune, shrink, redact and doctor)")
+    where = shared.add_mutually_exclusive_group(required=required) if in_place else shared
+    names = [*dict.fromkeys(("--to", to))]
+    where.add_argument(
+        *names,
+        dest="to",
+        metavar="FILE",
+        required=required and not in_place,
+        help="write the copy to this new file, or into this folder",
+    )
+    if in_place:
+        where.add_argument(
+            "--in-place", action="store_true", help="replace the session; the original goes to the trash"
+        )
+    if new_id:
+        shared.add_argument("--new-id", action="store_true", help="with --to: give the copy a new session id")
+    shared.add_argument("--dry-run", action="store_true", help="only print what would change")
+    shared.add_argument("--yes", action="store_true", help="do not ask; with --in-place, allow latest as REF")
+    if in_place:
+        shared.add_argument("--force", action="store_true", help="continue even if the session may be in use")
+
+
+def moment(text: str, now: datetime, *, is_end: bool = False) -> datetime:
+    """Return the local time that a typed text such as `7d` names; with `is_end` a date means the end of that day.
+
+    Raises:
+        argparse.ArgumentTypeError: the text is not a time.
+    """
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    day = {"today": today, "yesterday": today - timedelta(days=1)}.get(text)
+    try:
+        if day is None and text[-1:] in _UNITS and text[:-1].isdecimal() and text.isascii():
+            return now - timedelta(days=int(text[:-1]) * _UNITS[text[-1]])
+        if day is None and len(text) == len("2026-11-01"):
+            day = datetime.strptime(text, "%Y-%m-%d")
+        found = day + timedelta(days=is_end) if day is not None else datetime.fromisoformat(text)
+        found.timestamp()
+        return found
+    except (ValueError, OverflowError, OSError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time: give a date (2026-11-01), a time (2026-11-01T10:00), 7d, 3w, today or yesterday"
+        ) from None
+
+
+def when(text: str) -> str:
+    """Return the text of `--since` or `--until` unchanged; raise ArgumentTypeError if the text is not a time."""
+    moment(text, datetime.now())
+    return text
+
+
+def span_ms(since: str | None, until: str | None, now: datetime) -> tuple[float | None, float | None]:
+    """Return begin and end of a span of time, in ms since 1970, None for no limit; a date as `until` includes that day.
+
+    Raises:
+        argparse.ArgumentTypeError: `since` or `until` is not a time.
+    """
+    return (
+        moment(since, now).timestamp() * 1000 if since is not None else None,
+        moment(until, now, is_end=True).timestamp() * 1000 if until is not None else None,
+    )
+
+
+def add_span(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add to a parser `--since` and `--until`; the help of both begins with `what`, such as "only labels set"."""
+    parser.add_argument("--since", type=when, metavar="WHEN", help=f"{what} since a date, a time, 7d, 3w or today")
+    parser.add_argument("--until", type=when, metavar="WHEN", help=f"{what} until WHEN; a date includes that day")

@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 
 from sessionbrowse.agents import AGENTS, Surroundings
-from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.ids import file_name
+from sessionbrowse.format.json_value import json_line
 from sessionbrowse.text import iso_ms, parse_time
 
 __all__ = ["make_demo"]

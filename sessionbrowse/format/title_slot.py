@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from sessionbrowse.format.codec import from_json
-from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.entries import TitleSlot
-from sessionbrowse.format.json_value import Json, json_object
+from sessionbrowse.format.json_value import Json, json_line, json_object
 
 SLOT_BYTES = 256
 """Size in bytes of omp's title slot, the first line of a file, in UTF-8 and with its newline."""

@@ -13,10 +13,9 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from sessionbrowse.agents import AGENTS
-from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.entries import Compaction
 from sessionbrowse.format.javascript import trim
-from sessionbrowse.format.json_value import BadJson, loads
+from sessionbrowse.format.json_value import BadJson, json_line, loads
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.manager.memory_session import CURRENT_SESSION_VERSION, EntryObject, MemorySession, id_of, time_ms
 from sessionbrowse.manager.to_json import plain

@@ -12,8 +12,7 @@ from typing import Any
 from msgspec import UNSET
 
 from sessionbrowse.format.entries import Compaction
-from sessionbrowse.format.javascript import trim
-from sessionbrowse.format.javascript_values import is_true
+from sessionbrowse.format.javascript import is_true, trim
 from sessionbrowse.model.session.records import generation_of
 from sessionbrowse.model.session.rules import Rules
 from sessionbrowse.model.session.session import Session

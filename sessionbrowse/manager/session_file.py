@@ -14,7 +14,7 @@ from msgspec import UNSET, Struct
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.agents.change_plans import AppendLine
 from sessionbrowse.errors import ChangedMeanwhile, NotASession, RefusedWrite, WriteFailed
-from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.json_value import json_line
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.format.title_slot import Source, parse_slot, slot_line
 from sessionbrowse.manager.environment import Environment

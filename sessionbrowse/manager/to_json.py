@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sessionbrowse.format.codec import type_name
 from sessionbrowse.format.entries import Block, Message, UnknownBlock, Value
-from sessionbrowse.format.entry_types import type_name
 
 Json = Any
 

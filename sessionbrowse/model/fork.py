@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.entries import BadLine, Compaction
 from sessionbrowse.format.envelope import read_envelope
+from sessionbrowse.format.json_value import json_line
 from sessionbrowse.format.splice import value_of, with_member, without_member
 from sessionbrowse.model.session.records import first_of_fused, generation_of
 from sessionbrowse.model.session.session import Session

@@ -19,10 +19,10 @@ from sessionbrowse.agents import (
     Surroundings,
     attribute,
 )
+from sessionbrowse.agents.attribution import marks_of_head
 from sessionbrowse.agents.base import Agent
-from sessionbrowse.agents.dotenv import expand, layered, parse
-from sessionbrowse.agents.file_marks import marks_of_head
 from sessionbrowse.agents.indusagi import slug_of
+from sessionbrowse.agents.omp import expand_env, layered, parse_env
 
 
 @pytest.fixture
@@ -315,17 +315,17 @@ def test_omp_names_folders_by_the_real_path_below_home_below_tmp_or_elsewhere(ho
     ],
 )
 def test_env_files_are_read_as_node_reads_them(line: str, value: str):
-    assert parse(line.encode())["A"] == value
+    assert parse_env(line.encode())["A"] == value
 
 
 def test_in_an_env_file_omp_names_stand_for_pi_names_and_an_empty_value_counts_as_none():
-    assert parse(b"OMP_X=1\nPI_X=2") == {"OMP_X": "1", "PI_X": "1"}
+    assert parse_env(b"OMP_X=1\nPI_X=2") == {"OMP_X": "1", "PI_X": "1"}
     assert layered({"A": "", "B": "real"}, [{"A": "1", "B": "2"}, {"A": "3", "C": "4"}]) == {
         "A": "1",
         "B": "real",
         "C": "4",
     }
-    assert expand({"A": "a", "B": "$A-${H}-\\$A-$NONE"}, {"H": "h"}) == {"A": "a", "B": "a-h-$A-"}
+    assert expand_env({"A": "a", "B": "$A-${H}-\\$A-$NONE"}, {"H": "h"}) == {"A": "a", "B": "a-h-$A-"}
 
 
 # ---- atomic ------------------------------------------------------------------------------------------------

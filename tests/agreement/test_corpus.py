@@ -9,9 +9,8 @@ import pytest
 
 from sessionbrowse.agents import AGENTS, Surroundings
 from sessionbrowse.cli.commands.lists import summary_document
-from sessionbrowse.format.codec import from_json
+from sessionbrowse.format.codec import from_json, unknown_keys
 from sessionbrowse.format.entries import PlainEntry, UnknownBlock, UnknownEntry, UnknownMessage, Value
-from sessionbrowse.format.entry_types import unknown_keys
 from sessionbrowse.format.json_value import loads
 from sessionbrowse.model.context import build
 from sessionbrowse.model.tree import rows

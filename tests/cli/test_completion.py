@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.cli import main
-from sessionbrowse.cli.candidates import candidates
-from sessionbrowse.cli.commands.completion import SCRIPTS
+from sessionbrowse.cli.commands.completion import SCRIPTS, candidates
 from sessionbrowse.cli.parser import HOMES
 from tests.support.session_files import Status
 from tests.support.session_files import snapshot as snapshot_of

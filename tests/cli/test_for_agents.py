@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.cli import main
-from sessionbrowse.cli.for_agents import MOST_CHARACTERS, QUOTED, short_document
+from sessionbrowse.cli.output import MOST_CHARACTERS, QUOTED, short_document
 from sessionbrowse.cli.parser import parse
 from sessionbrowse.services import integrate
 from tests.support.story_support import StoryHome
@@ -125,7 +125,7 @@ def test_a_session_whose_directory_is_on_a_dead_disk_is_withheld(
 ) -> None:
     path = story.session(story.project("shop"), ["topic secretword", "Yes."])
     settings(story, '[not_for_agents]\ndirectories = ["~/secret"]', monkeypatch)
-    monkeypatch.setattr("sessionbrowse.cli.for_agents.real_many", lambda paths: dict.fromkeys(paths))
+    monkeypatch.setattr("sessionbrowse.store.find.slow_disks.real_many", lambda paths: dict.fromkeys(paths))
     main(["list", "--for-agent"])
     assert path.name not in capfdbinary.readouterr().out.decode()
 

@@ -13,7 +13,7 @@ import pytest
 
 from sessionbrowse.cli import main
 from sessionbrowse.cli.commands.stats import csv_text, span_of
-from sessionbrowse.cli.shared_options import moment
+from sessionbrowse.cli.parser import moment
 from tests.support.session_files import answer, header, user
 
 NOW = datetime(2026, 11, 23, 15, 30)

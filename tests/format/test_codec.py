@@ -11,8 +11,18 @@ import pytest
 from msgspec.structs import replace
 
 from sessionbrowse.format import entries as e
-from sessionbrowse.format.codec import build, content_from_json, decode_line, from_json, message_from_json
-from sessionbrowse.format.entry_types import BLOCK_TYPES, ENTRY_TYPES, MESSAGE_TYPES, PLAIN_TYPES, type_name
+from sessionbrowse.format.codec import (
+    BLOCK_TYPES,
+    ENTRY_TYPES,
+    MESSAGE_TYPES,
+    PLAIN_TYPES,
+    build,
+    content_from_json,
+    decode_line,
+    from_json,
+    message_from_json,
+    type_name,
+)
 from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.format.lines import MAX_DEPTH
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.format.javascript_values import MISSING, is_true, number, string, stringify_head, to_number
+from sessionbrowse.format.javascript import MISSING, is_true, number, string, stringify_head, to_number
 
 
 @pytest.mark.parametrize(

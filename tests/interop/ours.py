@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.cli.commands.lists import summary_document
-from sessionbrowse.format.codec import decode_line
+from sessionbrowse.format.codec import decode_line, type_name
 from sessionbrowse.format.entries import (
     BadLine,
     Cost,
@@ -24,7 +24,6 @@ from sessionbrowse.format.entries import (
     Usage,
     Value,
 )
-from sessionbrowse.format.entry_types import type_name
 from sessionbrowse.model.tree import rows
 from sessionbrowse.services.inspect import documents as inspect
 from sessionbrowse.services.list.gather import gather_summaries, select

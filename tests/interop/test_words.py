@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from sessionbrowse.format.codec import BLOCK_TYPES, ENTRY_TYPES, MESSAGE_TYPES, PLAIN_TYPES, UNREAD_KEYS
 from sessionbrowse.format.entries import EntryBase, Header, Value
-from sessionbrowse.format.entry_types import BLOCK_TYPES, ENTRY_TYPES, MESSAGE_TYPES, PLAIN_TYPES, UNREAD_KEYS
 from sessionbrowse.model.context.message import SUMMARY_ROLES
 from tests.interop import real
 

@@ -15,7 +15,6 @@ from typing import TypeVar
 import msgspec
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.interrupts import interrupts_clean_up
 from sessionbrowse.cli.parser import (
     AddCommand,
     add_entry,
@@ -27,6 +26,7 @@ from sessionbrowse.cli.parser import (
     directory,
     scope_of,
 )
+from sessionbrowse.cli.process import interrupts_clean_up
 from sessionbrowse.cli.references import find, find_target, find_targets
 from sessionbrowse.errors import CannotUndo, InUse, NoSuchChange, NotFound, RefusedWrite
 from sessionbrowse.services.change import delete as delete_service

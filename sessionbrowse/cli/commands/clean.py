@@ -10,10 +10,9 @@ from functools import partial
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.commands.change import changing_session, each
-from sessionbrowse.cli.interrupts import interrupts_clean_up
-from sessionbrowse.cli.parser import AddCommand, add_ref, add_refs, change_context, scope_of
+from sessionbrowse.cli.parser import AddCommand, add_copy_options, add_ref, add_refs, change_context, scope_of
+from sessionbrowse.cli.process import interrupts_clean_up
 from sessionbrowse.cli.references import find_each, find_target, find_targets
-from sessionbrowse.cli.shared_options import add_copy_options
 from sessionbrowse.cli.unfinished_changes import finish_unfinished
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import RefusedWrite

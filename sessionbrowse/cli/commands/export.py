@@ -9,9 +9,8 @@ from collections.abc import Iterator
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.commands.change import changing_session, say
-from sessionbrowse.cli.parser import AddCommand, add_ref
+from sessionbrowse.cli.parser import AddCommand, add_copy_options, add_ref
 from sessionbrowse.cli.references import find, find_target
-from sessionbrowse.cli.shared_options import add_copy_options
 from sessionbrowse.config import cache_dir, load_settings
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.services.clean.clean import Where

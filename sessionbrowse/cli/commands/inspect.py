@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.for_agents import print_document
+from sessionbrowse.cli.output import print_document
 from sessionbrowse.cli.parser import AddCommand, add_entry, add_for_agent, add_ref
 from sessionbrowse.cli.references import find
 from sessionbrowse.model.context.left_out import unread_note

@@ -12,18 +12,19 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.for_agents import print_document
+from sessionbrowse.cli.output import print_document
 from sessionbrowse.cli.parser import (
     AddCommand,
     add_cwd,
     add_for_agent,
     add_sort,
+    add_span,
     count,
     in_directory,
     scope_of,
     settings_in_force,
+    span_ms,
 )
-from sessionbrowse.cli.shared_options import add_span, span_ms
 from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.errors import NotFound
 from sessionbrowse.services.list.gather import completed, newest, open_listing, select
@@ -236,7 +237,7 @@ def _found(
 
     The dictionary is empty unless the sessions are sorted by score.
     """
-    from sessionbrowse.cli.found import note_filters, note_index, note_ranking
+    from sessionbrowse.cli.commands.search import note_filters, note_index, note_ranking
     from sessionbrowse.services.search.ranking import Ranker, can_rank
 
     limit = filters["limit"]
@@ -270,7 +271,7 @@ def paths_found(scope: Scope, text: str, note: Note) -> set[str]:
 
     A session matches if one entry, the name, the directory or the id matches the whole query.
     """
-    from sessionbrowse.cli.found import note_filters, note_index
+    from sessionbrowse.cli.commands.search import note_filters, note_index
 
     question, _, _, searcher = _searched(scope, text, {"within": None, "named": False}, note)
     found = set(searcher.paths_of(question))

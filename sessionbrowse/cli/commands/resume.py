@@ -11,8 +11,8 @@ import os
 import sys
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.interrupts import interrupts_clean_up
 from sessionbrowse.cli.parser import AddCommand, add_force, add_ref, directory
+from sessionbrowse.cli.process import interrupts_clean_up
 from sessionbrowse.cli.references import find
 from sessionbrowse.config import load_settings
 from sessionbrowse.errors import CannotResume, InUse, RefusedWrite

@@ -13,9 +13,17 @@ from datetime import datetime
 from typing import Any
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.for_agents import print_document
-from sessionbrowse.cli.parser import AddCommand, add_cwd, add_for_agent, count, in_directory, scope_of
-from sessionbrowse.cli.shared_options import add_span, span_ms
+from sessionbrowse.cli.output import print_document
+from sessionbrowse.cli.parser import (
+    AddCommand,
+    add_cwd,
+    add_for_agent,
+    add_span,
+    count,
+    in_directory,
+    scope_of,
+    span_ms,
+)
 from sessionbrowse.config import cache_dir
 from sessionbrowse.model.usage.sums import REQUESTS, UNPRICED, UNRECORDED, tokens_of
 from sessionbrowse.model.usage.totals import Span, Totals

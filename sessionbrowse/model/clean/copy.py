@@ -12,9 +12,8 @@ from msgspec import Struct
 
 from sessionbrowse.errors import NeedsRepair
 from sessionbrowse.format.codec import decode_line
-from sessionbrowse.format.encode import json_bytes, json_line
 from sessionbrowse.format.entries import BranchSummary, Compaction, CustomMessage, MessageEntry
-from sessionbrowse.format.json_value import Json, json_object, loads
+from sessionbrowse.format.json_value import Json, json_bytes, json_line, json_object, loads
 from sessionbrowse.format.splice import edited, with_member
 from sessionbrowse.model.clean.blocks import short_call_id
 from sessionbrowse.model.clean.dropped import CopyShape, shape_of

@@ -8,7 +8,7 @@ from itertools import chain
 
 from msgspec import Struct, structs
 
-from sessionbrowse.format.entry_types import ENTRY_TYPES, MESSAGE_TYPES, PLAIN_TYPES
+from sessionbrowse.format.codec import ENTRY_TYPES, MESSAGE_TYPES, PLAIN_TYPES
 from sessionbrowse.format.json_value import Json, json_object
 from sessionbrowse.format.title_slot import SLOT_BYTES, has_slot_size, later_slot
 from sessionbrowse.model.clean.odd_fields import Effect, OddField, odd_fields

@@ -14,8 +14,7 @@ from urllib.parse import quote, quote_plus
 from msgspec import Struct
 
 from sessionbrowse.errors import RefusedWrite
-from sessionbrowse.format.encode import json_bytes, json_line
-from sessionbrowse.format.json_value import Json, json_object, loads
+from sessionbrowse.format.json_value import Json, json_bytes, json_line, json_object, loads
 from sessionbrowse.format.splice import Path, edited
 from sessionbrowse.model.clean.blocks import medium, short_call_id
 

@@ -24,8 +24,7 @@ from json import JSONDecodeError, JSONDecoder
 
 from msgspec import Struct
 
-from sessionbrowse.format.encode import json_bytes
-from sessionbrowse.format.json_value import BadJson, Json, json_object, loads
+from sessionbrowse.format.json_value import BadJson, Json, json_bytes, json_object, loads
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.format.title_slot import has_slot_size, is_slot, later_slot, parse_slot, resized
 from sessionbrowse.model.clean.odd_fields import mended_fields

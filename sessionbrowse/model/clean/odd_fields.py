@@ -15,9 +15,8 @@ from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
-from sessionbrowse.format.encode import json_bytes
-from sessionbrowse.format.javascript_values import is_true
-from sessionbrowse.format.json_value import Json, json_object
+from sessionbrowse.format.javascript import is_true
+from sessionbrowse.format.json_value import Json, json_bytes, json_object
 from sessionbrowse.format.splice import Path, edited, value_at, with_member
 
 Effect = Literal["stops", "unlisted", "hangs", "ignored"]

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from sessionbrowse.format.encode import json_bytes
-from sessionbrowse.format.json_value import Json
+from sessionbrowse.format.json_value import Json, json_bytes
 from sessionbrowse.format.splice import Edits, Path
 from sessionbrowse.model.clean.blocks import media_placeholder, medium, short_call_id
 from sessionbrowse.model.clean.plan import CleanPlan

@@ -23,8 +23,7 @@ from sessionbrowse.format.entries import (
     ToolCallBlock,
     ToolResultMessage,
 )
-from sessionbrowse.format.javascript import trim
-from sessionbrowse.format.javascript_values import is_true
+from sessionbrowse.format.javascript import is_true, trim
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.context import omp_notes, omp_settings, omp_snapcompact
 from sessionbrowse.model.context.left_out import missing_reason

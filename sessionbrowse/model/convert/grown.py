@@ -7,8 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from sessionbrowse.format.encode import json_line
-from sessionbrowse.format.json_value import json_object
+from sessionbrowse.format.json_value import json_line, json_object
 from sessionbrowse.model.convert import omp
 from sessionbrowse.model.convert.carried import Entry
 from sessionbrowse.model.convert.omp import ReadImage

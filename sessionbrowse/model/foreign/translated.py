@@ -13,8 +13,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 from msgspec import Struct
 
-from sessionbrowse.format.encode import json_bytes, json_line
-from sessionbrowse.format.json_value import BadJson, Json, loads
+from sessionbrowse.format.json_value import BadJson, Json, json_bytes, json_line, loads
 from sessionbrowse.text import is_time, parse_time
 
 Object = dict[str, Json]

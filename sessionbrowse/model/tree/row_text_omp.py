@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from sessionbrowse.format.javascript import cut, trim
-from sessionbrowse.format.javascript_values import MISSING, is_true, string, to_number
+from sessionbrowse.format.javascript import MISSING, cut, is_true, string, to_number, trim
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.tree import row_text_pi
 from sessionbrowse.model.tree.row_words import TEXT_UNITS, Call, Fields, is_text_block, one_line, shown_field, words

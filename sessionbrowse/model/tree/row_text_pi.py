@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 
-from sessionbrowse.format.javascript import cut
-from sessionbrowse.format.javascript_values import MISSING, is_true, number, string, to_number
+from sessionbrowse.format.javascript import MISSING, cut, is_true, number, string, to_number
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.session.rules import AgentName
 from sessionbrowse.model.tree.row_words import (

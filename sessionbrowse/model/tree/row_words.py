@@ -6,8 +6,7 @@ import re
 
 from msgspec import Struct
 
-from sessionbrowse.format.javascript import cut, trim
-from sessionbrowse.format.javascript_values import MISSING, string
+from sessionbrowse.format.javascript import MISSING, cut, string, trim
 from sessionbrowse.format.json_value import Json
 
 Fields = dict[str, Json]

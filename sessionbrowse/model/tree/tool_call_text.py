@@ -10,8 +10,17 @@ import math
 import posixpath
 from collections.abc import Callable
 
-from sessionbrowse.format.javascript import cut, trim, units
-from sessionbrowse.format.javascript_values import MISSING, is_true, number, string, stringify_head, to_number
+from sessionbrowse.format.javascript import (
+    MISSING,
+    cut,
+    is_true,
+    number,
+    string,
+    stringify_head,
+    to_number,
+    trim,
+    units,
+)
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.model.edits import paths_of
 from sessionbrowse.model.session.rules import AgentName

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Agent
-from sessionbrowse.agents.companions import own_folder
+from sessionbrowse.agents.base import own_folder
 from sessionbrowse.errors import LostForGood, RefusedWrite, WriteFailed
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.list.locate import header_of

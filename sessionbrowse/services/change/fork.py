@@ -12,7 +12,7 @@ from typing import Any
 from sessionbrowse.agents import AGENTS, Place, Surroundings
 from sessionbrowse.errors import NotASession, RefusedWrite, WriteFailed
 from sessionbrowse.format import ids
-from sessionbrowse.format.encode import json_line
+from sessionbrowse.format.json_value import json_line
 from sessionbrowse.format.title_slot import Source, slot_line
 from sessionbrowse.model.fork import has_answer, path_lines, whole_lines
 from sessionbrowse.model.session.session import ROOT, Session, find_name

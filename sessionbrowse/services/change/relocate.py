@@ -19,8 +19,8 @@ from sessionbrowse.agents import AGENTS, Place
 from sessionbrowse.agents.base import names_in
 from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite
 from sessionbrowse.format.codec import decode_line
-from sessionbrowse.format.encode import json_bytes
 from sessionbrowse.format.entries import Header
+from sessionbrowse.format.json_value import json_bytes
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.model.listing.directories import joined, part_below
 from sessionbrowse.services.change.delete import files_in, is_lock

@@ -9,8 +9,8 @@ from typing import assert_never
 from msgspec import structs
 
 from sessionbrowse.agents import AGENTS, Surroundings
+from sessionbrowse.agents.attribution import HEAD_BYTES, marks_of_head
 from sessionbrowse.agents.change_plans import AppendLine, InsertSlot, OverwriteSlot
-from sessionbrowse.agents.file_marks import HEAD_BYTES, marks_of_head
 from sessionbrowse.errors import EmptyText, NeedsRepair, RefusedWrite
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line
 from sessionbrowse.model.session.records import BYTE_ORDER_MARK

@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, WriteFailed
 from sessionbrowse.format import ids
-from sessionbrowse.format.encode import json_bytes
+from sessionbrowse.format.json_value import json_bytes
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.model.clean.copy import Copy, clean_copy
 from sessionbrowse.model.clean.damage import damage_of

@@ -9,7 +9,7 @@ from functools import cache
 import msgspec
 
 from sessionbrowse.agents import AGENTS, Place, Surroundings
-from sessionbrowse.agents.companions import stem_of
+from sessionbrowse.agents.base import stem_of
 from sessionbrowse.errors import ChangedMeanwhile, SameFile, SessionBrowseError
 from sessionbrowse.model.clean.cleanup import (
     NOTHING_OWN,

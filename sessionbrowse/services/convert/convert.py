@@ -20,8 +20,7 @@ from sessionbrowse.agents import AGENTS, Place, Surroundings
 from sessionbrowse.agents.base import names_in
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, SessionBrowseError, Unreadable
 from sessionbrowse.format import ids
-from sessionbrowse.format.encode import json_line
-from sessionbrowse.format.json_value import json_object
+from sessionbrowse.format.json_value import json_line, json_object
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line
 from sessionbrowse.model.context.left_out import records_left_out
 from sessionbrowse.model.convert.carried import TARGETS, TargetAgent

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.agents import Place
-from sessionbrowse.agents.companions import SESSION_SUFFIXES
+from sessionbrowse.agents.base import SESSION_SUFFIXES
 from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import AmbiguousReference, NoSuchEntry, NoSuchSession, SessionBrowseError
 from sessionbrowse.format.codec import decode_line

@@ -8,8 +8,7 @@ from itertools import islice
 from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Place, Surroundings
-from sessionbrowse.agents.base import MAX_SETTINGS_BYTES, Disk, absolute, expand_home
-from sessionbrowse.agents.companions import SESSION_SUFFIXES
+from sessionbrowse.agents.base import MAX_SETTINGS_BYTES, SESSION_SUFFIXES, Disk, absolute, expand_home
 from sessionbrowse.services.machines import script
 from sessionbrowse.services.machines.conversation import Conversation, Ended
 from sessionbrowse.services.machines.rows import is_safe

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from sessionbrowse.agents.companions import SESSION_SUFFIXES, stem_of
+from sessionbrowse.agents.base import SESSION_SUFFIXES, stem_of
 from sessionbrowse.services.transaction.trash_directories import items_of
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.trash import Trashed

@@ -16,8 +16,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from sessionbrowse.agents import AGENTS, Marks, Place, attribute
-from sessionbrowse.agents.base import names_in
-from sessionbrowse.agents.companions import SESSION_SUFFIXES, stem_of
+from sessionbrowse.agents.base import SESSION_SUFFIXES, names_in, stem_of
 from sessionbrowse.store.find.file_stamp import (
     NO_SESSION_FILES,
     NO_SESSION_FOLDERS,

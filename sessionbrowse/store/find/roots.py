@@ -316,7 +316,7 @@ def _agents_of_files(directory: str, kind: str) -> set[str]:
 
 
 def _marks(path: str) -> Marks | None:
-    from sessionbrowse.agents.file_marks import HEAD_BYTES, marks_of_head
+    from sessionbrowse.agents.attribution import HEAD_BYTES, marks_of_head
     from sessionbrowse.format.other_files import other_program
 
     try:

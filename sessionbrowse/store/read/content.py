@@ -10,8 +10,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from sessionbrowse.agents.attribution import Marks, marks_of_program
-from sessionbrowse.agents.file_marks import marks_of_head
+from sessionbrowse.agents.attribution import Marks, marks_of_head, marks_of_program
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.lines import BEGINNING_BYTES, MAX_LINE_BYTES, LineBlock, beginning_of, blocks_with_newlines
 from sessionbrowse.format.other_files import PROBED_LINES

@@ -13,9 +13,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from sessionbrowse.agents.base import names_in
+from sessionbrowse.agents.base import names_in, stem_of
 from sessionbrowse.agents.codex import id_in_name, store_of
-from sessionbrowse.agents.companions import stem_of
 from sessionbrowse.errors import RefusedWrite, Unreadable
 from sessionbrowse.format.json_value import Json, json_object
 from sessionbrowse.store.find.discover import COMPRESSED_SUFFIX

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
 
+from sessionbrowse.agents.base import stem_of
 from sessionbrowse.agents.codex import NAMES, home_of, id_in_name
-from sessionbrowse.agents.companions import stem_of
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.javascript import trim

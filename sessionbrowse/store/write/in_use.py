@@ -16,7 +16,7 @@ from typing import BinaryIO, Literal, get_args
 from msgspec import Struct
 
 from sessionbrowse.agents import Agent, Surroundings
-from sessionbrowse.agents.companions import stem_of
+from sessionbrowse.agents.base import stem_of
 from sessionbrowse.format.json_value import json_object
 from sessionbrowse.model.listing.directories import is_absolute
 from sessionbrowse.store.system.files import NONBLOCK

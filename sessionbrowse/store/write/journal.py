@@ -17,8 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from sessionbrowse.errors import RefusedWrite
-from sessionbrowse.format.encode import json_line
-from sessionbrowse.format.json_value import BadJson, loads
+from sessionbrowse.format.json_value import BadJson, json_line, loads
 from sessionbrowse.store.own.state_directory import append_record, make_private
 from sessionbrowse.store.write.let_go import OldVersion
 from sessionbrowse.text import clean, iso_ms

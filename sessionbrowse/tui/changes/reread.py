@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from msgspec.structs import replace
 
-from sessionbrowse.agents.companions import own_folder
+from sessionbrowse.agents.base import own_folder
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import Archived
 from sessionbrowse.services.change.delete import Deleted

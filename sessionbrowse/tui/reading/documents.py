@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from sessionbrowse import text
+from sessionbrowse.format.codec import type_name, unknown_keys
 from sessionbrowse.format.entries import (
     AssistantMessage,
     BranchSummary,
@@ -28,7 +29,6 @@ from sessionbrowse.format.entries import (
     UnknownEntry,
     Usage,
 )
-from sessionbrowse.format.entry_types import type_name, unknown_keys
 from sessionbrowse.model.listing.directories import missing_word
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import ROOT, Session

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, assert_never
 
+from sessionbrowse.format.codec import type_name
 from sessionbrowse.format.entries import (
     AssistantMessage,
     BashExecutionMessage,
@@ -31,7 +32,6 @@ from sessionbrowse.format.entries import (
     UnknownMessage,
     UserMessage,
 )
-from sessionbrowse.format.entry_types import type_name
 from sessionbrowse.model.system_prompt import system_text
 from sessionbrowse.text import clean
 from sessionbrowse.tui.layout.folds import Fold

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sessionbrowse.agents import Surroundings
-from sessionbrowse.format.encode import json_line
 from sessionbrowse.format.ids import file_name, uuid7
+from sessionbrowse.format.json_value import json_line
 from sessionbrowse.manager.environment import Environment
 from sessionbrowse.session_manager import SessionManager
 from sessionbrowse.text import iso_ms, parse_time
