@@ -78,7 +78,7 @@ def _read(path: str, agent: str) -> SessionInfo | None:
     return SessionInfo(
         path=summary.path,
         id=summary.id,
-        cwd=summary.cwd,
+        cwd=summary.own_cwd,
         name=summary.name,
         parent_session_path=summary.parent_session,
         created=summary.created,

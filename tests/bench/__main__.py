@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.bench import rows_browser, rows_command_line, rows_for_agents, rows_latency, rows_terminal
+from tests.bench import rows_browser, rows_command_line, rows_for_agents, rows_latency, rows_machines, rows_terminal
 from tests.bench.bench import OURS, Bench, Line, NotThere
 from tests.bench.generate import NoSpace, bench_dir
 from tests.bench.measure import Failed
@@ -30,6 +30,7 @@ ROWS: dict[str, Callable[[Bench], list[Line]]] = {
     "search-indexing": rows_browser.row_search_indexing,
     "live": rows_browser.row_live,
     "follow": rows_browser.row_follow,
+    "machines": rows_machines.row_machines,
     "append": rows_command_line.row_append,
     "open": rows_browser.row_open,
     "keys": rows_browser.row_keys,

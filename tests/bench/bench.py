@@ -21,6 +21,7 @@ OURS = Path(sys.executable).with_name("sessionbrowse")
 FULL_SPECS = {
     "middle": StoreSpec("middle", "mixed", 2_000, 720_000_000),
     "large": StoreSpec("large", "mixed", 10_000, 5_000_000_000),
+    "machines": StoreSpec("machines", "mixed", 9_000, 450_000_000),
     "tenth": StoreSpec("tenth", "mixed", 1_000, 500_000_000),
     "hundredth": StoreSpec("hundredth", "mixed", 100, 50_000_000),
     "images": StoreSpec("images", "images", 1, 1_800_000_000),

@@ -89,6 +89,39 @@ def test_a_directory_is_a_project_for_each_machine_and_exists_as_that_machine_to
     assert "mini:/home/dev/webshop" in capfd.readouterr().out
 
 
+def test_a_directory_here_whose_text_names_a_machine_is_no_directory_there(
+    there: Path, here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    forged, other = "mini:/home/dev/webshop", header(id="h-2", cwd="mini:/home/dev/webshop")
+    written(here.parent, other, user("a", None, "forged"), answer("b", "a"), name="2_h-2.jsonl")
+    rows = {(row["machine"], row["cwd"]): row["exists"] for row in told(capfd, "projects")}
+    assert (rows[None, forged], rows["mini", "/home/dev/webshop"]) == (False, True)
+    assert [row["id"] for row in told(capfd, "list", "--cwd", forged)] == ["s-1"]
+    assert [row["id"] for row in told(capfd, "list", "--cwd", f"./{forged}")] == ["h-2"]
+    assert [row["cwd"] for row in told(capfd, "search", "forged")] == [forged]
+    assert (forged, None) in {(row["key"], row["machine"]) for row in told(capfd, "stats", "--by", "project")["rows"]}
+    assert main(["resume", "h-2"]) == 1
+    assert "is not an absolute path" in capfd.readouterr().err
+    (damage,) = [row["damage"] for row in json.loads(_printed(capfd, "doctor", "h-2", "--json"))]
+    assert f"the directory {forged} is not an absolute path" in [one["reason"] for one in damage]
+
+
+def _printed(capfd: pytest.CaptureFixture[str], *words: str) -> str:
+    main(words)
+    return capfd.readouterr().out
+
+
+@pytest.mark.parametrize("cwd", ["proj", "../x", "C:\\Users\\me", "~/x", "mini:/x", ""])
+def test_nothing_is_said_of_a_directory_there_about_which_that_machine_was_not_asked(
+    cwd: str, there: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    mirrored("mini", f"{STORE}/{FOLDER}/3_s-3.jsonl", header(id="s-3", cwd=cwd), user("a", None, "odd"))
+    assert [(row["machine"], row["cwd"]) for row in told(capfd, "search", "odd")] == [("mini", cwd)]
+    rows = {(row["machine"], row["cwd"]): row["exists"] for row in told(capfd, "projects")}
+    assert rows["mini", cwd] is None
+    assert _printed(capfd, "projects").count("missing") == 0
+
+
 def test_a_filter_by_machine_tells_the_machines_apart_and_suggests_a_name(
     index: None, there: Path, here: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -27,6 +27,7 @@ from sessionbrowse.cli.parser import (
 )
 from sessionbrowse.config import cache_dir, state_dir
 from sessionbrowse.errors import NotFound
+from sessionbrowse.model.listing.directories import stored
 from sessionbrowse.services.list.gather import completed, newest, open_listing, select
 from sessionbrowse.store.find.slow_disks import exists_many
 from sessionbrowse.text import is_time, iso_ms, parse_time
@@ -213,7 +214,7 @@ def project_documents(
         latest = max((session.modified for session in own if session.modified is not None), default=None)
         documents.append(
             {
-                "cwd": cwd.removeprefix(f"{own[0].machine}:"),
+                "cwd": stored(cwd, own[0].machine),
                 "machine": own[0].machine,
                 "agents": sorted({session.agent for session in own}),
                 "sessions": len(own),

@@ -14,7 +14,7 @@ from sessionbrowse.format.title_slot import SLOT_BYTES, has_slot_size, later_slo
 from sessionbrowse.model.clean.odd_fields import Effect, OddField, odd_fields
 from sessionbrowse.model.context.left_out import records_left_out
 from sessionbrowse.model.foreign.translated import MISSING_PARENT, UNKNOWN
-from sessionbrowse.model.listing.directories import why_not_here
+from sessionbrowse.model.listing.directories import listed, why_not_here
 from sessionbrowse.model.listing.summary import original_name
 from sessionbrowse.model.session.parents import ROOT
 from sessionbrowse.model.session.session import Session
@@ -360,5 +360,5 @@ def _of_file(session: Session, directory_exists: bool | None) -> Iterator[Damage
             session,
             "missing-directory",
             None,
-            f"the directory {session.cwd} {why_not_here(session.cwd) or 'does not exist'}",
+            f"the directory {session.cwd} {why_not_here(listed(session.cwd, None)) or 'does not exist'}",
         )

@@ -1,8 +1,8 @@
 """Comparison of working directories: by the stored text, by its normal form, and by the path without links.
 
 Session files hold directories as an agent wrote them: by a link or by its target, with a trailing slash, of another
-system. This module does not read the disk; its callers resolve links (see `store.find.directories`). Letters are
-compared with their case.
+system. Lists hold those of other machines as `mini:/home/me` (see `listed`). This module does not read the disk; its
+callers resolve links (see `store.find.directories`). Letters are compared with their case.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from sessionbrowse.config import MACHINE_NAME
 WINDOWS = sys.platform == "win32"
 
 _DRIVE_OR_SHARE = re.compile(r"[A-Za-z]:(?:[\\/]|\Z)|\\\\[^\\/]")
-_ON_MACHINE = re.compile(rf"({MACHINE_NAME}):(/.*|\Z)", re.DOTALL)
+# With two slashes it is an address, such as `file:///home/me`.
+_ON_MACHINE = re.compile(rf"({MACHINE_NAME}):(?!//)(.*)", re.DOTALL)
 _SHARE_BY_SLASHES = re.compile(r"//[^\\/]")
 
 
@@ -34,20 +35,43 @@ def other_system(directory: str, windows: bool = WINDOWS) -> str | None:
     return "Windows" if _is_of_windows(directory, windows) else None
 
 
+def listed(directory: str, machine: str | None) -> str:
+    """Return a session's working directory as lists have it: `mini:/home/me` if the session lies on the machine mini.
+
+    A relative directory of this machine that reads like one of another machine begins with `./`.
+    """
+    if machine is not None:
+        return f"{machine}:{re.sub('^//+', '/', directory)}"
+    return f"./{directory}" if _reads_like_another(directory) else directory
+
+
+def stored(directory: str, machine: str | None) -> str:
+    """Return the working directory as the session has it, from the form that lists have (see `listed`)."""
+    if machine is not None:
+        return directory.removeprefix(f"{machine}:")
+    return directory[2:] if directory.startswith("./") and _reads_like_another(directory) else directory
+
+
 def machine_in(directory: str) -> tuple[str, str] | None:
-    """Split `mini:/home/me`, a directory on another machine, into the machine's name and the path; else None."""
+    """Split a listed directory on another machine, as `mini:/home/me`, into the machine's name and the path there."""
     found = _ON_MACHINE.match(directory)
     return (found[1], found[2]) if found is not None else None
+
+
+def _reads_like_another(directory: str) -> bool:
+    return not directory.startswith("/") and machine_in(directory.lstrip("./")) is not None
 
 
 def normal_form(directory: str, windows: bool = WINDOWS) -> str:
     """Return a directory without trailing slash, `.`, `..` and doubled slashes; a relative path stays relative."""
     if not directory:
         return ""
+    if (there := machine_in(directory)) is not None:
+        return f"{there[0]}:{normal_form(there[1], windows=False)}"
     if _is_of_windows(directory, windows):
         return ntpath.normpath(directory)
     normal = posixpath.normpath(directory)
-    return normal[1:] if normal.startswith("//") else normal
+    return normal[1:] if normal.startswith("//") else listed(normal, None)
 
 
 def why_not_here(directory: str, windows: bool = WINDOWS) -> str | None:
@@ -113,7 +137,9 @@ def _is_of_windows(directory: str, windows: bool) -> bool:
 
 
 def _steps(path: str, windows: bool) -> tuple[str, ...]:
-    """Return the root of a path (`/`, a drive or share, or `.` for a relative path) and the names below it."""
+    """Return the root of a path (`/`, a machine, drive or share, or `.` for a relative path) and the names below it."""
+    if (there := machine_in(path)) is not None:
+        return (there[0] + ":", *_steps(there[1], windows=False))
     normal = normal_form(path, windows)
     if _is_of_windows(normal, windows):
         root, rest = ntpath.splitdrive(normal)

@@ -8,6 +8,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sessionbrowse.model.listing.directories import stored
+
 SessionStatus = Literal["complete", "interrupted", "aborted", "error", "pending"]
 """The status names of omp's session list; omp displays "complete" as "done"."""
 
@@ -17,8 +19,8 @@ class Summary(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
 
     `modified`, `message_count`, `first_message`, `name` and `hidden` are as in the list of the session's agent.
     `left_behind` is True if the agent resumes the session without its newest message. `status` is None if unknown.
-    `machine` is the name of another machine on which the session lies; `cwd` then has the form `machine:directory`, so
-    that directories of the same name on two machines are told apart.
+    `machine` is the name of another machine on which the session lies; `cwd` has the form of lists (see
+    `directories.listed`), so that directories of the same name on two machines are told apart.
     """
 
     agent: str
@@ -53,7 +55,7 @@ class Summary(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     @property
     def own_cwd(self) -> str:
         """The working directory as it is called on the session's own machine."""
-        return self.cwd.removeprefix(f"{self.machine}:") if self.machine is not None else self.cwd
+        return stored(self.cwd, self.machine)
 
     @property
     def label_count(self) -> int:

@@ -22,7 +22,7 @@ from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.json_value import json_bytes
 from sessionbrowse.format.splice import with_member
-from sessionbrowse.model.listing.directories import joined, part_below
+from sessionbrowse.model.listing.directories import joined, listed, part_below
 from sessionbrowse.services.change.delete import files_in, is_lock
 from sessionbrowse.services.list.locate import header_of, shown_files
 from sessionbrowse.services.transaction.change import (
@@ -235,10 +235,11 @@ def _sessions(scope: Scope, unreadable: list[str]) -> Iterator[_Session]:
 
 def _mover(sessions: Sequence[_Session], old: Sequence[str], new: str) -> _Moved:
     stored = [path for one in sessions for path in (one.header.cwd, *(one.header.additional_directories or ()))]
-    links = resolved({path for path in stored if isinstance(path, str)})
+    links = resolved({listed(path, None) for path in stored if isinstance(path, str)})
 
     def moved(directory: str) -> str | None:
-        there = moved_directory((directory, links.get(directory, "")), old, new)
+        spelled = listed(directory, None)
+        there = moved_directory((spelled, links.get(spelled, "")), old, new)
         # Where a link was left at the old path, the sessions of the new path are below the old one too.
         return there if there != directory else None
 

@@ -23,7 +23,7 @@ from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.model.tree.entry_states import EntryStates
 from sessionbrowse.model.tree.row_words import Call
 from sessionbrowse.model.tree.tool_call_text import tool_call_text
-from sessionbrowse.store.own.mirrors import place_document
+from sessionbrowse.store.own.mirrors import directory_of, place_document
 
 Document = dict[str, Any]
 
@@ -150,7 +150,7 @@ def label_documents(session: Session, home: str = "") -> list[Document]:
                 "path": session.path,
                 "id": session.id,
                 "agent": session.agent,
-                **place_document(session.path, session.cwd),
+                **place_document(session.path, directory_of(session.path, session.cwd)),
                 "session": session.name,
                 "entry_id": session.ids[index],
                 "label": mark.text,

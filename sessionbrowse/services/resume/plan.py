@@ -21,7 +21,7 @@ from sessionbrowse.agents import AGENTS, Agent, Place, Surroundings
 from sessionbrowse.agents.base import absolute
 from sessionbrowse.errors import AgentMissing, CannotResume, DirectoryMissing, NeedsRepair, NotASession
 from sessionbrowse.format.lines import line_blocks
-from sessionbrowse.model.listing.directories import why_not_here
+from sessionbrowse.model.listing.directories import listed, why_not_here
 from sessionbrowse.model.session.records import Reader
 from sessionbrowse.services.resume.over_there import remote_text, short_text
 from sessionbrowse.store.find.directories import given
@@ -326,10 +326,11 @@ def _check_program(command: ResumeCommand, around: Surroundings, *, custom: bool
 
 def check_directory(command: ResumeCommand, timeout_s: float = TIMEOUT_S) -> None:
     """Raise `DirectoryMissing` if a command's directory does not exist, is of another system, or does not answer."""
-    exists = exists_many([command.cwd], timeout_s, fresh=True)[command.cwd]
+    directory = listed(command.cwd, None)
+    exists = exists_many([directory], timeout_s, fresh=True)[directory]
     if exists:
         return
-    shown, why = clean(command.cwd), why_not_here(command.cwd)
+    shown, why = clean(command.cwd), why_not_here(directory)
     if exists is None:
         raise DirectoryMissing(
             f"The session's directory {shown} does not answer (a network disk?). Try again when it is back.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sessionbrowse.model.listing.directories import machine_in, split
+from sessionbrowse.model.listing.directories import machine_in, split, stored
 from sessionbrowse.model.usage.request import PARTS, PER_DOLLAR
 from sessionbrowse.model.usage.sums import (
     CACHE_READ,
@@ -40,10 +40,11 @@ def stats_document(found: Stats, span: Span) -> dict[str, Any]:
 
 def row_document(by: str, row: UsageRow) -> dict[str, Any]:
     """Return one row of cost as a JSON object; `by` tells what each row stands for, such as "session" or "day"."""
-    there = machine_in(row.key) if by == "project" and isinstance(row.key, str) else None
+    project = row.key if by == "project" and isinstance(row.key, str) else None
+    there = machine_in(project) if project is not None else None
     one = row.path if by in ("session", "branch") or (by == "family" and row.sessions == 1) else None
     document: dict[str, Any] = {
-        "key": there[1] if there is not None else row.key,
+        "key": stored(project, there and there[0]) if project is not None else row.key,
         "name": name_of(by, row),
         "machine": there[0] if there is not None else one and machine_of(one),
         "sessions": row.sessions,

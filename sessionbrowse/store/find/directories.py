@@ -45,16 +45,14 @@ def project_texts(directories: Iterable[str]) -> dict[str, str]:
 
 def given(text: str, here: str) -> str:
     """Return a directory that the user gave as an absolute path; one of another system or machine stays as it is."""
-    return (
-        text
-        if other_system(text) or machine_in(text)
-        else os.path.abspath(os.path.join(here, os.path.expanduser(text)))
-    )
+    if other_system(text) or _given_there(text):
+        return text
+    return os.path.abspath(os.path.join(here, os.path.expanduser(text)))
 
 
 def refuse_other_machine(text: str) -> None:
     """Raise `RefusedWrite` for a directory on another machine, whose sessions are changed only there."""
-    if (there := machine_in(text)) is not None:
+    if (there := _given_there(text)) is not None:
         raise RefusedWrite(
             f"{clean(there[1])} lies on {there[0]}; its sessions are changed there. Nothing was changed."
         )
@@ -66,9 +64,15 @@ def given_here(text: str, here: str) -> str:
     Raises:
         RefusedWrite: it is a path of another system or machine.
     """
-    if other_system(text) or machine_in(text):
+    if other_system(text) or _given_there(text):
         raise RefusedWrite(f"The directory {clean(text)} {why_not_here(text)}. Nothing was changed.")
     return given(text, here)
+
+
+def _given_there(text: str) -> tuple[str, str] | None:
+    """Split an absolute directory on another machine; the name of a directory here may hold a colon, too."""
+    there = machine_in(text)
+    return there if there is not None and there[1][:1] in ("", "/") else None
 
 
 def spellings_of(text: str, here: str) -> tuple[str, ...]:

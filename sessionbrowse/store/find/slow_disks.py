@@ -112,7 +112,14 @@ def exists_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bo
 
     Of a directory on another machine, this machine's disk tells nothing: the answer is that of the last look there.
     """
-    return _EXISTS.many(paths, timeout_s, fresh=fresh)
+    wanted = list(paths)
+    there = {path: found for path in wanted if (found := machine_in(path)) is not None}
+    states = {name: read_state(name) for name in {name for name, _ in there.values()}}
+    answers = _EXISTS.many([path for path in wanted if path not in there], timeout_s, fresh=fresh)
+    for path, (name, directory) in there.items():
+        state = states[name]
+        answers[path] = state.directories.get(directory) if state is not None else None
+    return answers
 
 
 def stat_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, os.stat_result | OSError | None]:
@@ -169,17 +176,12 @@ def _real(path: str) -> str:
         return ""
 
 
-def _is_directory(path: str) -> bool | None:
-    there = machine_in(path)
-    if there is not None:
-        # Without a mirror the text names no machine, but is an address such as `file:///home/me`.
-        state = read_state(there[0])
-        return state.directories.get(there[1]) if state is not None else False
+def _is_directory(path: str) -> bool:
     # A directory that is not absolute here, such as one of Windows, would be looked up below the current directory.
     return is_absolute(path) and os.path.isdir(path)
 
 
-_EXISTS: Asker[bool | None] = Asker(_is_directory)
+_EXISTS: Asker[bool] = Asker(_is_directory)
 _REAL: Asker[str] = Asker(_real)
 _STAT: Asker[os.stat_result | OSError] = Asker(_stat)
 _READ: Asker[bytes] = Asker(lambda path: read_small_file(path) or b"")

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from sessionbrowse.agents.base import Place
 from sessionbrowse.config import APP, data_dir
 from sessionbrowse.config import MACHINE_NAME as NAME
+from sessionbrowse.model.listing.directories import listed, stored
 from sessionbrowse.store.own.small_file import DAMAGED, read_own_file, write_own_file
 
 FILES = "files"
@@ -149,11 +150,10 @@ def _place_here(name: str, place: Place, top: str | None) -> Place:
 
 def directory_of(path: str, cwd: str) -> str:
     """Return the working directory of the session at a path as lists have it: `mini:/home/me` on another machine."""
-    machine = machine_of(path)
-    return cwd if machine is None else f"{machine}:{cwd}"
+    return listed(cwd, machine_of(path))
 
 
 def place_document(path: str, directory: str) -> dict[str, str | None]:
     """Return the JSON members of a session's machine (null: this one) and of its working directory there."""
     machine = machine_of(path)
-    return {"cwd": directory.removeprefix(f"{machine}:"), "machine": machine}
+    return {"cwd": stored(directory, machine), "machine": machine}

@@ -11,6 +11,7 @@ from sessionbrowse.agents import Marks
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.format.other_files import recognise
+from sessionbrowse.model.listing.directories import listed
 from sessionbrowse.model.listing.message_text import joined_text
 from sessionbrowse.model.listing.status import STATUS_BYTES, status_at_end
 from sessionbrowse.model.listing.summary import SessionStatus, Summary
@@ -80,9 +81,10 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
 
 
 def on_its_machine(summary: Summary) -> Summary:
-    """Return a summary with the machine on which its session lies, in `machine` and before the working directory."""
+    """Return a summary with the machine on which its session lies, and with its directory as lists have it."""
     machine = machine_of(summary.path)
-    return summary if machine is None else replace(summary, machine=machine, cwd=f"{machine}:{summary.cwd}")
+    cwd = listed(summary.cwd, machine)
+    return summary if machine is None and cwd == summary.cwd else replace(summary, machine=machine, cwd=cwd)
 
 
 def _summarised(path: str, agent_of: Callable[[Marks], str], texts: list[str] | None) -> Summary | None:

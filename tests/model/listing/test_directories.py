@@ -7,10 +7,13 @@ import pytest
 from sessionbrowse.model.listing.directories import (
     is_absolute,
     joined,
+    listed,
+    machine_in,
     normal_form,
     one_spelling,
     other_system,
     part_below,
+    stored,
     why_not_here,
 )
 
@@ -99,3 +102,36 @@ def test_the_path_without_links_stands_for_all_spellings_else_the_shortest() -> 
     assert spelled["/tmp/q"] == spelled["/tmp/q/"] == "/tmp/q"
     assert (spelled[""], spelled["/gone/"]) == ("", "/gone/")
     assert one_spelling(reversed(stored), known) == spelled
+
+
+FORGED = [
+    "mini:/tmp",
+    "./mini:/tmp",
+    "././mini:/tmp",
+    "mini:",
+    "mini:tmp",
+    "mini:C:\\x",
+    "../mini:/tmp",
+    "x/../mini:/tmp",
+]
+
+
+@pytest.mark.parametrize("text", [*FORGED, *WINDOWS_PATHS, *POSIX_PATHS, *RELATIVE, "file:///home/u", "//mini/tmp"])
+def test_no_directory_of_this_machine_reads_like_one_of_another(text: str) -> None:
+    here, there = listed(text, None), listed(text, "mini")
+    assert machine_in(here) is None
+    assert machine_in(normal_form(here, windows=False)) is None
+    assert stored(here, None) == text
+    assert machine_in(there) is not None
+    assert stored(there, "mini") == text or text.startswith("//")
+    assert part_below([here], [there], windows=False) is None
+    assert one_spelling([here, there], {})[here] == here
+
+
+def test_steps_upwards_lead_to_no_other_machine() -> None:
+    for text in ("/a/../../work:/tmp", "../work:/tmp", "..", "/"):
+        there = machine_in(normal_form(listed(text, "mini"), windows=False))
+        assert there is not None
+        assert there[0] == "mini", text
+    assert part_below(["mini:/../tmp/a"], ["mini:/tmp"], windows=False) == ("a",)
+    assert part_below(["mini:/tmp"], ["work:/tmp"], windows=False) is None
