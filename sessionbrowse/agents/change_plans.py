@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import Json, json_line
-from sessionbrowse.model.session.stranded_messages import CHECKOUT_TYPE
+from sessionbrowse.model.session.parents import CHECKOUT_TYPE
 
 if TYPE_CHECKING:
     from sessionbrowse.format.title_slot import Source

@@ -21,9 +21,7 @@ from textual._compositor import Compositor, LayoutUpdate
 from textual.strip import Strip
 
 from sessionbrowse.config import CustomCommand, Settings
-from sessionbrowse.model.usage.request import ABANDONED, KEPT
-from sessionbrowse.model.usage.sums import COST
-from sessionbrowse.model.usage.totals import Totals
+from sessionbrowse.model.usage.request import ABANDONED, COST, KEPT, Totals
 from sessionbrowse.services.list.scan import Batch
 from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
 from sessionbrowse.services.usage.stats import Stats

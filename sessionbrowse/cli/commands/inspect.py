@@ -10,7 +10,7 @@ from sessionbrowse.cli import output
 from sessionbrowse.cli.output import print_document
 from sessionbrowse.cli.parser import AddCommand, add_entry, add_for_agent, add_ref
 from sessionbrowse.cli.references import find
-from sessionbrowse.model.context.left_out import unread_note
+from sessionbrowse.model.context.message import unread_note
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.inspect import compare, documents
 from sessionbrowse.services.list.locate import find_entry

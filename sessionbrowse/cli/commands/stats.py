@@ -25,8 +25,7 @@ from sessionbrowse.cli.parser import (
     span_ms,
 )
 from sessionbrowse.config import cache_dir
-from sessionbrowse.model.usage.sums import REQUESTS, UNPRICED, UNRECORDED, tokens_of
-from sessionbrowse.model.usage.totals import Span, Totals
+from sessionbrowse.model.usage.request import REQUESTS, UNPRICED, UNRECORDED, Span, Totals, tokens_of
 from sessionbrowse.services.usage.stats import BY, SORTS, Stats, stats
 from sessionbrowse.services.usage.stats_document import cents, name_of, stats_document
 from sessionbrowse.services.usage.usage_listing import UsageRow, open_usage

@@ -22,9 +22,8 @@ from sessionbrowse.model.clean.plan import CleanPlan, CopyPreview, Removed, Repa
 from sessionbrowse.model.clean.shrunk import drops_thinking, recent_answers, shrunk
 from sessionbrowse.model.context.message import custom_message
 from sessionbrowse.model.context.token_estimate import estimate
-from sessionbrowse.model.session.parents import ROOT
+from sessionbrowse.model.session.parents import CHECKOUT_TYPE, ROOT
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.model.session.stranded_messages import CHECKOUT_TYPE
 from sessionbrowse.model.usage.branch_costs import branch_costs
 from sessionbrowse.model.usage.request import PER_DOLLAR
 

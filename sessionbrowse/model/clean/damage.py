@@ -12,13 +12,12 @@ from sessionbrowse.format.codec import ENTRY_TYPES, MESSAGE_TYPES, PLAIN_TYPES
 from sessionbrowse.format.json_value import Json, json_object
 from sessionbrowse.format.title_slot import SLOT_BYTES, has_slot_size, later_slot
 from sessionbrowse.model.clean.odd_fields import Effect, OddField, odd_fields
-from sessionbrowse.model.context.left_out import records_left_out
+from sessionbrowse.model.context.message import records_left_out
 from sessionbrowse.model.foreign.translated import MISSING_PARENT, UNKNOWN
 from sessionbrowse.model.listing.directories import listed, why_not_here
 from sessionbrowse.model.listing.summary import original_name
 from sessionbrowse.model.session.parents import ROOT
-from sessionbrowse.model.session.session import Session
-from sessionbrowse.model.session.stranded_messages import left_behind
+from sessionbrowse.model.session.session import Session, left_behind
 from sessionbrowse.text import plural
 
 

@@ -32,13 +32,13 @@ from sessionbrowse.format.entries import (
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.context import pi
-from sessionbrowse.model.context.left_out import missing_reason
 from sessionbrowse.model.context.message import (
     Context,
     ContextMessage,
     Draft,
     context_message,
     first_kept,
+    missing_reason,
     stored_message,
     unsent,
 )

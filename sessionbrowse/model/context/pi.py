@@ -24,7 +24,6 @@ from sessionbrowse.format.entries import (
     ToolResultMessage,
     UserMessage,
 )
-from sessionbrowse.model.context.left_out import missing_reason
 from sessionbrowse.model.context.message import (
     Context,
     ContextMessage,
@@ -34,6 +33,7 @@ from sessionbrowse.model.context.message import (
     custom_message,
     first_kept,
     last_of_type,
+    missing_reason,
     stored_message,
 )
 from sessionbrowse.model.session.session import Session

@@ -1,11 +1,14 @@
-"""Divide the tokens of a context into parts such as texts, thinking, tool calls and images; find the largest items."""
+"""The tokens of a context: its size by usage and estimate, its parts such as texts and images, its largest items.
+
+Screens and the command line show the same total, and the same parts of it, by the functions of this module.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from heapq import nlargest
 from itertools import accumulate
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -21,24 +24,13 @@ from sessionbrowse.format.entries import (
     ToolResultMessage,
     UserMessage,
 )
+from sessionbrowse.model.context.build import Context
 from sessionbrowse.model.context.message import SUMMARY_ROLES, ContextMessage
 from sessionbrowse.model.context.token_estimate import estimate
 from sessionbrowse.model.edits import path_of
 
 Part = Literal["outside", "system", "summary", "user", "assistant", "thinking", "calls", "results", "images", "other"]
 
-PARTS: tuple[Part, ...] = (
-    "outside",
-    "system",
-    "summary",
-    "user",
-    "assistant",
-    "thinking",
-    "calls",
-    "results",
-    "images",
-    "other",
-)
 PART_WORDS: dict[str, str] = {
     "outside": "system prompt and tools",
     "calls": "tool calls",
@@ -94,7 +86,7 @@ def context_items(messages: Sequence[ContextMessage]) -> list[ContextItem]:
 
 def tokens_by_part(items: Iterable[ContextItem]) -> dict[Part, int]:
     """Return the number of tokens of each part of a context, without parts that have no tokens."""
-    totals: dict[Part, int] = dict.fromkeys(PARTS, 0)
+    totals: dict[Part, int] = dict.fromkeys(get_args(Part), 0)
     for item in items:
         totals[item.part] += item.tokens
     return {part: tokens for part, tokens in totals.items() if tokens}
@@ -148,3 +140,67 @@ def _part_of(block: Block, own: Part) -> Part:
 
 def _alone(block: Block, is_answer: bool) -> int:
     return estimate(AssistantMessage(content=(block,)) if is_answer else UserMessage(content=(block,)))
+
+
+# ---- the size of the context -------------------------------------------------------------------------------
+
+_WITHOUT_USAGE = frozenset({"aborted", "error"})
+
+
+class UsedTokens(Struct, frozen=True):
+    """The size of a context in tokens, as the sum of two numbers.
+
+    `counted` is the usage of the last answer, 0 if no answer has usable numbers. `estimated` is for later messages.
+    `held` is the estimate for the messages of the session that `counted` includes.
+    """
+
+    counted: int
+    estimated: int
+    held: int = 0
+
+    @property
+    def total(self) -> int:
+        """The size of the whole context in tokens."""
+        return self.counted + self.estimated
+
+    @property
+    def outside(self) -> int | None:
+        """The counted tokens that the session does not hold, such as those of tools; None if none are counted.
+
+        Negative if the estimate for the session's messages is larger than the usage.
+        """
+        return self.counted - self.held if self.counted else None
+
+
+def used_tokens(context: Context) -> UsedTokens:
+    """Return the size of a context in tokens, as pi's `getContextUsage` does.
+
+    The usage of an answer includes all older messages, so only later messages are estimated. Answers from before the
+    compaction are not used, because their usage includes the replaced history. Aborted and failed answers are not used.
+    """
+    messages = context.messages
+    compacted = max((m.index or 0 for m in messages if isinstance(m.message, Compaction)), default=-1)
+    for position in range(len(messages) - 1, -1, -1):
+        answer, index = messages[position].message, messages[position].index
+        if (
+            not isinstance(answer, AssistantMessage)
+            or answer.usage is None
+            or (index is not None and index < compacted)
+        ):
+            continue
+        usage = answer.usage
+        counted = sum(part or 0 for part in (usage.input, usage.output, usage.cache_read, usage.cache_write))
+        if answer.stop_reason not in _WITHOUT_USAGE and counted >= 1:
+            later = sum(message.tokens for message in messages[position + 1 :])
+            return UsedTokens(int(counted), later, context.tokens - later)
+    return UsedTokens(0, context.tokens)
+
+
+def parts_of_context(context: Context) -> dict[Part, int]:
+    """Return the tokens of each part of a context, without empty parts.
+
+    "outside" is what the last answer counts beyond the messages of the session; the other parts are plain estimates.
+    """
+    outside = used_tokens(context).outside or 0
+    parts = tokens_by_part(context_items(context.messages))
+    return {"outside": outside, **parts} if outside > 0 else parts

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from sessionbrowse.format.json_value import Json
-from sessionbrowse.model.session.origin import MARK
+from sessionbrowse.model.session.records import CONVERSION_KEY
 
 Entry = dict[str, Json]
 TargetAgent = Literal["pi", "omp", "atomic"]
@@ -50,12 +50,12 @@ def unwrapped(entry: Entry, agent: str) -> Entry | None:
 
 def marked(entry: Entry, name: str, value: Json) -> Entry:
     """Return an entry with a note for the way back: `added` paths, the original by its agent, or a `title`'s source."""
-    return {**entry, MARK: {**notes_of(entry), name: value}}
+    return {**entry, CONVERSION_KEY: {**notes_of(entry), name: value}}
 
 
 def notes_of(entry: Entry) -> Entry:
     """Return the notes for the way back that an entry carries."""
-    notes = entry.get(MARK)
+    notes = entry.get(CONVERSION_KEY)
     return notes if isinstance(notes, dict) else {}
 
 
@@ -90,7 +90,7 @@ def without_added(entry: Entry) -> Entry:
     paths = notes_of(entry).get("added")
     if not isinstance(paths, list):
         return entry
-    made = {key: value for key, value in entry.items() if key != MARK}
+    made = {key: value for key, value in entry.items() if key != CONVERSION_KEY}
     for path in paths:
         made = _without(made, path)
     return made

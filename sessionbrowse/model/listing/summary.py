@@ -1,4 +1,4 @@
-"""The data class for the summary of a session; this module imports none of the modules that read sessions."""
+"""The summary of a session, and the text of its first message as lists show it. This module reads no file."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Literal
 
 from msgspec import Struct
 
+from sessionbrowse.format.json_value import Json, json_object
 from sessionbrowse.model.listing.directories import stored
 
 SessionStatus = Literal["complete", "interrupted", "aborted", "error", "pending"]
 """The status names of omp's session list; omp displays "complete" as "done"."""
+MAX_FIRST_MESSAGE_BYTES = 64 * 1024
 
 
 class Summary(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
@@ -135,3 +137,34 @@ def _original_name(name: str, session_id: str | None) -> str | None:
         return None if is_own else made_by_agent[2] + session_id + suffix[0]
     conflict = _CONFLICT.fullmatch(stem)
     return conflict[1] + suffix[0] if conflict is not None else None
+
+
+def joined_text(raw: bytes) -> str:
+    """Return the text of the message in a line, as the agents' session lists show it: text blocks joined by blanks."""
+    message = (json_object(raw) or {}).get("message")
+    content: Json = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = [block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"]
+    return " ".join(text if isinstance(text, str) else "" for text in texts)
+
+
+def first_message_of(raw: bytes) -> tuple[str | None, bool]:
+    """Return the text of the message in a line, cut to `MAX_FIRST_MESSAGE_BYTES`, and True if it was cut.
+
+    The text is None if the message has no text.
+    """
+    text = joined_text(raw)
+    return cut_to_bytes(text) if text else (None, False)
+
+
+def cut_to_bytes(text: str) -> tuple[str, bool]:
+    """Return the beginning of a text, at most `MAX_FIRST_MESSAGE_BYTES` bytes, and True if the text is longer."""
+    if len(text) <= MAX_FIRST_MESSAGE_BYTES // 4:
+        return text, False
+    encoded = text.encode("utf-8", "surrogatepass")
+    if len(encoded) <= MAX_FIRST_MESSAGE_BYTES:
+        return text, False
+    return encoded[:MAX_FIRST_MESSAGE_BYTES].decode("utf-8", "ignore"), True

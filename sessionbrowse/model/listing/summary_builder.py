@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from sessionbrowse.format.entries import Header
@@ -25,16 +25,112 @@ from sessionbrowse.model.listing.bulk_lines import (
     ordinary_runs,
     tokens_of,
 )
-from sessionbrowse.model.listing.lineage import Lineage
-from sessionbrowse.model.listing.message_text import cut_to_bytes, joined_text
-from sessionbrowse.model.listing.summary import SessionStatus, Summary, SummaryProgress
-from sessionbrowse.model.session.origin import parent_of
-from sessionbrowse.model.session.records import Reader, Record, is_workflow_stage
+from sessionbrowse.model.listing.summary import SessionStatus, Summary, SummaryProgress, cut_to_bytes, joined_text
+from sessionbrowse.model.session.parents import count_branches, is_left_behind, is_move
+from sessionbrowse.model.session.records import Reader, Record, is_workflow_stage, parent_of
 from sessionbrowse.model.session.session import next_name
-from sessionbrowse.model.session.stranded_messages import is_move
 from sessionbrowse.model.usage.agent_total import counted
 from sessionbrowse.model.usage.request import price_of
 from sessionbrowse.text import is_time, model_name, parse_time
+
+
+class Lineage:
+    """The tree of one session file: ids, parent ids, and flags for messages, by entry index.
+
+    `models` maps the index of an entry that names a model to a pair: the model, and True if the user chose the model
+    explicitly. `moves` are the indexes of entries that an agent writes when the user moves to another branch, such as
+    branch summaries.
+    """
+
+    def __init__(self) -> None:
+        self.ids: list[str | None] = []
+        self.parents: list[str | None] = []
+        self.is_message = bytearray()
+        self.models: dict[int, tuple[str, bool]] = {}
+        self.moves: set[int] = set()
+        # Format version 1 has no ids: the parent of each entry is the entry before it.
+        self.is_linear = False
+        self._chain: bool | None = None
+        self._index_by_id: dict[str | None, int] | None = None
+
+    def append(self, entry_id: str | None, parent_id: str | None, is_message: bool) -> None:
+        """Add the next entry of the file to the tree."""
+        self.ids.append(entry_id)
+        self.parents.append(parent_id)
+        self.is_message.append(is_message)
+
+    def known(self, entry_ids: Collection[str]) -> list[str]:
+        """Return those of the given entry ids that exist in the file."""
+        return list(filter(self._by_id().__contains__, entry_ids)) if entry_ids else []
+
+    def leaf_model(self, *, explicit_first: bool) -> str | None:
+        """Return the model in use at the leaf: the last model named on the path from the root to the leaf.
+
+        With `explicit_first`, the last model that the user chose explicitly is preferred to all other models.
+        """
+        nearest: str | None = None
+        index = len(self.ids) - 1
+        for _ in range(len(self.ids)):
+            found = self.models.get(index)
+            if found is not None:
+                if found[1] or not explicit_first:
+                    return found[0]
+                nearest = nearest or found[0]
+            index = self.parent(index)
+            if index < 0:
+                break
+        return nearest
+
+    def branches(self) -> int:
+        """Return the number of branches, at least 1; see `count_branches`."""
+        return 1 if self.is_chain() else count_branches(self.is_message, self.parent)
+
+    def is_left_behind(self) -> bool:
+        """Return True if the last message of the file is not on the branch of the file's last entry.
+
+        Return False if a later checkout or branch summary shows that the user left the message's branch on purpose.
+        """
+        newest = self.is_message.rfind(1)
+        if newest < 0:
+            return False
+        index = len(self.ids) - 1
+        passed: set[str | None] = {None}
+        # Usually the parent of an entry after the newest message is the previous entry; this loop follows such parents
+        # without looking up ids.
+        while index > newest and index not in self.moves:
+            passed.add(self.ids[index])
+            above = self.ids[index - 1]
+            if above in passed or self.parents[index] != above:
+                break
+            index -= 1
+        return index != newest and is_left_behind(newest, index, len(self.ids), self.parent, self.moves.__contains__)
+
+    def is_chain(self) -> bool:
+        """Return True if every entry's parent is the previous entry; the result is cached, so add all entries first."""
+        if self._chain is None:
+            self._chain = self._found_chain()
+        return self._chain
+
+    def _found_chain(self) -> bool:
+        ids, parents = self.ids, self.parents
+        if self.is_linear or parents[:1] != [None] or parents[1:] != ids[:-1]:
+            return False
+        known = set(ids)
+        return len(known) == len(ids) and None not in known
+
+    def parent(self, index: int) -> int:
+        """Return the index of the parent of the entry at `index`; -1 if the entry has no parent in the file."""
+        if self.is_linear or self.is_chain():
+            return index - 1
+        parent = self.parents[index]
+        return -1 if parent is None else self._by_id().get(parent, -1)
+
+    def _by_id(self) -> dict[str | None, int]:
+        if self._index_by_id is None:
+            self._index_by_id = dict(zip(self.ids, range(len(self.ids)), strict=True))
+            self._index_by_id.pop(None, None)
+        return self._index_by_id
+
 
 KEPT_FIRST_CHARACTERS = 500
 """Maximum number of characters of a first message that the index stores; the session file has the rest."""

@@ -11,13 +11,19 @@ from msgspec.structs import replace
 
 from sessionbrowse.model.search.patterns import MatchSpan
 from sessionbrowse.model.search.query import SearchQuery, excerpt
-from sessionbrowse.model.search.word_forms import BEGINNING, EXACT, INSIDE, MISSPELT, STEM, fit, key_of
 from sessionbrowse.model.search.words import (
+    BEGINNING,
+    EXACT,
+    INSIDE,
+    MISSPELT,
+    STEM,
     ends_word,
     find_whole,
     find_word,
+    fit,
     is_cjk,
     is_letter,
+    key_of,
     literal,
     original_offsets,
     words_of,

@@ -1,4 +1,8 @@
-"""Helpers for trees of entries in which each parent is given as an index."""
+"""Functions of trees whose parents are indexes: branches, loops, and newest messages that are off the active branch.
+
+A message is left behind if another program appends a label or an extension's note below an older entry. At its next
+start the agent program continues at that entry, and the last messages seem to be lost (omp issue 12242).
+"""
 
 from __future__ import annotations
 
@@ -47,3 +51,31 @@ def loops(parents: Sequence[int]) -> list[list[int]]:
         for index in walk:
             state[index] = 2
     return found
+
+
+CHECKOUT_TYPE = "sessionbrowse"
+"""The `customType` of the entry that a checkout appends to move the leaf; agent programs hide it by default."""
+
+
+def is_left_behind(
+    newest: int, leaf: int, count: int, parent: Callable[[int], int], is_move_at: Callable[[int], bool]
+) -> bool:
+    """Return True if the newest message is not on the path to the leaf, and the user did not move the leaf on purpose.
+
+    `newest` and `leaf` are indexes of entries, `count` is the number of entries. `parent` returns an entry's parent;
+    `is_move_at` returns True for an entry that records a deliberate move. Parents may form a loop.
+    """
+    if newest == ROOT:
+        return False
+    for _ in range(count):
+        if leaf == newest:
+            return False
+        if leaf == ROOT or (leaf > newest and is_move_at(leaf)):
+            return leaf == ROOT
+        leaf = parent(leaf)
+    return leaf != newest
+
+
+def is_move(kind: str, custom_type: str | None) -> bool:
+    """Return True if an entry records that the user moved in the tree: a branch summary, or the entry of a checkout."""
+    return kind == "branch_summary" or (kind == "custom" and custom_type == CHECKOUT_TYPE)

@@ -19,7 +19,7 @@ from sessionbrowse.format.envelope import Envelope
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.model.session.parents import ROOT as ROOT
-from sessionbrowse.model.session.parents import is_chain_of
+from sessionbrowse.model.session.parents import is_chain_of, is_left_behind, is_move
 from sessionbrowse.model.session.records import MARGIN, Problem, Reader, first_of_fused
 from sessionbrowse.model.session.rules import Rules
 from sessionbrowse.text import time_ms
@@ -313,3 +313,22 @@ def migrated_id(session_id: str | None, ordinal: int, taken: set[str] | dict[str
         if made not in taken:
             return made
         salt += 1
+
+
+def left_behind(session: Session) -> int | None:
+    """Return the index of a session's newest message if `is_left_behind` is True for it, else None."""
+    envelopes, parents = session.envelopes, session.parents
+    newest = next((index for index in reversed(range(len(envelopes))) if envelopes[index].type == "message"), ROOT)
+    leaf = session.leaf if session.leaf is not None else ROOT
+
+    def is_move_at(index: int) -> bool:
+        return is_move(envelopes[index].type, envelopes[index].custom_type)
+
+    return newest if is_left_behind(newest, leaf, len(parents), parents.__getitem__, is_move_at) else None
+
+
+def messages_left_behind(session: Session, newest: int) -> int:
+    """Return the number of messages on the path to `newest` that are not on the path to the leaf."""
+    active = set(session.branch(session.leaf))
+    path = session.branch(newest)
+    return sum(1 for index in path if index not in active and session.envelopes[index].type == "message")

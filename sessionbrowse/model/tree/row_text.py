@@ -1,6 +1,7 @@
 """The text of a row in a session's tree, and the text that the tree's search reads, as in the session's agent program.
 
-An entry is decoded when its row is drawn. The text may contain control characters; callers must remove these.
+An entry is decoded when its row is drawn. The text may contain control characters; callers must remove these. The row
+of a tool result shows the tool call. If several answers have calls of this id, the answer whose row is lowest counts.
 """
 
 from __future__ import annotations
@@ -12,8 +13,41 @@ from msgspec import Struct
 from sessionbrowse.format.javascript import MISSING, string
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import row_text_omp, row_text_pi
-from sessionbrowse.model.tree.row_words import Call, Fields
-from sessionbrowse.model.tree.tool_callers import caller_of
+from sessionbrowse.model.tree.shape import display_order
+from sessionbrowse.model.tree.tool_call_text import Call, Fields
+
+Makers = dict[str, list[int]]
+"""Maps the id of a tool call to the indexes of the answers that contain the call, in file order."""
+
+_MAKERS: WeakKeyDictionary[Session, Makers] = WeakKeyDictionary()
+_PLACES: WeakKeyDictionary[Session, dict[int, int]] = WeakKeyDictionary()
+
+
+def caller_of(session: Session, call_id: str) -> int | None:
+    """Return the index of the answer with the tool call `call_id`, whose result is the entry at `index`.
+
+    Return None if no answer has this call.
+    """
+    makers = _makers_of(session).get(call_id, [])
+    return max(makers, key=_places_of(session).__getitem__) if len(makers) > 1 else next(iter(makers), None)
+
+
+def _makers_of(session: Session) -> Makers:
+    makers = _MAKERS.get(session)
+    if makers is None:
+        makers = _MAKERS[session] = {}
+        for index, envelope in enumerate(session.envelopes):
+            for call_id in envelope.tool_calls if envelope.role == "assistant" else ():
+                makers.setdefault(call_id, []).append(index)
+    return makers
+
+
+def _places_of(session: Session) -> dict[int, int]:
+    places = _PLACES.get(session)
+    if places is None:
+        order = display_order(session, session.leaf)
+        places = _PLACES[session] = dict(zip(order, range(len(order)), strict=True))
+    return places
 
 
 class RowText(Struct, frozen=True):

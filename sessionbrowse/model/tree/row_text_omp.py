@@ -7,7 +7,15 @@ import re
 from sessionbrowse.format.javascript import MISSING, cut, is_true, string, to_number, trim
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.tree import row_text_pi
-from sessionbrowse.model.tree.row_words import TEXT_UNITS, Call, Fields, is_text_block, one_line, shown_field, words
+from sessionbrowse.model.tree.tool_call_text import (
+    TEXT_UNITS,
+    Call,
+    Fields,
+    is_text_block,
+    one_line,
+    shown_field,
+    words,
+)
 from sessionbrowse.text import truncate
 
 _ERROR_UNITS = row_text_pi.ERROR_UNITS

@@ -10,7 +10,7 @@ import math
 from sessionbrowse.format.javascript import MISSING, cut, is_true, number, string, to_number
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.session.rules import AgentName
-from sessionbrowse.model.tree.row_words import (
+from sessionbrowse.model.tree.tool_call_text import (
     Call,
     Fields,
     first_text,
@@ -18,9 +18,9 @@ from sessionbrowse.model.tree.row_words import (
     joined_text,
     one_line,
     shown_field,
+    tool_call_text,
     words,
 )
-from sessionbrowse.model.tree.tool_call_text import tool_call_text
 
 ERROR_UNITS = 80
 NO_MESSAGE = "[message]"

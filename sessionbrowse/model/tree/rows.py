@@ -15,8 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.model.session.session import ROOT, Session
-from sessionbrowse.model.tree.filters import FilterName as FilterName
 from sessionbrowse.model.tree.row_text import row_text as row_text
+from sessionbrowse.model.tree.shape import FilterName as FilterName
 from sessionbrowse.model.tree.shape import Shape, TreeLayout, tree_layout
 
 FILTERS: tuple[FilterName, ...] = ("default", "no-tools", "user-only", "labeled-only", "all")

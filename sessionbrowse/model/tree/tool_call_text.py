@@ -1,4 +1,4 @@
-"""The text of a tool call in a tree row, such as `[read: ~/notes.md:5-14]`, as in each agent program's own tree.
+"""The text of a tool call in a tree row, as `[read: ~/notes.md:5-14]`, and what the row texts of all agents share.
 
 The rules are those of pi 1.6.0 and omp 18.3.4; atomic 0.9.15 and indusagi 0.12.15 follow older versions of pi. Where
 omp shows an edit without a path, because its argument is a patch, the patch's files are shown.
@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 import posixpath
+import re
 from collections.abc import Callable
+
+from msgspec import Struct
 
 from sessionbrowse.format.javascript import (
     MISSING,
@@ -24,7 +27,60 @@ from sessionbrowse.format.javascript import (
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.model.edits import paths_of
 from sessionbrowse.model.session.rules import AgentName
-from sessionbrowse.model.tree.row_words import Call, one_line
+
+Fields = dict[str, Json]
+"""A JSON object as written in the file.
+
+Row texts are made from JSON objects, not from structs, because the agent programs print missing keys, null and values
+of a wrong type differently.
+"""
+
+TEXT_UNITS = 200
+"""Maximum length of the part of a message's text that a tree shows and searches, in UTF-16 units."""
+
+_BREAKS = re.compile("[\n\t]")
+
+
+class Call(Struct, frozen=True):
+    """A tool call of an answer, as written in the file."""
+
+    name: Json
+    arguments: Json
+
+
+def one_line(text: Json) -> str:
+    """Return a text with newlines and tabs replaced by blanks, and trimmed; "" for a value that is not a string."""
+    return trim(_BREAKS.sub(" ", text)) if isinstance(text, str) else ""
+
+
+def joined_text(content: Json) -> str:
+    """Return the text of a message's content: all text blocks joined without separator, or the string itself."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    return "".join([string(block.get("text", MISSING)) for block in content if is_text_block(block)])
+
+
+def is_text_block(block: Json) -> bool:
+    """Return True if a value is a content block of type "text"."""
+    return isinstance(block, dict) and block.get("type") == "text"
+
+
+def first_text(content: Json) -> str:
+    """Return the beginning of the text of a message's content, at most `TEXT_UNITS` long."""
+    return cut(joined_text(content), TEXT_UNITS)
+
+
+def shown_field(entry: Fields, key: str) -> str:
+    """Return a field of an entry as JavaScript's string conversion shows it, "undefined" if the field is missing."""
+    return string(entry.get(key, MISSING))
+
+
+def words(*parts: Json) -> str:
+    """Return the given values joined by blanks as a search text; null and missing values are skipped."""
+    return " ".join([string(part) for part in parts if part is not None and part is not MISSING])
+
 
 _COMMAND_UNITS = 50
 _ARGUMENTS_UNITS = 40

@@ -16,11 +16,22 @@ from sessionbrowse.format.envelope import Envelope, read_envelope
 from sessionbrowse.model.session.parents import ROOT
 from sessionbrowse.model.session.records import MARGIN
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.model.tree.display_order import display_order
-from sessionbrowse.model.usage.request import ABANDONED, MODEL_USAGE, NO_USAGE, PER_DOLLAR, USAGE, FileRequests, Request
+from sessionbrowse.model.tree.shape import display_order
+from sessionbrowse.model.usage.request import (
+    ABANDONED,
+    COST,
+    MODEL_USAGE,
+    NO_USAGE,
+    PER_DOLLAR,
+    USAGE,
+    FileRequests,
+    Request,
+    Totals,
+    add,
+    amounts_of,
+    cost_of,
+)
 from sessionbrowse.model.usage.request_reader import RequestReader, branch_places, carrier, is_user_move
-from sessionbrowse.model.usage.sums import COST, add, amounts_of, cost_of
-from sessionbrowse.model.usage.totals import Totals
 
 
 class BranchCosts(Struct, frozen=True, eq=False):

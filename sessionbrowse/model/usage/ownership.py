@@ -1,8 +1,10 @@
-"""Decide for every paid request to a model in many session files where it counts, so that no cost counts twice.
+"""For every paid request to a model in many session files, the one file where it counts; and the sums of each file.
 
 Forks, clones, merges and other programs copy entries with their requests. A copied request counts only in the file with
 the oldest header. Among equally old files the parent session comes first, then files that are neither archived nor in
 the folder of another session, then the first path.
+
+Copies and possible duplicates of requests get sums of their own (see `ownership`).
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -19,9 +21,14 @@ from sessionbrowse.model.usage.request import (
     KEPT,
     SUBAGENTS,
     FileRequests,
+    FileSums,
     Request,
+    Span,
+    Totals,
+    add,
+    amounts_of,
+    quarter_of,
 )
-from sessionbrowse.model.usage.sums import FileSums
 
 OWN, COPY, UNDECIDED, ELSEWHERE = range(4)
 """The four possible decisions: whether and where a paid request counts.
@@ -305,3 +312,97 @@ def _children(files: Sequence[UsageFile]) -> dict[str, list[int]]:
 def _folder_of(path: str) -> str:
     """Return the folder in which a session's subagents keep their files, with a slash at its end."""
     return path.rpartition(".")[0] + "/"
+
+
+KeyT = TypeVar("KeyT")
+Place = tuple[int | None, str, str, int]
+"""The facts by which paid requests to models are grouped: quarter of an hour since 1970, provider, model, branch.
+
+The branch is given as the position of its leaf in `FileRequests.leaves`.
+"""
+
+
+def totals_by(
+    file: UsageFile,
+    decided: Sequence[Decision] | None,
+    span: Span,
+    key_of: Callable[[Place], KeyT],
+    *,
+    usage: FileRequests | None = None,
+) -> dict[KeyT, Totals]:
+    """Return totals of one file's paid requests within a span of time, grouped by the key that `key_of` returns.
+
+    `decided` tells for each request whether it counts in this file (see `ownership`); None means that all count.
+    `usage` are the file's requests. Without `usage`, `key_of` must not use the branch of the `Place` that it
+    gets, because the branch may be missing (0).
+    """
+    found: dict[KeyT, Totals] = {}
+    first, last = file.sums.first, file.sums.last
+    if not span.is_all and not span.touches(first, last):
+        return found
+    if decided is None and usage is None and is_within(file, span):
+        add_sums(file, key_of, found)
+        return found
+    usage = usage or file.load()
+    for request, decision in with_decisions(usage, decided, nested=file.nested):
+        if span.holds(request.time):
+            place = (quarter_of(request.time), *usage.sources[request.source], request.leaf)
+            key = key_of(place)
+            _count(found.get(key) or found.setdefault(key, Totals()), request, decision)
+    return found
+
+
+def is_within(file: UsageFile, span: Span) -> bool:
+    """Return True if all paid requests of a file are within a span of time."""
+    return span.is_all or (span.holds(file.sums.first) and span.holds(file.sums.last))
+
+
+def add_sums(file: UsageFile, key_of: Callable[[Place], KeyT], into: dict[KeyT, Totals]) -> set[KeyT]:
+    """Add the sums of all paid requests of a file, copies included, to the totals in `into`.
+
+    Return the keys of the totals to which something was added.
+    """
+    keys = set()
+    nested = file.nested
+    for quarter, provider, model, part, amounts in file.sums.cells:
+        key = key_of((quarter, provider, model, 0))
+        keys.add(key)
+        totals = into.get(key)
+        if totals is None:
+            totals = into[key] = Totals()
+        add(totals.parts[SUBAGENTS if nested else part], amounts)
+    return keys
+
+
+def totals_of(file: UsageFile, decided: Sequence[Decision] | None, span: Span) -> Totals | None:
+    """Return the totals of one file's paid requests within a span of time; None if there are none in the span."""
+    if decided is not None or not is_within(file, span):
+        return totals_by(file, decided, span, lambda _: None).get(None)
+    found = Totals()
+    for part, amounts in file.sums.parts:
+        add(found.parts[SUBAGENTS if file.nested else part], amounts)
+    return found
+
+
+def with_decisions(
+    usage: FileRequests, decided: Sequence[Decision] | None, *, nested: bool
+) -> Iterator[tuple[Request, Decision]]:
+    """Yield each paid request of a file with the decision whether it counts in this file (see `ownership`).
+
+    If `decided` is None, all requests count in this file.
+    """
+    for position, request in enumerate(usage.requests):
+        if decided is not None:
+            yield request, decided[position]
+        else:
+            yield request, (OWN, SUBAGENTS if nested else request.part, request.amount)
+
+
+def _count(into: Totals, request: Request, decision: Decision) -> None:
+    status, part, amount = decision
+    if status == OWN:
+        add(into.parts[part], amounts_of(request, amount))
+    elif request.is_paid and status == COPY:
+        add(into.copies, amounts_of(request))
+    elif request.is_paid and status == UNDECIDED:
+        add(into.undecided, amounts_of(request, amount))

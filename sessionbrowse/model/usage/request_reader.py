@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from sessionbrowse.format.envelope import TASK_TOOL, Envelope
 from sessionbrowse.format.json_value import BadJson, Json, loads
 from sessionbrowse.format.ordinary_line import OrdinaryCustom
-from sessionbrowse.model.session.parents import ROOT
-from sessionbrowse.model.session.stranded_messages import is_move
+from sessionbrowse.model.session.parents import ROOT, is_move
 from sessionbrowse.model.usage.request import (
     ABANDONED,
     ANSWER,

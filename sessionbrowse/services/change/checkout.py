@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from sessionbrowse.agents.change_plans import checkout_entry
 from sessionbrowse.errors import NeedsRepair, UnsafeEntry
 from sessionbrowse.format.entries import Content, CustomMessage, MessageEntry, TextBlock, UserMessage
+from sessionbrowse.model.session.parents import CHECKOUT_TYPE
 from sessionbrowse.model.session.session import ROOT, Session
-from sessionbrowse.model.session.stranded_messages import CHECKOUT_TYPE
 from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.services.transaction.change import (
     ChangeResult,

@@ -14,12 +14,13 @@ from sessionbrowse.errors import ChangedMeanwhile, SameFile, SessionBrowseError
 from sessionbrowse.model.clean.cleanup import (
     NOTHING_OWN,
     CleanupRow,
+    ContentReader,
+    SessionContent,
     Standing,
     cleanup_rows,
     considered,
     contents_needed,
 )
-from sessionbrowse.model.clean.session_content import ContentReader, SessionContent
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Deleted, Into, delete, files_in, is_lock
 from sessionbrowse.services.change.restore import restore

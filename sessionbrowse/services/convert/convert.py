@@ -22,13 +22,13 @@ from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, SessionBrowseEr
 from sessionbrowse.format import ids
 from sessionbrowse.format.json_value import json_line, json_object
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot, slot_line
-from sessionbrowse.model.context.left_out import records_left_out
+from sessionbrowse.model.context.message import records_left_out
 from sessionbrowse.model.convert.carried import TARGETS, TargetAgent
 from sessionbrowse.model.convert.conversion import Converted, converted
 from sessionbrowse.model.convert.grown import Grown, growth
 from sessionbrowse.model.convert.losses import Loss
 from sessionbrowse.model.fork import has_answer, whole_lines
-from sessionbrowse.model.session.origin import MARK, origin_of
+from sessionbrowse.model.session.records import CONVERSION_KEY, origin_of
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.change.fork import RandomBytes, artifacts_of, create_session, make_folder, new_session_id
 from sessionbrowse.services.clean.replace_file import digest_of, refuse_running, replace_by
@@ -336,7 +336,7 @@ def _create(
         slot = slot_line(made.title, made.title_source, now)
         if made.title:
             header |= {"title": made.title, "titleSource": made.title_source}
-    header[MARK] = {"origin": origin}
+    header[CONVERSION_KEY] = {"origin": origin}
     content = [slot, json_line(header), *made.lines]
     after = {"source": session.path, "digest": digest_of(content)}
 

@@ -14,15 +14,13 @@ from sessionbrowse.format.entries import Block, Compaction, ToolCallBlock
 from sessionbrowse.format.json_value import BadJson, json_object, loads
 from sessionbrowse.model.context import build
 from sessionbrowse.model.context.forgotten import forgotten
-from sessionbrowse.model.context.left_out import records_left_out
-from sessionbrowse.model.context.token_parts import context_items, largest_items
-from sessionbrowse.model.context.used_tokens import parts_of_context, used_tokens
+from sessionbrowse.model.context.message import records_left_out
+from sessionbrowse.model.context.token_parts import context_items, largest_items, parts_of_context, used_tokens
 from sessionbrowse.model.session.parents import count_branches
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.model.tree.entry_states import EntryStates
-from sessionbrowse.model.tree.row_words import Call
-from sessionbrowse.model.tree.tool_call_text import tool_call_text
+from sessionbrowse.model.tree.tool_call_text import Call, tool_call_text
 from sessionbrowse.store.own.mirrors import directory_of, place_document
 
 Document = dict[str, Any]

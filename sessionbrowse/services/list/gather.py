@@ -28,7 +28,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.errors import Unreadable
-from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.listing.summary import Summary, first_message_of
 from sessionbrowse.store.find.discover import FoundFile, Skipped, newest_first
 from sessionbrowse.store.find.parent_links import link_parents, placed
 from sessionbrowse.store.find.roots import Scope, scan_passes
@@ -305,7 +305,6 @@ def completed(listing: Listing, chosen: Sequence[Summary], *, whole: bool = Fals
 
 
 def _with_whole_first_message(summary: Summary, offset: int, size: int) -> Summary:
-    from sessionbrowse.model.listing.message_text import first_message_of
     from sessionbrowse.store.read.content import read_at
 
     try:

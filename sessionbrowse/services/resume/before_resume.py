@@ -8,8 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from sessionbrowse.model.clean.damage import stopping_damage
-from sessionbrowse.model.session.session import Session
-from sessionbrowse.model.session.stranded_messages import left_behind, messages_left_behind
+from sessionbrowse.model.session.session import Session, left_behind, messages_left_behind
 from sessionbrowse.model.tree.row_text import row_text
 from sessionbrowse.services.change.checkout import safe_place
 from sessionbrowse.services.transaction.change import usage_at

@@ -13,8 +13,8 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.entry_facts import EntryFacts
 from sessionbrowse.model.search.query import snippet
 from sessionbrowse.model.search.relevance import Evidence, Term, evidence_in, snippet_of
-from sessionbrowse.model.search.word_forms import EXACT as EXACT_FORM
-from sessionbrowse.model.search.word_forms import MISSPELT
+from sessionbrowse.model.search.words import EXACT as EXACT_FORM
+from sessionbrowse.model.search.words import MISSPELT
 from sessionbrowse.services.search.hits import DONE_ROLE, LABEL_SCORE, MATCHES, Hit, entry_hit
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.rows import FileRow

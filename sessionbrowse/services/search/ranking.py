@@ -24,7 +24,7 @@ from sessionbrowse.model.search.relevance import (
     score_of,
     terms_of,
 )
-from sessionbrowse.model.search.word_forms import BEGINNING, EXACT
+from sessionbrowse.model.search.words import BEGINNING, EXACT
 from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
 from sessionbrowse.services.search.ranked_page import (
     FORMS,

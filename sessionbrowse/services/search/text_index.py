@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from sessionbrowse.model.search.query import SearchQuery
 from sessionbrowse.model.search.relevance import Term
-from sessionbrowse.model.search.word_forms import (
+from sessionbrowse.model.search.words import (
     BEGINNING,
     EXACT,
     INSIDE,
@@ -23,8 +23,8 @@ from sessionbrowse.model.search.word_forms import (
     is_misspelt,
     key_of,
     mistaken_heads,
+    words_of,
 )
-from sessionbrowse.model.search.words import words_of
 from sessionbrowse.store.index.index import Index
 from sessionbrowse.store.index.schema import is_damage
 from sessionbrowse.store.index.text_reader import Form, Place, TextReader, WantedTerm, engine_words, idf

@@ -12,10 +12,17 @@ import msgspec
 
 from sessionbrowse.model.listing.families import families
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.usage.counts import Place, add_sums, is_within, totals_by, totals_of
-from sessionbrowse.model.usage.ownership import Decision, UsageFile, decide
-from sessionbrowse.model.usage.sums import QUARTER_MS
-from sessionbrowse.model.usage.totals import ALL_TIME, Span, Totals
+from sessionbrowse.model.usage.ownership import (
+    Decision,
+    Place,
+    UsageFile,
+    add_sums,
+    decide,
+    is_within,
+    totals_by,
+    totals_of,
+)
+from sessionbrowse.model.usage.request import ALL_TIME, QUARTER_MS, Span, Totals
 from sessionbrowse.services.list.gather import completed
 from sessionbrowse.services.usage.usage_files import usage_files
 from sessionbrowse.services.usage.usage_listing import VERSIONS, GroupKey, UsageListing, UsageRow, stored_answer

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sessionbrowse.model.usage.totals import Span, Totals
+from sessionbrowse.model.usage.request import Span, Totals
 from sessionbrowse.services.usage.stats import Stats, counting_of, stats
 from sessionbrowse.services.usage.usage_listing import UsageListing, gather_usage
 from sessionbrowse.store.find.directories import same_spelling

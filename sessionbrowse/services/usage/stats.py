@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from sessionbrowse.model.usage.request import ABANDONED
-from sessionbrowse.model.usage.sums import COST, cost_of, tokens_of
-from sessionbrowse.model.usage.totals import ALL_TIME, Span, Totals
+from sessionbrowse.model.usage.request import ABANDONED, ALL_TIME, COST, Span, Totals, cost_of, tokens_of
 from sessionbrowse.services.usage.usage_listing import GroupKey, UsageListing, UsageRow, stored_answer
 from sessionbrowse.store.find.directories import same_spelling
 

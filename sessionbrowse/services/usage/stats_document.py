@@ -6,20 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from sessionbrowse.model.listing.directories import machine_in, split, stored
-from sessionbrowse.model.usage.request import PARTS, PER_DOLLAR
-from sessionbrowse.model.usage.sums import (
+from sessionbrowse.model.usage.request import (
     CACHE_READ,
     CACHE_WRITE,
     INPUT,
     OUTPUT,
+    PARTS,
+    PER_DOLLAR,
     REASONING,
     REQUESTS,
     UNPRICED,
     UNRECORDED,
+    Span,
+    Totals,
     cost_of,
     tokens_of,
 )
-from sessionbrowse.model.usage.totals import Span, Totals
 from sessionbrowse.services.usage.stats import Stats
 from sessionbrowse.services.usage.usage_listing import UsageRow
 from sessionbrowse.store.own.mirrors import machine_of

@@ -9,8 +9,7 @@ from functools import partial
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.usage.ownership import UsageFile
-from sessionbrowse.model.usage.request import NO_USAGE, FileRequests
-from sessionbrowse.model.usage.sums import FileSums, sums_of
+from sessionbrowse.model.usage.request import NO_USAGE, FileRequests, FileSums, sums_of
 from sessionbrowse.services.usage.usage_listing import SummaryWithUsage, UsageListing, read_with_usage
 from sessionbrowse.store.index.rows import FileRow
 from sessionbrowse.store.index.usage_tables import read_sums, read_usage

@@ -15,8 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.usage.request import NO_USAGE, FileRequests
-from sessionbrowse.model.usage.totals import Totals
+from sessionbrowse.model.usage.request import NO_USAGE, FileRequests, Totals
 from sessionbrowse.services.list.gather import Listing, gather
 from sessionbrowse.store.find.discover import FoundFile, Skipped
 from sessionbrowse.store.find.parent_links import placed

@@ -14,8 +14,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from sessionbrowse.model.usage.request import NO_USAGE, FileRequests
-from sessionbrowse.model.usage.sums import FileSums, sums_of
+from sessionbrowse.model.usage.request import NO_USAGE, FileRequests, FileSums, sums_of
 from sessionbrowse.store.index.rows import FileRow, damaged, pack, pack_small, unpack
 
 _ASK_ALL_ABOVE = 500

@@ -102,7 +102,7 @@ class FamilyTotals:
 
 
 def _total(row: UsageRow) -> Line:
-    from sessionbrowse.model.usage.sums import tokens_of
+    from sessionbrowse.model.usage.request import tokens_of
     from sessionbrowse.services.usage.stats_document import cents
 
     total = row.totals.total

@@ -7,9 +7,16 @@ from collections.abc import Mapping, Sequence
 from sessionbrowse import text
 from sessionbrowse.format.entries import BranchSummary, Compaction, ToolCallBlock, ToolResultMessage
 from sessionbrowse.model.context.build import Context, ContextMessage, LeftOut
-from sessionbrowse.model.context.token_parts import PART_WORDS, ContextItem, context_items, largest_items
+from sessionbrowse.model.context.token_parts import (
+    PART_WORDS,
+    ContextItem,
+    UsedTokens,
+    context_items,
+    largest_items,
+    parts_of_context,
+    used_tokens,
+)
 from sessionbrowse.model.context.token_parts import Part as TokenPart
-from sessionbrowse.model.context.used_tokens import UsedTokens, parts_of_context, used_tokens
 from sessionbrowse.model.edits import path_of
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.folds import Fold

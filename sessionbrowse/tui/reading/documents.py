@@ -32,7 +32,7 @@ from sessionbrowse.format.entries import (
 from sessionbrowse.model.listing.directories import missing_word
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import ROOT, Session
-from sessionbrowse.model.tree.tool_callers import caller_of
+from sessionbrowse.model.tree.row_text import caller_of
 from sessionbrowse.model.usage.request import price_of
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.folds import Fold

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from textual.content import Content
 
-from sessionbrowse.model.context.left_out import records_left_out
+from sessionbrowse.model.context.message import records_left_out
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.query import doubts, parse_search
 from sessionbrowse.model.session.session import Session

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.search.query import BadSearch, parse_question
 from sessionbrowse.model.session.session import ROOT, Session
-from sessionbrowse.model.tree.filters import shown
 from sessionbrowse.model.tree.row_text import RowText
 from sessionbrowse.model.tree.rows import Row, Rows
+from sessionbrowse.model.tree.shape import shown
 from sessionbrowse.model.usage.branch_costs import BranchCosts, branch_costs, first_rows, row_costs
 from sessionbrowse.store.own.remembered_views import SessionView
 from sessionbrowse.tui.data.jobs import Job, Outcome

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date
 
-from sessionbrowse.model.usage.request import ABANDONED, COMPACTION, KEPT, PARTS, SUBAGENTS
-from sessionbrowse.model.usage.sums import COST, REQUESTS, UNPRICED, tokens_of
-from sessionbrowse.model.usage.totals import Totals
+from sessionbrowse.model.usage.request import (
+    ABANDONED,
+    COMPACTION,
+    COST,
+    KEPT,
+    PARTS,
+    REQUESTS,
+    SUBAGENTS,
+    UNPRICED,
+    Totals,
+    tokens_of,
+)
 from sessionbrowse.services.usage.stats_document import cents
 from sessionbrowse.services.usage.usage_listing import UsageRow
 from sessionbrowse.text import clean, plural, tokens

@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.strip import Strip
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.usage.sums import COST
+from sessionbrowse.model.usage.request import COST
 from sessionbrowse.services.background.search_messages import FindPaths, FoundPaths, Refresh, SearchAnswer, SearchStatus
 from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
 from sessionbrowse.services.usage.stats import ABANDONED_FIRST

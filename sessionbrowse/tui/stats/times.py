@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from sessionbrowse.model.usage.totals import ALL_TIME, Span
+from sessionbrowse.model.usage.request import ALL_TIME, Span
 
 ALL = "all time"
 TIMES = (ALL, "last 30 days", "last 7 days", "this month", "last month", "this week", "last week", "today")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sessionbrowse.model.context import build
-from sessionbrowse.model.context.used_tokens import UsedTokens, used_tokens
+from sessionbrowse.model.context.token_parts import UsedTokens, used_tokens
 from tests.support.session_files import answer, entry, header, opened, user
 
 USAGE = {"input": 2_000, "output": 100, "cacheRead": 170_000, "cacheWrite": 5_900, "totalTokens": 178_000}

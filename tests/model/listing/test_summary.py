@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessionbrowse.agents import AGENTS
-from sessionbrowse.model.listing.message_text import MAX_FIRST_MESSAGE_BYTES
-from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.listing.summary import MAX_FIRST_MESSAGE_BYTES, Summary
 from sessionbrowse.model.listing.summary_builder import milliseconds_of
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.usage.agent_total import totals

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from sessionbrowse.model.search.word_forms import (
+from sessionbrowse.model.search.words import (
     BEGINNING,
     EXACT,
     INSIDE,

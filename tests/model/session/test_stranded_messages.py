@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.session.stranded_messages import left_behind, messages_left_behind
+from sessionbrowse.model.session.session import left_behind, messages_left_behind
 from sessionbrowse.services.change.checkout import checkout
 from sessionbrowse.services.resume.before_resume import before_resume, left_behind_of
 from sessionbrowse.store.read.session_file import open_session

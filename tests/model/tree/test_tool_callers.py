@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sessionbrowse.model.tree.display_order import display_order
-from sessionbrowse.model.tree.tool_callers import caller_of
+from sessionbrowse.model.tree.row_text import caller_of
+from sessionbrowse.model.tree.shape import display_order
 from tests.support.tree_support import answer, call, result, session_of
 
 TREE = st.lists(

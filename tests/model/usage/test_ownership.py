@@ -13,24 +13,31 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sessionbrowse.model.usage.counts import totals_by
-from sessionbrowse.model.usage.ownership import UsageFile, decide
+from sessionbrowse.model.usage.ownership import UsageFile, decide, totals_by
 from sessionbrowse.model.usage.request import (
     ABANDONED,
+    ALL_TIME,
     ANSWER,
     COMPACTION,
     COMPACTION_ENTRY,
+    COST,
     KEPT,
     NOT_PRICED,
     PARTS,
+    REQUESTS,
     RESULT,
     SUBAGENTS,
+    UNRECORDED,
     FileRequests,
     Request,
+    Span,
+    Totals,
+    add,
+    nothing,
+    sums_of,
+    tokens_of,
 )
 from sessionbrowse.model.usage.request_reader import identity_of
-from sessionbrowse.model.usage.sums import COST, REQUESTS, UNRECORDED, add, nothing, sums_of, tokens_of
-from sessionbrowse.model.usage.totals import ALL_TIME, Span, Totals
 
 SOURCE = ("anthropic", "sonnet")
 

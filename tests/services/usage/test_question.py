@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.model.usage.request import PER_DOLLAR
-from sessionbrowse.model.usage.sums import COST
+from sessionbrowse.model.usage.request import COST, PER_DOLLAR
 from sessionbrowse.services.usage import question
 from sessionbrowse.services.usage.counting import Counting
 from sessionbrowse.services.usage.question import UsageCounter, UsageQuestion, UsageScope, answer

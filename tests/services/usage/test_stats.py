@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.model.usage.request import PER_DOLLAR
-from sessionbrowse.model.usage.sums import COST, REQUESTS
-from sessionbrowse.model.usage.totals import Span
+from sessionbrowse.model.usage.request import COST, PER_DOLLAR, REQUESTS, Span
 from sessionbrowse.services.list import gather
 from sessionbrowse.services.usage import counting, usage_files
 from sessionbrowse.services.usage.stats import BY, Stats, stats

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.model.usage.request import FileRequests
-from sessionbrowse.model.usage.sums import sums_of
+from sessionbrowse.model.usage.request import FileRequests, sums_of
 from sessionbrowse.services.list import gather
 from sessionbrowse.store.index import index as index_module
 from sessionbrowse.store.index.index import Index, open_index

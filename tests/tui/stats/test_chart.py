@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sessionbrowse.model.usage.totals import Totals
+from sessionbrowse.model.usage.request import Totals
 from sessionbrowse.services.usage.usage_listing import UsageRow
 from sessionbrowse.tui.paint.spans import line_width
 from sessionbrowse.tui.stats.chart import chart, total_line

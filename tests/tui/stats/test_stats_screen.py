@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from sessionbrowse.model.usage.request import ABANDONED
-from sessionbrowse.model.usage.sums import COST
-from sessionbrowse.model.usage.totals import Totals
+from sessionbrowse.model.usage.request import ABANDONED, COST, Totals
 from sessionbrowse.services.background.search_messages import FindPaths, Refresh
 from sessionbrowse.services.background.usage_program import CountingFailed
 from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion, UsageScope, answer
