@@ -24,7 +24,7 @@ from sessionbrowse.services.transaction.change import consent_to_append, usage_a
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write import whole_files, writer
-from sessionbrowse.store.write.admission import Target, refuse_old_version
+from sessionbrowse.store.write.admission import Target, refuse_new_on_machine, refuse_old_version
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.text import clean, iso_ms
 
@@ -67,10 +67,11 @@ class SessionFile:
         """Write a new session file, completely or not at all.
 
         Raises:
-            RefusedWrite: a file of that name exists and is not empty.
+            RefusedWrite: a file of that name exists and is not empty, or the path lies in a mirror.
             WriteFailed: an I/O error occurred; no file was created.
         """
         directory = os.path.dirname(self.path)
+        refuse_new_on_machine(self.path)
         try:
             os.makedirs(directory, exist_ok=True)
         except OSError as error:

@@ -187,6 +187,56 @@ def test_no_change_reaches_a_mirror_that_lies_elsewhere_behind_a_link(
         assert {path: path.read_bytes() for path in real.rglob("*.jsonl")} == before
 
 
+@pytest.mark.parametrize("linked", ["sessionbrowse", "sessionbrowse/machines", "sessionbrowse/machines/mini"])
+@pytest.mark.parametrize("by", ["real folder", "link"])
+def test_a_mirror_that_is_given_as_a_root_lists_the_sessions_of_its_machine(
+    by: str, linked: str, there: Path, here: Path, own_home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    link, real = data_dir().parent / linked, own_home / "large disk" / "kept"
+    real.parent.mkdir()
+    link.rename(real)
+    link.symlink_to(real)
+    (store,) = [path.parent for path in real.rglob(FOLDER)]
+    if by == "link":
+        (own_home / "my copy").symlink_to(store)
+        store = own_home / "my copy"
+    root = ("--root", str(store))
+    assert {(row["id"], row["machine"]) for row in told(capfd, "list", *root)} == {("s-1", "mini"), ("s-2", "mini")}
+    assert {row["cwd"] for row in told(capfd, "list", *root)} == {"/home/dev/webshop", str(own_home / "shop")}
+    assert [row["id"] for row in told(capfd, "list", "jwt", "machine:mini", *root)] == ["s-1"]
+    assert told(capfd, "list", "machine:here", *root) == []
+    assert {row["exists"] for row in told(capfd, "projects", *root)} == {True, False}
+    (gone,) = json.loads(_printed(capfd, "doctor", "--json", *root))
+    assert [(one["kind"], one["can_do"]) for one in gone["damage"]] == [("missing-directory", [])]
+    assert main(["relocate", "/home/dev/webshop", "/x", "--dry-run", *root]) == 1
+    assert "have no sessions" in capfd.readouterr().err
+    assert json.loads(_printed(capfd, "cleanup", "--dry-run", "--json", *root)) == []
+
+
+def test_nothing_new_is_written_among_the_copies_of_a_machine(
+    there: Path, here: Path, own_home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(data_dir().rglob("*"))
+    (own_home / "link").symlink_to(there.parent)
+    for folder in (there.parent, there.parent / "new", own_home / "link"):
+        for words in (
+            ("export", "h-1", "--format", "markdown", "-o", str(folder / "x.md")),
+            ("export", "s-1", "--format", "jsonl", "-o", str(folder / "x.jsonl")),
+            ("prune", "h-1", "--drop", "a", "--to", str(folder / "x.jsonl")),
+            ("redact", "h-1", "--to", str(folder / "x.jsonl"), "--yes"),
+        ):
+            assert main(words) != 0, words
+            said = capfd.readouterr().err
+            assert "copies of the sessions on mini" in said, (words, said)
+            assert "open it there" not in said
+        with pytest.raises(RefusedWrite, match="copies of the sessions on mini"):
+            SessionManager.fork_from(str(here), str(own_home), session_dir=str(folder))
+        manager = SessionManager.create(str(own_home), session_dir=str(folder))
+        with pytest.raises(RefusedWrite, match="copies of the sessions on mini"):
+            manager.append_message({"role": "assistant", "content": []})
+    assert sorted(data_dir().rglob("*")) == before
+
+
 def test_changes_of_directories_and_clean_ups_leave_other_machines_out(
     there: Path, here: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -28,7 +28,7 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import holders_of
 from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write.admission import Target, is_path, refuse_old_version
+from sessionbrowse.store.write.admission import Target, is_path, refuse_new_on_machine, refuse_old_version
 from sessionbrowse.store.write.journal import Fingerprint
 from sessionbrowse.store.write.whole_files import create_file
 from sessionbrowse.store.write.writer import OpenedFile, opened
@@ -199,6 +199,7 @@ def new_path(session: Session, where: Where, name: str, context: ChangeContext) 
     path = os.path.abspath(os.path.join(context.around.cwd, os.path.expanduser(where.to)))
     if os.path.isdir(path):
         path = os.path.join(path, name)
+    refuse_new_on_machine(path)
     if os.path.lexists(path):
         raise RefusedWrite(f"{clean(path)} already exists and is never overwritten. Nothing was changed.")
     other = "Choose another folder." if session.rules.only_read else "Give the copy a new id, or choose another folder."

@@ -22,7 +22,7 @@ from sessionbrowse.services.transaction.change import Origin, changing
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.find.slow_disks import exists_many
-from sessionbrowse.store.own.mirrors import directory_of
+from sessionbrowse.store.own.mirrors import directory_of, machine_of
 from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import agent_of_file
@@ -55,20 +55,28 @@ class Examined(Struct, frozen=True, kw_only=True):
 
 
 def examine(path: str, agent: str) -> Examined:
-    """Read a session and return its damage; for a file that cannot be read, `unreadable` is the reason."""
+    """Read a session and return its damage; for a file that cannot be read, `unreadable` is the reason.
+
+    The damage of a session on another machine is repaired there, so there are no remedies for it.
+    """
     try:
         session = open_session(path, agent)
         directory = directory_of(path, session.cwd)
         exists = exists_many([directory], fresh=True)[directory] if session.cwd else None
         damage = tuple(damage_of(session, directory_exists=exists))
+        if machine_of(path) is not None:
+            damage = tuple([structs.replace(one, can_do=()) for one in damage])
     except SessionBrowseError as error:
         return Examined(path=path, id=None, agent=agent, damage=(), unreadable=error.sentence)
     return Examined(path=path, id=session.id, agent=session.agent, damage=damage)
 
 
 def every_session(scope: Scope) -> Iterator[Located]:
-    """Yield the session files of the roots and agents that `scope` selects, each with its agent."""
-    for file in shown_files(scope):
+    """Yield the session files of the roots and agents that `scope` selects, each with its agent.
+
+    Sessions of other machines are examined there, unless their mirror is given as a root.
+    """
+    for file in shown_files(scope, mirrors=bool(scope.roots)):
         agent = agent_of_file(file.path, file.agent)
         if not scope.agents or agent in scope.agents:
             yield Located(file.path, agent, file.place_of(agent))

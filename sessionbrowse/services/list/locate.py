@@ -191,9 +191,10 @@ def all_files(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None)
         yield from files
 
 
-def shown_files(scope: Scope) -> list[FoundFile]:
-    """Return the files of `all_files` on this machine's disk, without excluded sessions."""
-    files = list(all_files(replace(scope, mirrors=False)))
+def shown_files(scope: Scope, *, mirrors: bool = False) -> list[FoundFile]:
+    """Return this machine's files of `all_files`, without excluded sessions; with `mirrors` those in mirrors too."""
+    found = all_files(replace(scope, mirrors=mirrors))
+    files = [file for file in found if mirrors or machine_of(file.path) is None]
     shown = set(shown_paths([file.path for file in files], scope))
     return [file for file in files if file.path in shown]
 

@@ -18,7 +18,7 @@ from sessionbrowse.agents.base import absolute, distinct, expand_home, is_dashed
 from sessionbrowse.errors import NotFound
 from sessionbrowse.store.find.discover import FoundFile, Skipped, discover, owner_by_name
 from sessionbrowse.store.find.slow_disks import exists_many, patient_disk, read_many
-from sessionbrowse.store.own.mirrors import machines_dir, mirror_places, states
+from sessionbrowse.store.own.mirrors import FILES, machine_of, machines_dir, mirror_places, states
 
 if TYPE_CHECKING:
     from sessionbrowse.model.listing.excluded import Excluded
@@ -214,6 +214,10 @@ def root_places(
         raise MissingRoot(root, "is on a disk that did not answer in time")
     if not exists:
         raise MissingRoot(root, "is not a directory" if os.path.exists(top) else "does not exist")
+    real = os.path.realpath(top)
+    if f"{os.sep}{FILES}{os.sep}" in real and machine_of(top) is None and machine_of(real) is not None:
+        # Without the link, the path of each file tells its machine.
+        top = real
     found: list[Place] = []
     try:
         for directory in _sessions_directories(top) or _stores_below(top) or [top]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -76,23 +77,40 @@ def mirror_dir(name: str, top: str | None = None) -> str:
 
 
 def machine_of(path: str) -> str | None:
-    """Return the machine whose mirror holds a path, judged by the path alone; None for a path of this machine."""
-    found = _IN_MIRROR.search(path)
-    return found[1] if found is not None else None
+    """Return the machine whose mirror holds a path in which no symbolic link leads there; None for this machine."""
+    found = _split(path)
+    return found[0] if found is not None else None
 
 
 def machine_holding(path: str) -> str | None:
     """Return the machine whose mirror holds a path, also if the path or a folder of mirrors is a symbolic link."""
-    real = os.path.realpath(path)
-    folders = [str(folder.parent) for folder in Path(real).parents if folder.name == FILES]
-    states = (state.name for folder in folders if (state := _state_in(folder)) is not None)
-    return machine_of(path) or machine_of(real) or next(states, None)
+    return machine_of(path) or machine_of(os.path.realpath(path))
 
 
 def remote_path(path: str) -> str:
     """Return the path that a path in a mirror has on its machine; a path of this machine is returned unchanged."""
-    found = _IN_MIRROR.search(path)
-    return path[found.end() :].replace(os.sep, "/") if found is not None else path
+    found = _split(path)
+    return found[1].replace(os.sep, "/") if found is not None else path
+
+
+def _split(path: str) -> tuple[str, str] | None:
+    """Split a path in a mirror into the machine and the path there, by the text or by a state file beside `files`."""
+    if (found := _IN_MIRROR.search(path)) is not None:
+        return found[1], path[found.end() :]
+    part = f"{os.sep}{FILES}{os.sep}"
+    at = path.find(part)
+    while at >= 0:
+        # A mirror can be moved, and a link left in its place: its files are found by that place and by this path.
+        if (name := _kept_in(path[:at])) is not None:
+            return name, path[at + len(part) - 1 :]
+        at = path.find(part, at + 1)
+    return None
+
+
+@cache
+def _kept_in(folder: str) -> str | None:
+    state = _state_in(folder)
+    return state.name if state is not None and re.fullmatch(NAME, state.name) else None
 
 
 def path_here(name: str, path: str, top: str | None = None) -> str:

@@ -66,6 +66,16 @@ def refuse_on_machine(path: str) -> None:
         raise RefusedWrite(f"{shown_name(path)} lies on {machine}; open it there. Nothing was changed.")
 
 
+def refuse_new_on_machine(path: str) -> None:
+    """Raise `RefusedWrite` for the path of a new file or folder that would lie in the mirror of another machine."""
+    machine = machine_holding(os.path.abspath(path))
+    if machine is not None:
+        raise RefusedWrite(
+            f"{clean(os.path.dirname(path))} is where copies of the sessions on {machine} are kept; "
+            "choose another directory. Nothing was changed."
+        )
+
+
 def taken_here(path: str, cwd: str | None) -> tuple[str, ...]:
     """Return the notes for a new session here that is made from the one at a path; `cwd` is its directory.
 

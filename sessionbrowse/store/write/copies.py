@@ -16,7 +16,7 @@ from contextlib import suppress
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.system.files import CLOEXEC, DIRECTORY, NOFOLLOW, flush
-from sessionbrowse.store.write.admission import refuse_on_machine
+from sessionbrowse.store.write.admission import refuse_new_on_machine
 from sessionbrowse.text import clean
 
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOEXEC | NOFOLLOW
@@ -42,7 +42,7 @@ def write_new(
     Raises:
         RefusedWrite: the owner cannot be kept. OSError: an I/O error occurred. The unfinished file is not removed.
     """
-    refuse_on_machine(path)
+    refuse_new_on_machine(path)
     with closing(os.open(path, NEW_FILE, mode if like is None else 0o600)) as descriptor:
         for piece in pieces:
             write_all(descriptor, piece)
@@ -119,7 +119,7 @@ def _keep_access_list(made: int, source: int, name: str) -> bool:
 
 def make_folder(folder: str, like: str) -> None:
     """Make a folder and its missing parents, with no wider permissions than the folder `like`."""
-    refuse_on_machine(folder)
+    refuse_new_on_machine(folder)
     missing = []
     while not os.path.isdir(folder):
         missing.append(folder)
