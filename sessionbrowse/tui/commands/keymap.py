@@ -5,13 +5,24 @@ Textual's own keymap hides clashes, so this module finds the command of a key.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 
 from sessionbrowse.config import Habits
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.command import Command
-from sessionbrowse.tui.commands.contexts import CONTEXT_NAMES, CONTEXT_STACKS
+from sessionbrowse.tui.commands.contexts import (
+    CONTEXT_NAMES,
+    CONTEXT_STACKS,
+    EVERYWHERE,
+    LIST,
+    PREVIEW,
+    PROJECTS,
+    SESSION,
+    SESSIONS,
+    TREE,
+    VIEW,
+)
+from sessionbrowse.tui.commands.key_names import NAMED_KEYS, is_key, key_label, key_name, sign_of
 from sessionbrowse.tui.commands.table import BY_ID, COMMANDS
 
 
@@ -42,8 +53,6 @@ class Keys:
         chosen |= {command.id: _valid(command.keys, command.title, problems) or () for command in own}
         defaults = {command.id: command.keys for command in COMMANDS}
         if self.types:
-            from sessionbrowse.tui.commands.habits import pi_keys
-
             defaults = {command.id: pi_keys(command) for command in COMMANDS}
         self._keys = defaults | chosen
         self._by_context: dict[str, dict[str, Command]] = {context: {} for context in CONTEXT_NAMES}
@@ -142,7 +151,7 @@ def _valid(keys: Sequence[str], owner: str, problems: list[str]) -> tuple[str, .
     wrong = ", ".join([clean(name) for name in names if name not in valid])
     problems.append(
         f'Keys in the settings: "{wrong}" of {clean(owner)} is no key. Keys are letters, digits and signs, f1 to f24, '
-        f"{', '.join(_NAMED)}; each may begin with ctrl+, alt+ or shift+."
+        f"{', '.join(NAMED_KEYS)}; each may begin with ctrl+, alt+ or shift+."
     )
     return tuple(valid) or None
 
@@ -152,92 +161,63 @@ def _clash(key: str, taken: Command, command: Command, context: str) -> str:
     return f"{key_label(key)} means both {taken.title!r} and {command.title!r} in {where}; the first is used."
 
 
-_NAMES = {
-    "enter": "⏎",
-    "escape": "esc",
-    "up": "↑",
-    "down": "↓",
-    "left": "←",
-    "right": "→",
-    "slash": "/",
-    "colon": ":",
-    "question_mark": "?",
-    "full_stop": ".",
-    "apostrophe": "'",
-    "exclamation_mark": "!",
-    "comma": ",",
-    "backslash": "\\",
-    "space": "space",
-    "tab": "tab",
-    "pageup": "PgUp",
-    "pagedown": "PgDn",
-    "home": "Home",
-    "end": "End",
-    "left_square_bracket": "[",
-    "right_square_bracket": "]",
-    "left_curly_bracket": "{",
-    "right_curly_bracket": "}",
-    "less_than_sign": "<",
-    "greater_than_sign": ">",
-    "minus": "-",
-    "plus": "+",
-    "equals_sign": "=",
-    "asterisk": "*",
-    "backspace": "⌫",
-    "delete": "Del",
+# ---- the setting `habits = "pi"`: letters type into the search, commands get Alt+letter or the keys of pi ----
+
+_TYPED_IN = frozenset((EVERYWHERE, LIST, PROJECTS, SESSIONS, PREVIEW, SESSION, TREE, VIEW))
+"""The contexts in which a letter key types into the search line instead of running a command."""
+
+# No command gets Alt+B or Alt+F, because some terminals send these for Ctrl+← and Ctrl+→.
+_OWN = {
+    "browse": "alt+s",
+    "fork": "alt+shift+c",
+    "label": "L alt+m",
+    "label_times": "T",
+    "tree_page_up": "ctrl+b left",
+    "tree_page_down": "ctrl+f right",
+    "branch_left": "shift+left",
+    "branch_right": "shift+right",
+    "fold": "ctrl+left alt+left",
+    "unfold": "ctrl+right alt+right",
+    "go_in": "",
+    "next_turn": "alt+down",
+    "previous_turn": "alt+up",
+    "filter_default": "ctrl+d alt+d",
+    "filter_no_tools": "ctrl+t alt+t",
+    "filter_user_only": "ctrl+u",
+    "filter_labeled_only": "ctrl+l alt+l",
+    "filter_all": "ctrl+a alt+a",
+    "next_filter": "ctrl+o",
+    "previous_filter": "ctrl+shift+o",
+    "previous_view": "shift+tab",
+    "compare": "alt+shift+d",
+    "copy_text": "ctrl+x",
+    "delete": "ctrl+d delete ctrl+backspace",
+    "labels": "f3",
+    "cost": "f4",
+    "problems": "f9",
+    "filter": "",
+    "leaf": "f7",
+    "select": "insert",
+    "help": "f1",
+    "palette": "ctrl+backslash",
 }
-_NAMED = sorted([*(name for name, label in _NAMES.items() if len(label) > 1 or not label.isascii()), "insert"])
-"""Names of the keys that are no letters, digits or signs, as the settings name them."""
-_CHARACTERS = {label: name for name, label in _NAMES.items() if len(label) == 1 and label.isascii()}
-_MODIFIERS = {"ctrl": "^", "alt": "alt+", "shift": "shift+"}
+"""By command id: keys as in pi and omp, and keys for commands whose default key types a mark into the search."""
 
 
-def is_key(name: str) -> bool:
-    """Return True if there is a key of this name, in Textual's spelling, such as `ctrl+r` or `question_mark`."""
-    *modifiers, last = name.split("+")
-    is_function = last[:1] == "f" and last[1:].isdigit() and 1 <= int(last[1:]) <= 24
-    return set(modifiers) <= set(_MODIFIERS) and bool(last in _NAMED or is_function or _sign(last))
+def pi_keys(command: Command) -> tuple[str, ...]:
+    """Return the keys of a command for the setting `habits = "pi"`.
+
+    A letter becomes Alt+letter. A punctuation mark never gets Alt, because not every terminal sends Alt with a mark:
+    `_OWN` gives the command another key, or the command has no key and is run from the palette.
+    """
+    if command.id in _OWN:
+        return tuple(_OWN[command.id].split())
+    if _TYPED_IN.isdisjoint(command.where):
+        return command.keys
+    return tuple([moved for key in command.keys if (moved := _with_alt(key))])
 
 
-def key_label(key: str) -> str:
-    """Return the label of a key for screens and messages: `ctrl+r` → `^r`, `question_mark` → `?`."""
-    *modifiers, name = key.split("+")
-    if modifiers == ["alt", "shift"] and len(name) == 1:
-        modifiers, name = ["alt"], name.upper()
-    label = _NAMES.get(name) or _sign(name) or (name.upper() if name[:1] == "f" and name[1:].isdigit() else name)
-    return "".join([_MODIFIERS.get(modifier, f"{modifier}+") for modifier in modifiers]) + label
-
-
-def _sign(name: str) -> str:
-    """Return the character of the key that Textual calls `name`: `number_sign` → `#`; "" for other keys."""
-    if len(name) == 1:
-        return name
-    names = {other: own for own, other in _OTHER_NAMES.items()}
-    try:
-        sign = unicodedata.lookup(names.get(name, name).replace("_", " "))
-        return sign if sign.isprintable() else ""
-    except KeyError:
-        return ""
-
-
-def key_name(label: str) -> str:
-    """Return Textual's name of a key that a person wrote: `?` → `question_mark`, `^r` → `ctrl+r`."""
-    label = label.strip()
-    if len(label) > 1 and label.startswith("^"):
-        return "ctrl+" + key_name(label[1:].lower())
-    if "+" in label[1:-1]:
-        modifiers, _, name = label.rpartition("+")
-        return f"{modifiers.lower()}+{key_name(name.lower())}"
-    # A single letter keeps its case, because `G` is another key than `g`; longer key names are lower-case.
-    if len(label) == 1:
-        return _CHARACTERS.get(label) or (label if label.isalnum() else _sign_name(label))
-    return label.lower()
-
-
-def _sign_name(sign: str) -> str:
-    """Return Textual's name of the key for a punctuation mark: `#` → `number_sign`. Most are Unicode names."""
-    name = unicodedata.name(sign, sign).lower().replace("-", "_").replace(" ", "_")
-    return _OTHER_NAMES.get(name, name)
-
-
-_OTHER_NAMES = {"commercial_at": "at", "low_line": "underscore"}
+def _with_alt(key: str) -> str:
+    if len(key) == 1:
+        return f"alt+shift+{key.lower()}" if key.isupper() else f"alt+{key}"
+    return "" if sign_of(key) else key

@@ -1,8 +1,8 @@
 """The table of all commands, from which footer, palette, help and the key table of docs/keys.md are made.
 
-`command.py` defines the type of a row. The function of a command is the screen's method `do_<id>`, or is in a module
-that `tui/handlers.py` lists. `contexts.py` defines the contexts of commands, `reasons.py` has the functions that
-return why a command is unavailable, `keymap.py` finds the keys for the user's settings.
+`command.py` defines the type of a row, and the functions that return why a command is unavailable. The function of a
+command is the screen's method `do_<id>`, or is in a module that `tui/handlers.py` lists. `contexts.py` defines the
+contexts of commands, `keymap.py` finds the keys for the user's settings.
 """
 
 from __future__ import annotations
@@ -18,7 +18,27 @@ from sessionbrowse.tui.commands.command import (
     SHOW,
     TREE_GROUP,
     Command,
+    agent_forks_it,
+    agent_goes_there,
+    agent_labels_it,
+    agent_names_it,
+    changes_are_off,
     in_group,
+    needs_block,
+    needs_branches,
+    needs_entry,
+    needs_families,
+    needs_family,
+    needs_filter,
+    needs_fold,
+    needs_image,
+    needs_labels,
+    needs_mend,
+    needs_one,
+    needs_project,
+    needs_rows,
+    needs_scopes,
+    needs_session,
     row,
 )
 from sessionbrowse.tui.commands.contexts import (
@@ -44,37 +64,18 @@ from sessionbrowse.tui.commands.contexts import (
     WELCOME,
     WORKING,
 )
-from sessionbrowse.tui.commands.reasons import (
-    agent_forks_it,
-    agent_goes_there,
-    agent_labels_it,
-    agent_names_it,
-    changes_are_off,
-    needs_block,
-    needs_branches,
-    needs_entry,
-    needs_families,
-    needs_family,
-    needs_filter,
-    needs_fold,
-    needs_image,
-    needs_labels,
-    needs_mend,
-    needs_one,
-    needs_project,
-    needs_rows,
-    needs_scopes,
-    needs_session,
-)
 
 _PANES = (PROJECTS, SESSIONS, PREVIEW)
 _MOVABLE = (LIST, SESSION, DOCTOR)
 _SPAN_HELP = "Limit costs to 30 days, 7 days, a month, today"
 _ROWS_HELP = "Show usual rows, no tools, user, labelled, all"
 _EXTEND = "Extend the selection"
+_FOLDS_HELP = "Go to the next or previous fold, image or link"
+_BRANCHES_HELP = "Go to the next or previous branch"
 _SELECTABLE = (SESSIONS, TREE, DOCTOR, CLEANUP, REVIEW)
 _ON_SESSION = (SESSIONS, PREVIEW, SESSION)
 _ON_ENTRY = (TREE, VIEW)
+_OPENED = (PROJECTS, SESSIONS, PREVIEW, SEARCHING, TREE, DOCTOR, CLEANUP)
 _WITH_ROWS = (LIST, SESSION, DOCTOR, CLEANUP)
 
 # Each row: id, keys, title, help, contexts, and the function that returns why the command is unavailable.
@@ -85,8 +86,8 @@ _ROWS: tuple[Command, ...] = (
         row("down", "down j", "Down", "Move up or down", (EVERYWHERE,), verb="Move"),
         row("page_up", "pageup", "Page up", "Move by a page", (EVERYWHERE,), verb="Page"),
         row("page_down", "pagedown", "Page down", "Move by a page", (EVERYWHERE,), verb="Page"),
-        row("half_up", "left_curly_bracket", "Half up", "Move by half a page", (EVERYWHERE,), verb="Half page"),
-        row("half_down", "right_curly_bracket", "Half down", "Move by half a page", (EVERYWHERE,), verb="Half page"),
+        row("half_up", "{", "Half up", "Move by half a page", (EVERYWHERE,), verb="Half page"),
+        row("half_down", "}", "Half down", "Move by half a page", (EVERYWHERE,), verb="Half page"),
         row("first", "home g", "First", "Move to the first or last row", (EVERYWHERE,), verb="Ends"),
         row("last", "end G", "Last", "Move to the first or last row", (EVERYWHERE,), verb="Ends"),
         row("pane_left", "left h", "Left pane", "Focus the pane beside", (*_PANES, VIEW), verb="Panes"),
@@ -96,14 +97,7 @@ _ROWS: tuple[Command, ...] = (
     ),
     *in_group(
         OPEN,
-        row(
-            "open",
-            "enter",
-            "Open",
-            "Open the project, session or entry",
-            (PROJECTS, SESSIONS, PREVIEW, SEARCHING, TREE, DOCTOR, CLEANUP),
-            needs_rows,
-        ),
+        row("open", "enter", "Open", "Open the project, session or entry", _OPENED, needs_rows),
         row("stats_open", "enter", "Open", "List the row's sessions, or open a session", (STATS,), needs_rows),
         row("open_marked", "enter", "Open", "Open the highlighted fold, image or link", (VIEW,), needs_block),
         row(
@@ -137,25 +131,10 @@ _ROWS: tuple[Command, ...] = (
         row("close", "escape", "Back", "Close the window", (OVERLAY,)),
         row("actions", "x", "Actions", "Every verb for the row or the selected rows", _WITH_ROWS),
         row("resume", "r", "Resume", "Resume the session in its agent", _ON_SESSION, needs_session),
-        row(
-            "resume_as",
-            "R",
-            "Resume as",
-            "Choose where and how to resume the session",
-            _ON_SESSION,
-            needs_session,
-        ),
+        row("resume_as", "R", "Resume as", "Choose where and how to resume the session", _ON_SESSION, needs_session),
         row("copy", "y", "Copy", "Copy text, id, path or command", _ON_SESSION, needs_session),
         row("copy_text", "", "Copy text", "Copy the entry's text, or the file's path", _ON_SESSION, needs_session),
-        row(
-            "edit",
-            "",
-            "Open editor",
-            "Read the entry or file in your editor",
-            _ON_SESSION,
-            needs_one,
-            letter="e",
-        ),
+        row("edit", "", "Open editor", "Read the entry or file in your editor", _ON_SESSION, needs_one, letter="e"),
         row(
             "export", "", "Export", "Write HTML, Markdown or JSON, masked if wanted", _ON_SESSION, needs_one, letter="t"
         ),
@@ -164,9 +143,9 @@ _ROWS: tuple[Command, ...] = (
     ),
     *in_group(
         FIND,
-        row("filter", "slash", "Search", "Search by words, and filters such as after:7d", (LIST, SESSION, STATS)),
+        row("filter", "/", "Search", "Search by words, and filters such as after:7d", (LIST, SESSION, STATS)),
         row("accept_filter", "enter", "Keep search", "Keep the search and focus the list", (TYPING, TREE_LINE)),
-        row("find_key", "slash", "Search", "Find keys by words of their commands", (HELP,)),
+        row("find_key", "/", "Search", "Find keys by words of their commands", (HELP,)),
         row("next_hit", "n", "Next hit", "Go to the next or previous hit", (SESSION,), needs_filter, verb="Hits"),
         row(
             "previous_hit", "N", "Previous hit", "Go to the next or previous hit", (SESSION,), needs_filter, verb="Hits"
@@ -184,13 +163,13 @@ _ROWS: tuple[Command, ...] = (
         row("pin", "p", "Pin", "Pin or unpin the session at the top", (SESSIONS, PREVIEW), needs_session),
         row("repositories", "", "By repository", "Group projects by repository or by directory", (LIST,)),
         row("archived", "", "Archived", "Show only archived sessions, or only the others", (LIST,)),
-        row("labels", "apostrophe", "Labels", "List the labels of all sessions", (LIST, SESSION)),
-        row("cost", "dollar_sign", "Cost", "Show what the sessions cost", (LIST,)),
+        row("labels", "'", "Labels", "List the labels of all sessions", (LIST, SESSION)),
+        row("cost", "$", "Cost", "Show what the sessions cost", (LIST,)),
         row("stats_table", "", "Tables", "Choose a table: costs by model, project, …", (STATS,)),
         row("stats_period", "", "Period", "Chart the costs by day, week or month", (STATS,)),
         row("stats_times", "", "Span", "Limit costs to a month, week or day", (STATS,)),
-        row("stats_next_span", "right_square_bracket", "Limit days", _SPAN_HELP, (STATS,), verb="Spans"),
-        row("stats_previous_span", "left_square_bracket", "Previous span", _SPAN_HELP, (STATS,), verb="Spans"),
+        row("stats_next_span", "]", "Limit days", _SPAN_HELP, (STATS,), verb="Spans"),
+        row("stats_previous_span", "[", "Previous span", _SPAN_HELP, (STATS,), verb="Spans"),
     ),
     *in_group(
         SHOW,
@@ -199,7 +178,7 @@ _ROWS: tuple[Command, ...] = (
         row("wider", "", "Wider", "Widen the focused pane", (LIST, SESSION)),
         row("narrower", "", "Narrower", "Narrow the focused pane", (LIST, SESSION)),
         row("zoom", "z", "Zoom", "Zoom the focused pane, or restore it", (LIST, SESSION)),
-        row("problems", "exclamation_mark", "Problems", "Find problems in selected or all sessions", (LIST, SESSION)),
+        row("problems", "!", "Problems", "Find problems in selected or all sessions", (LIST, SESSION)),
         row("other_problems", "tab", "Other view", "Show damage, or what could go", (DOCTOR, CLEANUP)),
         row("cleanup", "", "Clean up", "List sessions to clean up, with reasons", (LIST,)),
         row("reload", "f5", "Scan again", "Scan the disk again", (LIST, SESSION, WELCOME, CLEANUP)),
@@ -208,46 +187,14 @@ _ROWS: tuple[Command, ...] = (
         row("next_view", "tab", "View", "Show the next view: Entry, Context, Diff, Raw", (SESSION,)),
         row("previous_view", "", "Previous view", "Show the previous view: Entry, Context, Diff, Raw", (SESSION,)),
         row("open_all", "", "Unfold all", "Open or close all folds of the view", (SESSION,)),
-        row(
-            "next_block",
-            "right_square_bracket",
-            "Next fold",
-            "Go to the next or previous fold, image or link",
-            (VIEW,),
-            needs_block,
-            verb="Folds",
-        ),
-        row(
-            "previous_block",
-            "left_square_bracket",
-            "Previous fold",
-            "Go to the next or previous fold, image or link",
-            (VIEW,),
-            needs_block,
-            verb="Folds",
-        ),
+        row("next_block", "]", "Next fold", _FOLDS_HELP, (VIEW,), needs_block, verb="Folds"),
+        row("previous_block", "[", "Previous fold", _FOLDS_HELP, (VIEW,), needs_block, verb="Folds"),
     ),
     *in_group(
         TREE_GROUP,
-        row(
-            "next_branch",
-            "right_square_bracket",
-            "Next branch",
-            "Go to the next or previous branch",
-            (TREE,),
-            needs_branches,
-            verb="Branches",
-        ),
-        row(
-            "previous_branch",
-            "left_square_bracket",
-            "Previous branch",
-            "Go to the next or previous branch",
-            (TREE,),
-            needs_branches,
-            verb="Branches",
-        ),
-        row("leaf", "full_stop", "To leaf", "Go to the leaf", (TREE,)),
+        row("next_branch", "]", "Next branch", _BRANCHES_HELP, (TREE,), needs_branches, verb="Branches"),
+        row("previous_branch", "[", "Previous branch", _BRANCHES_HELP, (TREE,), needs_branches, verb="Branches"),
+        row("leaf", ".", "To leaf", "Go to the leaf", (TREE,)),
         row("compare", "d", "Compare", "Compare with the active branch; or two entries", _ON_ENTRY, needs_rows),
         row("filter_default", "1", "Usual rows", _ROWS_HELP, (TREE,), verb="Rows"),
         row("filter_no_tools", "2", "No tools", _ROWS_HELP, (TREE,), verb="Rows"),
@@ -308,13 +255,7 @@ _ROWS: tuple[Command, ...] = (
             letter="m",
         ),
         row(
-            "convert",
-            "",
-            "Continue in",
-            "Carry the session over to another agent",
-            _ON_SESSION,
-            needs_one,
-            letter="n",
+            "convert", "", "Continue in", "Carry the session over to another agent", _ON_SESSION, needs_one, letter="n"
         ),
         row(
             "redact",
@@ -336,8 +277,8 @@ _ROWS: tuple[Command, ...] = (
     ),
     *in_group(
         PROGRAM,
-        row("help", "question_mark", "Help", "Show every key of the screen, and all signs", (EVERYWHERE,)),
-        row("palette", "colon", "Commands", "Find a command by name and run it", (EVERYWHERE,)),
+        row("help", "?", "Help", "Show every key of the screen, and all signs", (EVERYWHERE,)),
+        row("palette", ":", "Commands", "Find a command by name and run it", (EVERYWHERE,)),
         row("messages", "", "Messages", "Read the last messages again", (EVERYWHERE,)),
         row("settings", "", "Settings", "Open the settings file in your editor", (LIST, SESSION)),
         row("theme", "f2", "Colours", "Next colours: dark, light, high contrast, terminal", (EVERYWHERE,)),

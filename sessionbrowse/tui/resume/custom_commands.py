@@ -20,9 +20,8 @@ from sessionbrowse.services.resume.custom_commands import (
 )
 from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.text import clean
-from sessionbrowse.tui.commands.command import CUSTOM, CUSTOM_ID, Command, CommandContext, Reason
+from sessionbrowse.tui.commands.command import CUSTOM, CUSTOM_ID, Command, CommandContext, Reason, changes_are_off
 from sessionbrowse.tui.commands.contexts import LIST, SESSION
-from sessionbrowse.tui.commands.reasons import changes_are_off
 from sessionbrowse.tui.data.jobs import Job, Lane, Outcome
 from sessionbrowse.tui.resume.resume import reload
 from sessionbrowse.tui.shell.command_screen import CommandScreen

@@ -35,7 +35,8 @@ from sessionbrowse.tui.commands.contexts import (
     WELCOME,
     WORKING,
 )
-from sessionbrowse.tui.commands.keymap import Keys, key_label, key_name
+from sessionbrowse.tui.commands.key_names import key_label, key_name
+from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.commands.table import ACTIONS, BY_ID, COMMANDS
 from sessionbrowse.tui.dialogs.dialogs import LETTERS, AskScreen, PromptScreen
 from sessionbrowse.tui.dialogs.help import SIGNS, ColumnsPart, HelpScreen, help_parts, legend
