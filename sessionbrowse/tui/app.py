@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec import structs
 from textual.screen import Screen
 
-from sessionbrowse.model.listing.directories import machine_in
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.monitor_messages import FirstRows, MonitorEvent, Painted, Rescan
 from sessionbrowse.tui.commands.contexts import WELCOME
@@ -23,36 +22,28 @@ from sessionbrowse.tui.data.jobs import Lane, Outcome
 from sessionbrowse.tui.data.library import Library
 from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
-from sessionbrowse.tui.outside.terminal import lend_terminal
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.textual_driver import terminal_driver
+from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.terminal_app import TerminalApp
 from sessionbrowse.tui.shell.view_memory import ViewMemory
 
 if TYPE_CHECKING:
-    from sessionbrowse.model.session.session import Session
     from sessionbrowse.services.background.channel import Channel
-    from sessionbrowse.services.background.pattern_worker import PatternWorker
-    from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.tui.changes.change_runner import ChangeRunner
     from sessionbrowse.tui.commands.command import Command
     from sessionbrowse.tui.data.picking import Picking
-    from sessionbrowse.tui.data.search_client import SearchClient
-    from sessionbrowse.tui.data.session_cache import SessionCache
     from sessionbrowse.tui.data.source import SessionUpdates, Source
 
 YOUNG_OBJECTS = 20_000
 """Number of new Python objects that starts a garbage collection; most repaints of the screen create fewer."""
 TERMINAL_CHECK_S = 2.0
 """Seconds between two checks that the terminal still exists."""
-OTHER_STYLES = Path(__file__).with_name("screens.tcss")
-"""The style sheet of all screens except the first screen; Textual parses it after the first paint."""
 OPENING_S = 0.25
 """Maximum seconds that the first paint waits for the session rows from the index."""
 
 
-class BrowseApp(TerminalApp, inherit_bindings=False):
+class BrowseApp(Browser, inherit_bindings=False):
     """The Textual app of sessionbrowse: holds the list of all sessions, opens the screens, runs background work."""
 
     CSS_PATH = "app.tcss"
@@ -103,43 +94,11 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         self.animation_level = "none"
 
     @cached_property
-    def source(self) -> Source:
-        """An object whose functions read sessions; made on first use, because its modules take long to import."""
-        from sessionbrowse.tui.data.sources import source_of
-
-        return source_of(self.options)
-
-    @cached_property
-    def search_client(self) -> SearchClient:
-        """The client of the background process that searches sessions; all screens share it."""
-        from sessionbrowse.tui.data.search_client import SearchClient
-
-        return SearchClient(lambda: self.source)
-
-    @cached_property
-    def pattern_worker(self) -> PatternWorker:
-        """The client of a process that searches for regular expressions, and that can be killed if it never ends."""
-        from sessionbrowse.services.background.pattern_worker import PatternWorker
-
-        return PatternWorker()
-
-    def end_search(self) -> None:
-        """End the background process that searches sessions, if it was started."""
-        if "search_client" in self.__dict__:
-            self.search_client.close()
-
-    @cached_property
     def changes(self) -> ChangeRunner:
         """The runner that makes changes to sessions in the background."""
         from sessionbrowse.tui.changes.change_runner import ChangeRunner
 
         return ChangeRunner(self)
-
-    @cached_property
-    def _session_cache(self) -> SessionCache:
-        from sessionbrowse.tui.data.session_cache import SessionCache
-
-        return SessionCache(lambda path, agent: self.source.open_session(path, agent))
 
     def get_default_screen(self) -> Screen[Any]:
         """Return the first screen: the session list, with saved rows, or rows sent by the disk monitor process."""
@@ -195,12 +154,6 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
 
         recover_at_start(self)
 
-    def read_styles(self) -> None:
-        """Read the style sheet of all screens except the first."""
-        if not self.stylesheet.has_source(str(OTHER_STYLES)):
-            self.stylesheet.read(OTHER_STYLES)
-            self.stylesheet.parse()
-
     def _take_event(self, event: MonitorEvent) -> None:
         """Pass an event of the disk monitor to the screens. Called in the thread that listens to the monitor."""
         self.event_lane.deliver(Outcome(self.event_lane.name, self.event_lane.stamp, event, last=False))
@@ -212,10 +165,6 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         finally:
             # The browser must end even if saving the state of the screens fails.
             self.exit(return_code=128 + number)
-
-    def now_ms(self) -> float:
-        """Return the time in milliseconds since 1970."""
-        return self.options.now_ms()
 
     def scope_note(self) -> Line:
         """Return the note in the top bar: the roots and agents to which the command line limits the browser."""
@@ -258,10 +207,6 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         monitor.send(Painted())
         listen_to_monitor(monitor, self._take_event)
 
-    def open_session(self, path: str, agent: str | None) -> Session:
-        """Return a session; read the file if it is not in the cache or has changed. For background threads."""
-        return self._session_cache.open(path, agent)
-
     def publish(self, updates: SessionUpdates) -> None:
         """Update the list of all sessions and every open screen after sessions changed on disk."""
         if not updates.paths:
@@ -270,12 +215,6 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         for screen in list(self.screen_stack):
             if isinstance(screen, CommandScreen):
                 screen.sessions_changed(updates)
-
-    def directories(self) -> list[str]:
-        """Return the directories of projects, newest first, except directories known to be gone."""
-        rows = self.library.projects()
-        here = [row.cwd for row in rows if row.cwd and not machine_in(row.cwd)]
-        return [cwd for cwd in here if self.exists.get(cwd) is not False]
 
     @property
     def place(self) -> Hashable:
@@ -334,13 +273,6 @@ class BrowseApp(TerminalApp, inherit_bindings=False):
         from sessionbrowse.tui.handlers import find_handler
 
         return find_handler(screen, command_id)
-
-    def lend_terminal(self, command: ResumeCommand) -> None:
-        """Leave the full screen, run a command that starts an agent, and show the browser when the agent has ended."""
-        failure = lend_terminal(self, command, self.options.environ)
-        self._session_cache.forget()
-        if failure is not None:
-            self.say(failure, "error")
 
     def open_demo(self) -> None:
         """Create sample sessions in a temporary directory, and browse these instead of the user's sessions."""

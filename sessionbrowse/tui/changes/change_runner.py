@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from sessionbrowse.agents import Surroundings
 from sessionbrowse.config import state_dir
 from sessionbrowse.errors import InUse, SessionBrowseError, UnsafeEntry
 from sessionbrowse.model.listing.summary import Summary
@@ -113,11 +112,6 @@ class ChangeRunner:
         if self._context is None:
             self._context = self._browser.options.context or context_of(self._browser)
         return self._context
-
-    @property
-    def around(self) -> Surroundings:
-        """The home directory, environment variables and current directory that changes use."""
-        return self.context.around
 
     def place_of(self, undo_id: str) -> Hashable:
         """Return the place where the user made a change: screen, and project or session; None if it is not known."""

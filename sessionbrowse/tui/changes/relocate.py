@@ -121,7 +121,7 @@ def _move(screen: CommandScreen[None], old: str, new: str, *, force: bool) -> No
 def _scope(screen: CommandScreen[None]) -> Scope:
     options = screen.browser.options
     return Scope(
-        around=screen.browser.changes.around,
+        around=screen.browser.changes.context.around,
         roots=tuple(options.roots),
         extra_roots=tuple(options.settings.roots),
         agents=tuple(options.agents),

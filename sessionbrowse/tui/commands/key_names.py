@@ -74,8 +74,12 @@ def _sign_name(sign: str) -> str:
 
 
 _OTHER_NAMES = {
-    **{"solidus": "slash", "reverse_solidus": "backslash", "hyphen_minus": "minus", "plus_sign": "plus"},
-    **{"commercial_at": "at", "low_line": "underscore"},
+    "solidus": "slash",
+    "reverse_solidus": "backslash",
+    "hyphen_minus": "minus",
+    "plus_sign": "plus",
+    "commercial_at": "at",
+    "low_line": "underscore",
 }
 """By the Unicode name of a punctuation mark: the name in Textual, where it is another."""
 _MARKS = {_sign_name(sign): sign for sign in string.punctuation}

@@ -104,6 +104,10 @@ class CompatScreen(LateTimers, Screen[Result], inherit_bindings=False):
         self._compositor = compositor
         self._mount_ended = asyncio.Event()
 
+    async def press(self, event: events.Key) -> bool:
+        """Handle a key press; return True if that is done, False if Textual shall handle it. Subclasses override it."""
+        return False
+
     def before_first_frame(self, app: App[Any]) -> None:
         """Set CSS classes and styles that the first painting needs; Textual sends its first event only afterwards.
 

@@ -1,36 +1,53 @@
-"""The protocols of the app; screens and commands import these protocols instead of the app's class."""
+"""The base class of the app, with all that screens use of it: sessions, keys in typed order, messages, themes.
+
+Screens and commands import this class instead of the app's own, which imports the screens.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+import asyncio
+import re
+from abc import abstractmethod
+from collections import deque
+from collections.abc import Callable, Hashable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from msgspec import Struct
+from textual import events
+from textual.theme import Theme
+from textual.timer import Timer
+
+from sessionbrowse.model.listing.directories import machine_in
+from sessionbrowse.text import clean
+from sessionbrowse.tui.outside.terminal import lend_terminal, terminal_is_gone
+from sessionbrowse.tui.paint import theme
+from sessionbrowse.tui.paint.signals import ENDING
+from sessionbrowse.tui.paint.textual_compat import CompatApp, CompatScreen
+from sessionbrowse.tui.widgets.bars import KeyBar
 
 if TYPE_CHECKING:
-    from textual.screen import Screen
-    from textual.timer import Timer
-
-    from sessionbrowse.agents import Surroundings
     from sessionbrowse.model.listing.summary import Summary
     from sessionbrowse.model.session.session import Session
     from sessionbrowse.services.background.pattern_worker import PatternWorker
-    from sessionbrowse.services.change.delete import Into
     from sessionbrowse.services.resume.plan import ResumeCommand
-    from sessionbrowse.services.transaction.change_context import ChangeContext
-    from sessionbrowse.store.write.admission import Target
     from sessionbrowse.tui.commands.keymap import Keys
     from sessionbrowse.tui.data.jobs import Lane
     from sessionbrowse.tui.data.library import Library
     from sessionbrowse.tui.data.options import BrowseOptions
     from sessionbrowse.tui.data.search_client import SearchClient
+    from sessionbrowse.tui.data.session_cache import SessionCache
     from sessionbrowse.tui.data.source import SessionUpdates, Source
     from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
     from sessionbrowse.tui.paint.spans import Line
-    from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
+    from sessionbrowse.tui.shell.change_plan import Changes
     from sessionbrowse.tui.shell.view_memory import ViewMemory
 
-T = TypeVar("T")
+OTHER_STYLES = Path(__file__).parents[1] / "screens.tcss"
+"""The style sheet of all screens except the first screen; Textual parses it after the first paint."""
+MOST_MESSAGES = 200
+"""Maximum number of messages that can be read again."""
 Severity = Literal["information", "warning", "error"]
 
 
@@ -54,119 +71,243 @@ class FoundEntry(Struct, frozen=True):
     entry_id: str | None
 
 
-class Changes(Protocol):
-    """Protocol of the object that makes changes in the background, one at a time; see `changes.change_runner`."""
-
-    @property
-    def into(self) -> Into:
-        """The trash for deleted sessions: the system's, or in the demo a directory that is removed with the demo."""
-
-    @property
-    def around(self) -> Surroundings:
-        """The home directory, environment variables and current directory that changes use."""
-
-    @property
-    def context(self) -> ChangeContext:
-        """The change context (home, clock, journal). Only the thread that makes changes may use its journal."""
-
-    @property
-    def busy(self) -> bool:
-        """True while a change or other queued work is running."""
-
-    def run(
-        self,
-        work: Callable[[ChangeRun], T],
-        on_result: Callable[[T], None],
-        on_error: Callable[[Exception], None] | None = None,
-    ) -> None:
-        """Run `work` in the background; pass its result to `on_result`, its error to `on_error` or else to a toast."""
-
-    def carry_out(self, plan: ChangePlan) -> None:
-        """Make the changes of a plan in the background, show their progress, update the screens and show a toast."""
-
-    def place_of(self, undo_id: str) -> Hashable:
-        """Return the place where the user made a change: screen, and project or session; None if it is not known."""
-
-    def target(self, summary: Summary) -> Target:
-        """Return the target of a change to a session: the file, the agent, the directory of the agent's sessions."""
-
-
-class Browser(Protocol):
-    """The protocol of the app: everything that screens may use."""
+class TerminalApp(CompatApp, inherit_bindings=False):
+    """A Textual app with sessionbrowse's themes, messages safe for any text, and keys handled in typed order."""
 
     options: BrowseOptions
+    home: str
+    """The home directory, which messages shorten to `~`."""
+    message: Said = SILENCE
+    """The message above the footer."""
+    MESSAGE_SECONDS = 4.0
+    """Number of seconds after which a message disappears."""
+
+    @cached_property
+    def _message_timer(self) -> Timer:
+        return self.set_timer(self.MESSAGE_SECONDS, self.unsay, pause=True)
+
+    def now_ms(self) -> float:
+        """Return the time in milliseconds since 1970."""
+        return self.options.now_ms()
+
+    # -- the terminal and signals ------------------------------------------------------------------------------
+
+    def leave_with_signal(self, number: int) -> None:
+        """Save how the user left the screens, and end the program because of the signal `number`."""
+
+    def leave_if_terminal_is_gone(self) -> None:
+        """End the program if its terminal was closed."""
+        if terminal_is_gone():
+            self.leave_with_signal(1)
+
+    def leave_on_signals(self) -> None:
+        """Make signals such as SIGTERM end the program from its event loop, so that threads and locks are released."""
+        loop = asyncio.get_running_loop()
+        ENDING.request = lambda number: loop.call_soon_threadsafe(self.leave_with_signal, number)
+
+    # -- keys ---------------------------------------------------------------------------------------------------
+
+    _holds_keys = False
+
+    @cached_property
+    def _waiting_keys(self) -> deque[events.Key]:
+        return deque()
+
+    async def on_event(self, event: events.Event) -> None:
+        """Handle each key press completely before the next key press.
+
+        Textual passes keys through several queues. If the user typed `/auth` quickly, all five keys would go to the
+        focused list: the letters `auth` would run commands instead of being typed in the filter line that `/` opens.
+        """
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            if event.time < self.stopped_until:
+                return
+            if self._holds_keys or self._waiting_keys:
+                self._waiting_keys.append(event)
+            else:
+                await self._carry_out(event)
+            return
+        await super().on_event(event)
+
+    async def _carry_out(self, key: events.Key) -> None:
+        screen = self.screen
+        if not isinstance(screen, CompatScreen) or not await screen.press(key):
+            await super().on_event(key)
+
+    def hold_keys(self) -> None:
+        """Queue the next key presses for a dialog that is being prepared, because the user means them for the dialog.
+
+        `release_keys` must follow.
+        """
+        self._holds_keys = True
+
+    def release_keys(self) -> None:
+        """Pass the key presses that `hold_keys` queued to the topmost screen."""
+        held, self._holds_keys = self._holds_keys, False
+        if held:
+            self.call_later(self._carry_out_waiting)
+
+    async def _carry_out_waiting(self) -> None:
+        # A key may open another dialog, which holds keys again: the remaining keys are meant for that dialog.
+        while self._waiting_keys and not self._holds_keys:
+            await self._carry_out(self._waiting_keys.popleft())
+
+    async def run_binding(self, key: str) -> bool:
+        """Run the focused widget's own action for a key, such as deleting a letter in a text field."""
+        bound = self.screen.active_bindings.get(key)
+        return bound is not None and await self.run_action(bound.binding.action, bound.node)
+
+    # -- themes -------------------------------------------------------------------------------------------------
+
+    @property
+    def available_themes(self) -> dict[str, Theme]:
+        """Textual's themes and sessionbrowse's own themes, by name."""
+        return theme.AVAILABLE
+
+    def get_css_variables(self) -> dict[str, str]:
+        """Return the theme's CSS variables, with sessionbrowse's defaults for variables that the theme lacks."""
+        variables = super().get_css_variables()
+        own = theme.missing_variables(variables)
+        self.theme_variables = {**own, **variables}
+        return self.theme_variables
+
+    def step_found(self, step: int) -> FoundEntry | None:
+        """Go to the next (`step` 1) or previous (-1) session that the search below the topmost screen has found.
+
+        Return the session's best entry; None if no search found a further session.
+        """
+        return cast(FoundEntry | None, getattr(self.screen_stack[-2], "step_found", lambda step: None)(step))
+
+    def next_theme(self) -> None:
+        """Switch to the next of sessionbrowse's themes, and say its name."""
+        names = [own.name for own in theme.THEMES]
+        at = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(at + 1) % len(names)]
+        self.say(f"Colours: {self.theme.removeprefix('sessionbrowse-').replace('-', ' ')}.")
+
+    # -- messages and clipboard --------------------------------------------------------------------------------
+
+    @cached_property
+    def messages(self) -> deque[Said]:
+        """The last messages, oldest first, to be read again."""
+        return deque(maxlen=MOST_MESSAGES)
+
+    def say(self, sentence: str, severity: Severity = "information", *, keep_lines: bool = False) -> None:
+        """Show a sentence above the footer for some seconds, as plain text without control characters.
+
+        It replaces an earlier one; an equal one is not told again. `keep_lines` keeps the line breaks of a program's
+        output.
+        """
+        short = self.in_short(sentence)
+        shown = "\n".join([clean(line) for line in short.split("\n")]) if keep_lines else clean(short)
+        if self.message.sentence != shown:
+            self.message = Said(self.now_ms(), shown, severity)
+            self.messages.append(self.message)
+            self._show_message()
+        self._message_timer.stop()
+        self._message_timer = self.set_timer(self.MESSAGE_SECONDS, self.unsay)
+
+    def tell(self, sentence: str) -> None:
+        """Show a warning."""
+        self.say(sentence, "warning")
+
+    def unsay(self) -> None:
+        """Remove the message above the footer."""
+        self.message = SILENCE
+        self._show_message()
+
+    def _show_message(self) -> None:
+        for screen in self.screen_stack:
+            for footer in screen.query(KeyBar):
+                footer.tell(self.message.sentence, self.message.severity)
+
+    def in_short(self, sentence: str) -> str:
+        """Return a sentence in which `~` replaces the home directory in paths."""
+        return re.sub(rf"(?<![\w./-]){re.escape(self.home)}(?=/)", "~", sentence) if self.home else sentence
+
+    def copy(self, content: str, what: str) -> None:
+        """Copy text to the clipboard through the terminal, and say which thing (`what`) was copied."""
+        self.copy_to_clipboard(content)
+        self.say(f"Copied {what}.")
+
+
+class Browser(TerminalApp, inherit_bindings=False):
+    """The app as screens use it; what needs the screens' classes is in the app's own class, in `tui.app`."""
+
     keys: Keys
     library: Library
     memory: ViewMemory
-    home: str
     temporary_copies: TemporaryCopies
     scan_lane: Lane
     event_lane: Lane
     exists: dict[str, bool | None]
     scans_hidden: bool
 
-    @property
+    @cached_property
     def source(self) -> Source:
-        """The functions with which the browser reads sessions, directories, and the list of pinned sessions."""
+        """An object whose functions read sessions; made on first use, because its modules take long to import."""
+        from sessionbrowse.tui.data.sources import source_of
+
+        return source_of(self.options)
+
+    @cached_property
+    def search_client(self) -> SearchClient:
+        """The client of the background process that searches sessions; all screens share it."""
+        from sessionbrowse.tui.data.search_client import SearchClient
+
+        return SearchClient(lambda: self.source)
+
+    @cached_property
+    def pattern_worker(self) -> PatternWorker:
+        """The client of a process that searches for regular expressions, and that can be killed if it never ends."""
+        from sessionbrowse.services.background.pattern_worker import PatternWorker
+
+        return PatternWorker()
+
+    def end_search(self) -> None:
+        """End the background process that searches sessions, if it was started."""
+        if "search_client" in self.__dict__:
+            self.search_client.close()
+
+    @cached_property
+    def _session_cache(self) -> SessionCache:
+        from sessionbrowse.tui.data.session_cache import SessionCache
+
+        return SessionCache(lambda path, agent: self.source.open_session(path, agent))
+
+    def read_styles(self) -> None:
+        """Read the style sheet of all screens except the first."""
+        if not self.stylesheet.has_source(str(OTHER_STYLES)):
+            self.stylesheet.read(OTHER_STYLES)
+            self.stylesheet.parse()
+
+    def open_session(self, path: str, agent: str | None) -> Session:
+        """Return a session; read the file if it is not in the cache or has changed. For background threads."""
+        return self._session_cache.open(path, agent)
+
+    def directories(self) -> list[str]:
+        """Return the directories of projects, newest first, except directories known to be gone."""
+        rows = self.library.projects()
+        here = [row.cwd for row in rows if row.cwd and not machine_in(row.cwd)]
+        return [cwd for cwd in here if self.exists.get(cwd) is not False]
+
+    def lend_terminal(self, command: ResumeCommand) -> None:
+        """Leave the full screen, run a command that starts an agent, and show the browser when the agent has ended."""
+        failure = lend_terminal(self, command, self.options.environ)
+        self._session_cache.forget()
+        if failure is not None:
+            self.say(failure, "error")
+
+    # -- what needs the screens' classes: see `tui.app` ------------------------------------------------------------
 
     @property
+    @abstractmethod
     def changes(self) -> Changes:
         """The runner that makes changes to sessions in the background."""
 
-    @property
-    def search_client(self) -> SearchClient:
-        """The client of the background search process, shared by all screens."""
-
-    @property
-    def pattern_worker(self) -> PatternWorker:
-        """The worker process that searches texts for regular expressions that the user types."""
-
-    # -- time, sentences, clipboard, keys -----------------------------------------------------------------------
-
-    def now_ms(self) -> float:
-        """Return the time in milliseconds since 1970."""
-
-    message: Said
-    """The message above the footer."""
-
-    @property
-    def messages(self) -> Sequence[Said]:
-        """The last messages, oldest first, to be read again."""
-
-    def say(self, sentence: str, severity: Severity = "information", *, keep_lines: bool = False) -> None:
-        """Show a sentence above the footer; control characters and markup in the sentence have no effect.
-
-        `keep_lines` keeps the line breaks of a program's output.
-        """
-
-    def in_short(self, sentence: str) -> str:
-        """Return a sentence in which `~` replaces the home directory in paths."""
-
-    def copy(self, content: str, what: str) -> None:
-        """Copy text to the clipboard through the terminal, and say which thing (`what`) was copied."""
-
-    def copy_to_clipboard(self, text: str) -> None:
-        """Copy text to the clipboard through the terminal."""
-
+    @abstractmethod
     def scope_note(self) -> Line:
         """Return the note in the top bar: agents and roots given, and the key that chooses in `sessionbrowse pick`."""
-
-    def hold_keys(self) -> None:
-        """Queue the next key presses for a dialog that is being prepared, until `release_keys` is called."""
-
-    def release_keys(self) -> None:
-        """Pass the key presses that `hold_keys` queued to the topmost screen."""
-
-    async def run_binding(self, key: str) -> bool:
-        """Run the focused widget's own binding for a key, such as moving the cursor in a text field."""
-
-    # -- sessions -----------------------------------------------------------------------------------------------
-
-    def open_session(self, path: str, agent: str | None) -> Session:
-        """Return a session, from the cache if its file is unchanged, else from the file; for background threads."""
-
-    def directories(self) -> list[str]:
-        """Return the directories of all projects, most recently used first."""
 
     def start_scan(self, *, include_hidden: bool | None = None) -> None:
         """Scan the disk again in the background; `include_hidden` adds archived sessions and those of subagents.
@@ -186,24 +327,10 @@ class Browser(Protocol):
     def open_demo(self) -> None:
         """Create the demo sessions, and show these instead of the user's sessions."""
 
-    # -- screens ------------------------------------------------------------------------------------------------
-
     @property
-    def screen(self) -> Screen[Any]:
-        """The topmost screen."""
-
-    @property
+    @abstractmethod
     def place(self) -> Hashable:
         """The project or session that the topmost screen is about, dialogs left out: its `CommandScreen.place`."""
-
-    def call_later(self, callback: Callable[..., Any], *args: Any) -> bool:
-        """Schedule `callback` in the app's own thread; any thread may call this method."""
-
-    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
-        """Call `callback` after `delay` seconds."""
-
-    def push_screen(self, screen: Screen[T], callback: Callable[[T | None], None] | None = None) -> Any:
-        """Show a screen on top; `callback` is called with the screen's result."""
 
     def show_session(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
@@ -221,26 +348,9 @@ class Browser(Protocol):
     def search_lists(self, text: str, came_from: Summary | None = None) -> None:
         """Search for a text in the list of all sessions; leaving the search opens the session `came_from` again."""
 
-    def step_found(self, step: int) -> FoundEntry | None:
-        """Go to the next (`step` 1) or previous (-1) session that the search below the topmost screen has found.
-
-        Return the session's best entry; None if no search found a further session.
-        """
-
+    @abstractmethod
     def find_handler(self, screen: str, command_id: str) -> Callable[[Any], None] | None:
         """Return the function that runs a command on a screen; None if the screen has no function for it."""
-
-    def read_styles(self) -> None:
-        """Load the style sheet of all screens except the browser's first screen, unless it is loaded already."""
-
-    def lend_terminal(self, command: ResumeCommand) -> None:
-        """Hide the browser, run a program such as an agent in this terminal, then show the browser again."""
-
-    def next_theme(self) -> None:
-        """Switch to the next colour theme."""
-
-    def paint_again(self) -> None:
-        """Draw the whole screen again, because the terminal may show output of another program."""
 
     def suspend_program(self) -> None:
         """Return to the shell until its `fg`, as Ctrl+Z does in other programs; wait for the running change first."""

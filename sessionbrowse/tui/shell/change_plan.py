@@ -1,17 +1,21 @@
-"""The plan of the changes that a command makes; `changes.change_runner` executes the plan."""
+"""The plan of the changes that a command makes, and the protocol of `changes.change_runner`, which executes it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
     from sessionbrowse.errors import UnsafeEntry
+    from sessionbrowse.model.listing.summary import Summary
     from sessionbrowse.services.change.delete import Into
     from sessionbrowse.services.transaction.change import ChangeResult
     from sessionbrowse.services.transaction.change_context import ChangeContext
+    from sessionbrowse.store.write.admission import Target
+
+T = TypeVar("T")
 
 Report = Callable[[int, int, str], None]
 """A function that shows a change's progress: number of finished items, number of all items, current item's name."""
@@ -55,3 +59,36 @@ class ChangePlan(Struct, frozen=True, kw_only=True):
     force: bool = False
     into: Into | None = None
     group: str | None = None
+
+
+class Changes(Protocol):
+    """Protocol of the object that makes changes in the background, one at a time; see `changes.change_runner`."""
+
+    @property
+    def into(self) -> Into:
+        """The trash for deleted sessions: the system's, or in the demo a directory that is removed with the demo."""
+
+    @property
+    def context(self) -> ChangeContext:
+        """The change context (home, clock, journal). Only the thread that makes changes may use its journal."""
+
+    @property
+    def busy(self) -> bool:
+        """True while a change or other queued work is running."""
+
+    def run(
+        self,
+        work: Callable[[ChangeRun], T],
+        on_result: Callable[[T], None],
+        on_error: Callable[[Exception], None] | None = None,
+    ) -> None:
+        """Run `work` in the background; pass its result to `on_result`, its error to `on_error` or else to a toast."""
+
+    def carry_out(self, plan: ChangePlan) -> None:
+        """Make the changes of a plan in the background, show their progress, update the screens and show a toast."""
+
+    def place_of(self, undo_id: str) -> Hashable:
+        """Return the place where the user made a change: screen, and project or session; None if it is not known."""
+
+    def target(self, summary: Summary) -> Target:
+        """Return the target of a change to a session: the file, the agent, the directory of the agent's sessions."""

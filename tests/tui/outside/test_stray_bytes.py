@@ -23,13 +23,13 @@ pytestmark = pytest.mark.slow
 PROGRAM = """
 import os, sys
 from sessionbrowse.cli import main
-from sessionbrowse.tui.shell.terminal_app import TerminalApp
-told, carry_out = int(sys.argv.pop()), TerminalApp._carry_out
+from sessionbrowse.tui.shell.browser import Browser
+told, carry_out = int(sys.argv.pop()), Browser._carry_out
 async def carry_out_and_tell(app, key):
     await carry_out(app, key)
     if key.key == "f12":
         os.write(told, b".")
-TerminalApp._carry_out = carry_out_and_tell
+Browser._carry_out = carry_out_and_tell
 main()
 """
 F12 = b"\x1b[24~"  # runs no command
