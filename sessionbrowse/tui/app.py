@@ -26,6 +26,7 @@ from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.textual_driver import terminal_driver
 from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.shell.paned_screen import PanedScreen
 from sessionbrowse.tui.shell.view_memory import ViewMemory
 
 if TYPE_CHECKING:
@@ -339,7 +340,7 @@ class BrowseApp(Browser, inherit_bindings=False):
         from sessionbrowse.tui.lists.screen import BrowseScreen
 
         for screen in self.screen_stack:
-            if isinstance(screen, CommandScreen):
+            if isinstance(screen, PanedScreen):
                 screen.keep_view()
         with suppress(OSError, UnicodeEncodeError):
             for screen in self.screen_stack:

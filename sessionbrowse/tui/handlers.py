@@ -14,7 +14,7 @@ from sessionbrowse.tui import copying
 from sessionbrowse.tui.changes import actions, archive, checkout, delete, fork, label, relocate, rename, undo
 from sessionbrowse.tui.commands.command import CUSTOM_ID
 from sessionbrowse.tui.dialogs import help, messages, palette
-from sessionbrowse.tui.lists import families, filter, panes, pin, scope, selection, sort
+from sessionbrowse.tui.lists import families, filter, panes, pin, scope, sort
 from sessionbrowse.tui.resume import resume
 from sessionbrowse.tui.resume.custom_commands import run_custom_command
 from sessionbrowse.tui.session import tree_commands, view_commands
@@ -24,7 +24,7 @@ from sessionbrowse.tui.stats import open_stats
 EVERY_SCREEN = (common_commands, actions, help, messages, palette)
 LISTS = (families, filter, open_stats, panes, pin, scope, sort)
 SESSION = (label, checkout, tree_commands, view_commands)
-BOTH = (archive, delete, relocate, rename, fork, undo, copying, resume, selection)
+BOTH = (archive, delete, relocate, rename, fork, undo, copying, resume)
 
 LATER = {
     "cleanup": "clean.open_clean",
@@ -43,10 +43,9 @@ LATER = {
 MODULES = {
     "browse": (*LISTS, *BOTH, *EVERY_SCREEN),
     "session": (*SESSION, *BOTH, *EVERY_SCREEN),
-    "doctor": (delete, relocate, selection, undo, *EVERY_SCREEN),
-    "cleanup": (selection, undo, *EVERY_SCREEN),
+    "doctor": (delete, relocate, undo, *EVERY_SCREEN),
+    "cleanup": (undo, *EVERY_SCREEN),
     "stats": (open_stats, *EVERY_SCREEN),
-    "review": (selection, *EVERY_SCREEN),
 }
 """By screen name: the modules with the command functions of the screen; other screens use only `EVERY_SCREEN`."""
 

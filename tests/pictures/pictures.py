@@ -58,7 +58,7 @@ PAUSE_SECONDS = 0.001
 """How long the browser of a walk waits for a cursor to rest before it shows the preview; no picture shows the wait."""
 PAUSES = (
     "tui.lists.preview.PREVIEW_DELAY",
-    "tui.shell.cursor_debounce.PAUSE_SECONDS",
+    "tui.shell.paned_screen.PAUSE_SECONDS",
 )
 
 

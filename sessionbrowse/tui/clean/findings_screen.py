@@ -170,11 +170,6 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
         event.stop()
         self._show_rest()
 
-    @on(RowList.Entered)
-    def _entered(self, event: RowList.Entered) -> None:
-        event.stop()
-        self.do_open()
-
     def _show_rest(self) -> None:
         finding = self.finding
         self.query_one("#finding", TextView).show(self.parts_of(finding) if finding is not None else [])

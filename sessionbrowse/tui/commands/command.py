@@ -95,7 +95,7 @@ def row(
     letter: str = "",
     verb: str = "",
 ) -> Command:
-    """Return a row of the command table; `keys`, as people write them, are separated by blanks, `verb` is the title if it is not given."""
+    """Return a row of the command table; `keys` are written with blanks between, `verb` is by default the title."""
     return Command(
         id=id,
         keys=tuple(map(key_name, keys.split())),

@@ -23,6 +23,8 @@ class ListState:
 
     def __init__(self, library: Library) -> None:
         self.library = library
+        self.scanning = True
+        """True during a scan of the disk."""
         self.project: str | None = None
         self.last_project: str | None = None
         self.sort = "newest"

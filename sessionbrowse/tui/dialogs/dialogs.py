@@ -72,6 +72,7 @@ class Dialog(CommandScreen[Result]):
     """Base of dialogs: a window over a screen with a text and, below it, a question (answers or a text field)."""
 
     CONTEXTS = (DIALOG,)
+    ENTER = "accept"
 
     def __init__(self, title: str, parts: Sequence[Part]) -> None:
         super().__init__(name="dialog")
@@ -160,11 +161,6 @@ class AskScreen(Dialog[str | None]):
             left = [(f"{self._letters[index]:<{cells}}", "key"), *left]
         right = fit([(choice.right, "dim")], max(LEAST_REMARK, width - line_width(left) - 2))
         return sides(left, right, width, least=0)
-
-    @on(RowList.Entered)
-    def _entered(self, event: RowList.Entered) -> None:
-        event.stop()
-        self.do_accept()
 
     def on_key(self, event: events.Key) -> None:
         """Close the dialog with the answer whose letter was pressed."""
@@ -319,9 +315,8 @@ class PromptScreen(Dialog[str | None]):
     def _highlighted(self, event: RowList.Highlighted) -> None:
         event.stop()
 
-    @on(RowList.Entered)
-    def _entered(self, event: RowList.Entered) -> None:
-        event.stop()
+    def row_entered(self) -> None:
+        """Take the clicked offer as the text."""
         self._take_offer()
 
     def do_complete(self) -> None:

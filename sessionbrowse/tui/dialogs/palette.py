@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input
@@ -23,6 +22,7 @@ class PaletteScreen(CommandScreen[str | None]):
     """The command palette: lists the commands of the screen that it covers; its result is the chosen command's id."""
 
     CONTEXTS = (OVERLAY,)
+    ENTER = "accept_filter"
 
     def __init__(self, commands: list[Command], context: CommandContext, contexts: Sequence[str]) -> None:
         super().__init__(name="palette")
@@ -75,11 +75,6 @@ class PaletteScreen(CommandScreen[str | None]):
         name: Line = [(f"{command.title:<15}", "title" if reason is None else "faint")]
         name.append((reason or command.help, "dim" if reason is None else "warning"))
         return sides(name, [(self.browser.keys.shown(command, self._contexts), "key")], width)
-
-    @on(RowList.Entered)
-    def _entered(self, event: RowList.Entered) -> None:
-        event.stop()
-        self.do_accept_filter()
 
     def do_accept_filter(self) -> None:
         """Close the palette with the id of the command under the cursor as its result."""

@@ -10,7 +10,7 @@ from textual.timer import Timer
 from sessionbrowse.text import tokens
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.shell.paned_screen import ListScreen
 
 if TYPE_CHECKING:
     from sessionbrowse.services.usage.usage_listing import UsageRow
@@ -26,20 +26,13 @@ class FamilyTotals:
     """Computes in the background the cost of the previewed session's family (with its forks, copies and subagents).
 
     `has_family(path)` returns True if sessions related to the session at `path` are known.
-    `is_scanning` returns True during a scan of the disk; totals are computed after the scan, because computing them
-    would delay the scan. `changed` is called when a computation has ended.
+    Totals are computed after a scan of the disk, because computing them would delay the scan. `changed` is called when
+    a computation has ended.
     """
 
-    def __init__(
-        self,
-        screen: CommandScreen[None],
-        has_family: Callable[[str], bool],
-        is_scanning: Callable[[], bool],
-        changed: Callable[[], None],
-    ) -> None:
+    def __init__(self, screen: ListScreen, has_family: Callable[[str], bool], changed: Callable[[], None]) -> None:
         self._screen = screen
         self._has_family = has_family
-        self._is_scanning = is_scanning
         self._changed = changed
         self._lines: dict[str, Line] = {}
         self._path: str | None = None
@@ -57,13 +50,13 @@ class FamilyTotals:
     def ask(self, path: str) -> None:
         """Compute the cost of a session and its related sessions, unless cached; if a scan runs, wait for its end."""
         self._path = path
-        self._awaits_scan = self._is_scanning()
+        self._awaits_scan = self._screen.state.scanning
         if path not in self._lines and not self._awaits_scan:
             self._count()
 
     def scanned(self) -> None:
         """If the scan of the disk has ended, compute the total cost that was requested during the scan."""
-        if self._awaits_scan and not self._is_scanning() and self._path is not None:
+        if self._awaits_scan and not self._screen.state.scanning and self._path is not None:
             self.ask(self._path)
 
     def forget(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.lists.filter import do_clear_filter, end_search
 from sessionbrowse.tui.lists.screen import PANES, BrowseScreen
@@ -73,22 +75,18 @@ def do_back(screen: BrowseScreen) -> None:
         screen.browser.say(f"This is the first screen. {screen.browser.keys.key_of('quit')} leaves sessionbrowse.")
 
 
-def do_pane_left(screen: BrowseScreen) -> None:
-    """Focus the next pane on the left: the sessions from the preview, the projects from the sessions."""
-    _step(screen, -1)
-
-
-def do_pane_right(screen: BrowseScreen) -> None:
-    """Focus the next pane on the right: the sessions from the projects, the preview from the sessions."""
-    _step(screen, 1)
-
-
 def _step(screen: BrowseScreen, delta: int) -> None:
     at = PANES.index(screen.pane) + delta
     if 0 <= at < len(PANES):
         if PANES[at] == "preview":
             screen.preview.set_shown(True)
         screen.set_focus(screen.query_one(f"#{PANES[at]}"))
+
+
+do_pane_left = partial(_step, delta=-1)
+"""Focus the next pane on the left: the sessions from the preview, the projects from the sessions."""
+do_pane_right = partial(_step, delta=1)
+"""Focus the next pane on the right: the sessions from the projects, the preview from the sessions."""
 
 
 def do_preview(screen: BrowseScreen) -> None:

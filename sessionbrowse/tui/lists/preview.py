@@ -13,12 +13,10 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.machines.results import seen_words
 from sessionbrowse.text import clean, iso_ms
 from sessionbrowse.tui.data.jobs import Job, Outcome
-from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.layout.parts import LinePart, Part, PreviewDocument
 from sessionbrowse.tui.lists.family_total import FamilyTotals
 from sessionbrowse.tui.lists.rows import is_recent
-from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.cursor_debounce import Resting
+from sessionbrowse.tui.shell.paned_screen import ListScreen, Resting
 from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
 
 if TYPE_CHECKING:
@@ -31,21 +29,12 @@ PREVIEW_DELAY = 0.12
 class Preview:
     """Controls the preview pane: decides which session it shows, and when the session's file is read.
 
-    `hit` returns the hit under the cursor, at which the preview stands, with the query that found it. `in_place`
-    returns what is shown in place of the session, such as examples of queries; [] if nothing is.
+    `in_place` returns what is shown in place of the session, such as examples of queries; [] if nothing is.
     """
 
-    def __init__(
-        self,
-        screen: CommandScreen[None],
-        state: ListState,
-        hit: Callable[[], tuple[Hit, str] | None],
-        is_scanning: Callable[[], bool],
-        in_place: Callable[[], list[Part]],
-    ) -> None:
+    def __init__(self, screen: ListScreen, in_place: Callable[[], list[Part]]) -> None:
         self._screen = screen
-        self._state = state
-        self._hit = hit
+        self._state = screen.state
         self._in_place = in_place
         self._painted = False
         self._is_stale = False
@@ -56,7 +45,7 @@ class Preview:
         self._shown: tuple[str, tuple[Hit, str] | None] | None = None
         self._is_due = False
         self._read: tuple[list[Part], FindMatches | None] = ([], None)
-        self._family = FamilyTotals(screen, self._has_family, is_scanning, self._show_read)
+        self._family = FamilyTotals(screen, self._has_family, self._show_read)
 
     @property
     def due(self) -> bool:
@@ -80,7 +69,7 @@ class Preview:
             self._asked = self._shown = None
             self._view.show(in_place, empty="")
             return
-        self._asked, self._asked_hit = summary.path, self._hit()
+        self._asked, self._asked_hit = summary.path, self._screen.hit
         rested = self._resting.moved()
         if rested or not self._painted:
             # Paint the list first, because the preview takes as long as the list to paint, and longer the first time,
@@ -93,7 +82,7 @@ class Preview:
     def rows_changed(self) -> None:
         """Update the preview if the search now finds a different entry of the previewed session."""
         self._family.scanned()
-        if self._asked is not None and self._asked_hit != self._hit():
+        if self._asked is not None and self._asked_hit != self._screen.hit:
             self.show()
 
     def set_shown(self, shown: bool) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Protocol
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.monitor_messages import (
@@ -20,14 +19,12 @@ from sessionbrowse.services.background.monitor_messages import (
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.commands.command import MOVE, Command
 from sessionbrowse.tui.commands.contexts import EVERYWHERE, SESSIONS
-from sessionbrowse.tui.data.jobs import Lane, Outcome
-from sessionbrowse.tui.data.list_state import ListState
+from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.data.source import DirectoryFacts, directory_facts
 from sessionbrowse.tui.data.update_throttle import UpdateThrottle
 from sessionbrowse.tui.lists.titles import ScanProgress, advanced
 from sessionbrowse.tui.paint.words import one_line
-from sessionbrowse.tui.shell.browser import Browser
-from sessionbrowse.tui.widgets.row_list import RowList
+from sessionbrowse.tui.shell.paned_screen import ListScreen
 
 PROJECT_SECONDS = 0.05
 """Seconds that the list waits for the project to open after the first found sessions: those are the project's."""
@@ -35,58 +32,13 @@ REFRESH_DELAY = 0.08
 """Seconds to wait after a session is found before computing the lists' rows again, in case more sessions follow."""
 
 
-class ShownLists(Protocol):
-    """The attributes and methods of the browser's first screen that `ScanUpdates` uses."""
-
-    state: ListState
-
-    @property
-    def browser(self) -> Browser:
-        """The app, typed as a protocol with only the methods that screens may use."""
-
-    @property
-    def pane(self) -> str:
-        """The name of the focused pane."""
-
-    @property
-    def typing(self) -> bool:
-        """True if the text line is focused."""
-
-    @property
-    def sessions_list(self) -> RowList:
-        """The widget that lists the sessions."""
-
-    def give(self, command: Command) -> None:
-        """Run a command, or say why it is unavailable."""
-
-    def set_timer(self, delay: float, callback: Callable[[], None]) -> object:
-        """Call `callback` after `delay` seconds, unless the screen closes first."""
-
-    def refresh_rows(self) -> None:
-        """Compute the rows of projects and sessions again."""
-
-    def refresh_header(self) -> None:
-        """Update the top bar: number of sessions and projects, progress of the scan."""
-
-    def refresh_sessions(self) -> None:
-        """Compute the rows of the session list again."""
-
-    def lane(self, name: str, take: Callable[[Outcome], object]) -> Lane:
-        """Return the screen's background queue (lane) with this name; `take` receives the results."""
-
-    @property
-    def projects_list(self) -> RowList:
-        """The widget that lists the projects."""
-
-
 class ScanUpdates:
     """Adds the results of scans to the library (the summaries of all sessions), then updates the rows of the lists."""
 
-    def __init__(self, screen: ShownLists) -> None:
+    def __init__(self, screen: ListScreen) -> None:
         self._screen = screen
         self.progress: ScanProgress | None = None
         self.in_use: frozenset[str] = frozenset()
-        self.scanning = True
         self.failure: str | None = None
         self.refresh_due = False
         self._held: Command | None = None
@@ -99,7 +51,7 @@ class ScanUpdates:
 
     def begin(self) -> None:
         """Mark the scan as running and clear the previous failure, because a new scan of the disk begins."""
-        self.scanning, self.failure = True, None
+        self._screen.state.scanning, self.failure = True, None
 
     def wait_little(self) -> None:
         """From the first found sessions on, wait only `PROJECT_SECONDS` more for those of the project to open."""
@@ -186,7 +138,7 @@ class ScanUpdates:
             case Notice(sentence):
                 screen.browser.say(sentence, "warning")
             case MonitorFailed(sentence):
-                self.failure, self.scanning, self.progress = one_line(sentence, 80), False, None
+                self.failure, screen.state.scanning, self.progress = one_line(sentence, 80), False, None
                 screen.state.awaits_project = False
                 screen.browser.say(f"{sentence} {screen.browser.keys.key_of('reload')} reads again.", "error")
                 self._refresh_soon()
@@ -195,7 +147,7 @@ class ScanUpdates:
         screen, library = self._screen, self._screen.state.library
         before = len(library)
         # During a scan, update all screens only for changed sessions: there may be thousands of new sessions.
-        same = (None,) if self.scanning else ()
+        same = (None,) if screen.state.scanning else ()
         changed = [each for each in summaries if library.get(each.path) not in (*same, each)]
         library.add(summaries)
         if not before and len(library):
@@ -213,8 +165,7 @@ class ScanUpdates:
 
     def _complete(self, skipped: Sequence[tuple[str, str]]) -> None:
         self.progress = None
-        self.scanning = False
-        self._screen.state.awaits_project = False
+        self._screen.state.scanning = self._screen.state.awaits_project = False
         self._screen.refresh_rows()
         self._ask_directories()
         self._screen.browser.scanned(len(self._screen.state.library), tuple(skipped))

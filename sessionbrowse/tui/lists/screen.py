@@ -16,7 +16,6 @@ from sessionbrowse.store.own.remembered_views import ListView
 from sessionbrowse.text import plural, width
 from sessionbrowse.tui.commands.command import Command, CommandContext
 from sessionbrowse.tui.commands.contexts import LIST, PREVIEW, PROJECTS, SESSIONS
-from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.data.library import Library, SessionRow, path_of_key
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.data.source import SessionUpdates
@@ -30,7 +29,7 @@ from sessionbrowse.tui.paint.words import project_name
 from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.search.list_search import ListSearch
 from sessionbrowse.tui.search.queries import Queries
-from sessionbrowse.tui.shell.paned_screen import PanedScreen
+from sessionbrowse.tui.shell.paned_screen import ListScreen
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
@@ -49,7 +48,7 @@ PATIENCE_SECONDS = 3.0
 """Maximum seconds that the list waits for the first scan to find the project to open; then it shows all sessions."""
 
 
-class BrowseScreen(PanedScreen):
+class BrowseScreen(ListScreen):
     """The browser's first screen: the project list, the session list, and the preview of a session."""
 
     IS_FIRST = True
@@ -70,11 +69,9 @@ class BrowseScreen(PanedScreen):
         self.project_cells = WIDEST_PROJECT
         self._followed_key: Hashable | None = None
         self.updates = ScanUpdates(self)
-        self.search = ListSearch(
-            self, self.state, lambda: self.sessions_list, lambda top: self.refresh_sessions(top=top)
-        )
+        self.search = ListSearch(self)
         self.step_found = self.search.step_found
-        self.preview = Preview(self, self.state, lambda: self.hit, lambda: self.updates.scanning, self.search.examples)
+        self.preview = Preview(self, self.search.examples)
         self.left_session: Summary | None = None
         """The session from whose tree the user came to search in all sessions; leaving the search opens it again."""
 
@@ -115,16 +112,6 @@ class BrowseScreen(PanedScreen):
         shown = self.has_class("-preview-shown")
         queries = tuple(self.queries.known)
         return replace(self.state.view(path), preview=shown, widths=dict(self.widths), queries=queries)
-
-    @property
-    def projects_list(self) -> RowList:
-        """The widget that lists the projects."""
-        return self.query_one("#projects", RowList)
-
-    @property
-    def sessions_list(self) -> RowList:
-        """The widget that lists the sessions of the chosen project."""
-        return self.query_one("#sessions", RowList)
 
     @property
     def pane(self) -> str:
@@ -256,8 +243,8 @@ class BrowseScreen(PanedScreen):
         self.projects_list.border_subtitle = f"{max(0, len(self.state.projects) - 1):,}"
         self.say_found()
 
-    def refresh_sessions(self, *, top: bool = False, cursor: Hashable | None = None) -> None:
-        """Compute the session rows again; move the cursor to the session `cursor`, or with `top` to the first row."""
+    def refresh_sessions(self, *, top: bool = False) -> None:
+        """Compute the session rows again; `top` puts the cursor on the first row."""
         self.place = (self.name, self.state.shown_project, self.state.searched, self.state.archived)
         found = self.search.rows()
         self._rows = self.state.session_rows() if found is None else found
@@ -265,14 +252,14 @@ class BrowseScreen(PanedScreen):
         sessions, library = self.sessions_list, self.state.library
         if not self.state.searched:
             sessions.marks = {path for path in sessions.marks if library.get(path) is not None}
-        key = cursor or sessions.key
+        key = sessions.key
         if key not in keys:
             key = path_of_key(key)
         wanted = keys[0] if top and keys else self.state.family_row(key, keys) or key
         if self.state.searched:
             empty = self.search.nothing_found()
         else:
-            empty = no_sessions_sentence(self.state, self.updates.scanning, self.browser.keys.key_of)
+            empty = no_sessions_sentence(self.state, self.browser.keys.key_of)
         sessions.set_rows(keys, cursor=wanted, empty=empty)
         wanted_row = self.state.wanted_row(sessions.keys, was_moved=sessions.was_moved)
         if wanted_row is not None and sessions.go_to_key(wanted_row):
@@ -385,11 +372,6 @@ class BrowseScreen(PanedScreen):
         event.stop()
         self._refresh_titles()
         self.update_footer()
-
-    @on(RowList.Entered)
-    def _row_entered(self, event: RowList.Entered) -> None:
-        event.stop()
-        self.give(BY_ID["open"])
 
     @property
     def busy(self) -> bool:

@@ -9,11 +9,9 @@ from sessionbrowse.model.listing.picker import ordered
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.data.library import SessionRow, path_of_key
-from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.browser import FoundEntry
-from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.widgets.row_list import RowList
+from sessionbrowse.tui.shell.paned_screen import ListScreen
 
 if TYPE_CHECKING:
     from sessionbrowse.model.search.query import SearchQuery
@@ -35,21 +33,12 @@ ANSWER_FRAME_SECONDS = 0.002
 class ListSearch:
     """The search of the session list: its query, its answers, and the rows of what was found.
 
-    `row_list` returns the list. `changed` is called when its rows have changed; the argument is True if the cursor
-    belongs on the first row. While a query cannot be searched yet, the list keeps what the last valid one found.
+    While a query cannot be searched yet, the list keeps what the last valid one found.
     """
 
-    def __init__(
-        self,
-        screen: CommandScreen[None],
-        state: ListState,
-        row_list: Callable[[], RowList],
-        changed: Callable[[bool], object],
-    ) -> None:
+    def __init__(self, screen: ListScreen) -> None:
         self._screen = screen
-        self._state = state
-        self._row_list = row_list
-        self._changed = changed
+        self._state = screen.state
         self.text = ""
         """The text in the search line; it may be no valid query."""
         self.problem: str | None = None
@@ -102,7 +91,7 @@ class ListSearch:
         elif self._is_local and query.is_about_sessions:
             # The value of a filter is typed on, as `agent:o` to `agent:omp`.
             self._state.searched = text
-            self._changed(False)
+            self._screen.refresh_sessions()
 
     def refuses(self) -> bool:
         """Return True, and tell the reason in the search line, if its text is no valid query."""
@@ -128,7 +117,7 @@ class ListSearch:
         query, state, client = self._query, self._state, self._screen.browser.search_client
         self._stamp, self._progress, self._next = client.stamp(), None, None
         if top:
-            self._row_list().forget_moves()
+            self._screen.sessions_list.forget_moves()
         self._limit = PAGE_SESSIONS if state.found_sort in ("best", "newest") else ALL_SESSIONS
         self._scope = state.scope() if query is not None else None
         self._is_local = query is not None and (query.is_about_sessions or not self.prepare())
@@ -138,7 +127,7 @@ class ListSearch:
             self._found, self._page, self._answered, self._is_first = [], None, self._stamp, False
             state.searched = self._valid_text if query is not None else ""
             self.searched = "" if query is None or query.is_about_sessions else self._valid_text
-            self._changed(top and self._is_local)
+            self._screen.refresh_sessions(top=top and self._is_local)
             return
         is_newest = state.found_sort == "newest"
         client.send(Find(self._stamp, self._valid_text, self.tools, self._limit, is_newest, self._scope))
@@ -229,12 +218,12 @@ class ListSearch:
                 self._take_hits(session)
             case SearchProgress(stamp=stamp) if stamp == self._stamp:
                 self._progress = answer
-                self._changed(False)
+                self._screen.refresh_sessions()
             case SearchRefused(stamp=stamp) if stamp == self._stamp:
                 self.problem = answer.sentence
-                self._changed(False)
+                self._screen.refresh_sessions()
             case SearchStatus():
-                self._changed(False)
+                self._screen.refresh_sessions()
             case _:
                 return
         # Textual paints at fixed intervals, and has just painted the typed letter: do not wait for its next frame.
@@ -252,13 +241,13 @@ class ListSearch:
         found = [*self._found[: page.at], *page.sessions]
         if page.nowhere or not found:
             found += self._scattered({each.summary.path for each in found})
-        rows, kept = self._row_list(), 0
+        rows, kept = self._screen.sessions_list, 0
         if not is_new and rows.was_moved:
             paths = [each.summary.path for each in self._found]
             path = path_of_key(rows.key)
             kept = paths.index(path) + 1 if path in paths else 0
         self._found = found if is_new else merged(self._found, kept, found, self._hits)
-        self._changed(is_new or not rows.was_moved)
+        self._screen.refresh_sessions(top=is_new or not rows.was_moved)
         waiting, self._next = (None, self._next) if self._is_first else (self._next, None)
         if waiting is not None and screen.is_top:
             waiting()
@@ -279,7 +268,7 @@ class ListSearch:
         path = session.summary.path
         self._found = [with_hits_kept(each, session) if each.summary.path == path else each for each in self._found]
         self._hits[path] = session
-        self._changed(False)
+        self._screen.refresh_sessions()
 
     # -- rows ---------------------------------------------------------------------------------------------------
 
@@ -335,7 +324,7 @@ class ListSearch:
         self._unfolded ^= {path}
         if session.more:
             self._screen.browser.search_client.send(FindInSession(self._stamp, path))
-        self._changed(False)
+        self._screen.refresh_sessions()
         return True
 
     # -- hits ---------------------------------------------------------------------------------------------------
@@ -349,7 +338,7 @@ class ListSearch:
 
     def step_found(self, step: int) -> FoundEntry | None:
         """Go to the next (`step` 1) or previous (-1) found session and return its best hit; None if there is none."""
-        rows, found = self._row_list(), self._in_order()
+        rows, found = self._screen.sessions_list, self._in_order()
         paths = [each.summary.path for each in found]
         path = path_of_key(rows.key)
         at = paths.index(path) + step if path in paths else -1

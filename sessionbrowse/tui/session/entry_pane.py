@@ -15,8 +15,8 @@ from sessionbrowse.tui.paint.words import one_line
 from sessionbrowse.tui.reading.views import VIEWS, ViewName, ViewRequest, document
 from sessionbrowse.tui.session.tree_pane import TreePane
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.shell.cursor_debounce import Resting
 from sessionbrowse.tui.shell.match_spans import MatchMarks
+from sessionbrowse.tui.shell.paned_screen import Resting
 from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
 
 

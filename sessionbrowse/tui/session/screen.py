@@ -296,11 +296,6 @@ class SessionScreen(PanedScreen):
         event.stop()
         self.tree_pane.show_count()
 
-    @on(RowList.Entered)
-    def _entered(self, event: RowList.Entered) -> None:
-        event.stop()
-        self.do_open()
-
     def on_text_view_resized(self, event: TextView.Resized) -> None:
         """Lay out the diff view again for the new width, which decides whether the diff has two columns."""
         if self.entry_pane.view == "diff":

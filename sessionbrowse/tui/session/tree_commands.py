@@ -53,16 +53,6 @@ def do_labels(screen: SessionScreen) -> None:
     screen.browser.search_lists("label:", screen.summary)
 
 
-def do_next_hit(screen: SessionScreen) -> None:
-    """Jump to the next hit of the search; after the last one, open the next session that was found, or start again."""
-    _go_to_hit(screen, 1)
-
-
-def do_previous_hit(screen: SessionScreen) -> None:
-    """Jump to the previous hit; before the first one, open the previous session that was found, or start at the end."""
-    _go_to_hit(screen, -1)
-
-
 def _go_to_hit(screen: SessionScreen, step: int) -> None:
     tree = screen.tree_pane
     hits, cursor = tree.shown.hits, tree.row_list.cursor
@@ -76,42 +66,13 @@ def _go_to_hit(screen: SessionScreen, step: int) -> None:
         screen.browser.say("No entry of this session matches the search.")
 
 
+do_next_hit = partial(_go_to_hit, step=1)
+"""Jump to the next hit of the search; after the last one, open the next session that was found, or start again."""
+do_previous_hit = partial(_go_to_hit, step=-1)
+"""Jump to the previous hit; before the first one, open the previous session that was found, or start at the end."""
+
+
 # -- filters ----------------------------------------------------------------------------------------------------------
-
-
-def do_filter_default(screen: SessionScreen) -> None:
-    """Switch the tree to the filter "default", which shows the rows that pi's own tree shows when it opens."""
-    _toggle(screen.tree_pane, "default")
-
-
-def do_filter_no_tools(screen: SessionScreen) -> None:
-    """Hide tool results in the tree (filter "no-tools"); if they are hidden, return to the default filter."""
-    _toggle(screen.tree_pane, "no-tools")
-
-
-def do_filter_user_only(screen: SessionScreen) -> None:
-    """Show only user messages in the tree (filter "user-only"); if that filter is active, return to the default."""
-    _toggle(screen.tree_pane, "user-only")
-
-
-def do_filter_labeled_only(screen: SessionScreen) -> None:
-    """Show only labelled entries in the tree; if that filter is active, return to the default filter."""
-    _toggle(screen.tree_pane, "labeled-only")
-
-
-def do_filter_all(screen: SessionScreen) -> None:
-    """Show all entries in the tree (filter "all"); if that filter is active, return to the default filter."""
-    _toggle(screen.tree_pane, "all")
-
-
-def do_next_filter(screen: SessionScreen) -> None:
-    """Switch to the next of the five tree filters."""
-    _step(screen.tree_pane, 1)
-
-
-def do_previous_filter(screen: SessionScreen) -> None:
-    """Switch to the previous of the five tree filters."""
-    _step(screen.tree_pane, -1)
 
 
 def do_answer_costs(screen: SessionScreen) -> None:
@@ -124,17 +85,34 @@ def do_label_times(screen: SessionScreen) -> None:
     screen.tree_pane.toggle_label_times()
 
 
-def _toggle(tree: TreePane, name: str) -> None:
+def _toggle(screen: SessionScreen, name: str) -> None:
     # Choosing the active filter again returns to the default filter, as pi's filter keys do.
-    _use(tree, "default" if name == tree.state.filter else name)
+    _use(screen.tree_pane, "default" if name == screen.tree_pane.state.filter else name)
 
 
-def _step(tree: TreePane, delta: int) -> None:
-    _use(tree, FILTERS[(FILTERS.index(tree.state.filter) + delta) % len(FILTERS)])
+def _step(screen: SessionScreen, delta: int) -> None:
+    at = FILTERS.index(screen.tree_pane.state.filter)
+    _use(screen.tree_pane, FILTERS[(at + delta) % len(FILTERS)])
 
 
 def _use(tree: TreePane, name: str) -> None:
     tree.show(replace(tree.state, filter=name, folded=frozenset()))
+
+
+do_filter_default = partial(_toggle, name="default")
+"""Switch the tree to the filter "default", which shows the rows that pi's own tree shows when it opens."""
+do_filter_no_tools = partial(_toggle, name="no-tools")
+"""Hide tool results in the tree (filter "no-tools"); if they are hidden, return to the default filter."""
+do_filter_user_only = partial(_toggle, name="user-only")
+"""Show only user messages in the tree (filter "user-only"); if that filter is active, return to the default."""
+do_filter_labeled_only = partial(_toggle, name="labeled-only")
+"""Show only labelled entries in the tree; if that filter is active, return to the default filter."""
+do_filter_all = partial(_toggle, name="all")
+"""Show all entries in the tree (filter "all"); if that filter is active, return to the default filter."""
+do_next_filter = partial(_step, delta=1)
+"""Switch to the next of the five tree filters."""
+do_previous_filter = partial(_step, delta=-1)
+"""Switch to the previous of the five tree filters."""
 
 
 # -- folds ------------------------------------------------------------------------------------------------------------
@@ -234,26 +212,16 @@ def do_leaf(screen: SessionScreen) -> None:
         tree.row_list.go(tree.shown.position_of[entry])
 
 
-def do_next_branch(screen: SessionScreen) -> None:
-    """Jump down to the next row at which a branch begins."""
+def _go_to_branch(screen: SessionScreen, step: int) -> None:
     cursor, points = screen.tree_pane.row_list.cursor, screen.tree_pane.shown.branch_points
-    _jump(screen, next((position for position in points if position > cursor), None), "branch point below")
+    further = [at for at in points[::step] if (at - cursor) * step > 0]
+    _jump(screen, next(iter(further), None), "branch point", step)
 
 
-def do_previous_branch(screen: SessionScreen) -> None:
-    """Jump up to the previous row at which a branch begins."""
-    cursor, points = screen.tree_pane.row_list.cursor, screen.tree_pane.shown.branch_points
-    _jump(screen, next((position for position in reversed(points) if position < cursor), None), "branch point above")
-
-
-def do_branch_right(screen: SessionScreen) -> None:
-    """Jump to the next branch that starts at the same branch point as the cursor's branch (cyclic)."""
-    _go_beside(screen, 1)
-
-
-def do_branch_left(screen: SessionScreen) -> None:
-    """Jump to the previous branch that starts at the same branch point as the cursor's branch (cyclic)."""
-    _go_beside(screen, -1)
+do_next_branch = partial(_go_to_branch, step=1)
+"""Jump down to the next row at which a branch begins."""
+do_previous_branch = partial(_go_to_branch, step=-1)
+"""Jump up to the previous row at which a branch begins."""
 
 
 def _go_beside(screen: SessionScreen, step: int) -> None:
@@ -275,23 +243,29 @@ def _go_beside(screen: SessionScreen, step: int) -> None:
     tree.row_list.go(beside[(beside.index(start) + step) % len(beside)])
 
 
-def do_next_turn(screen: SessionScreen) -> None:
-    """Jump to the next message of the user or the assistant."""
-    below = range(screen.tree_pane.row_list.cursor + 1, len(screen.tree_pane.rows))
-    _jump(screen, next(filter(partial(_is_turn, screen.tree_pane), below), None), "message below")
+do_branch_right = partial(_go_beside, step=1)
+"""Jump to the next branch that starts at the same branch point as the cursor's branch (cyclic)."""
+do_branch_left = partial(_go_beside, step=-1)
+"""Jump to the previous branch that starts at the same branch point as the cursor's branch (cyclic)."""
 
 
-def do_previous_turn(screen: SessionScreen) -> None:
-    """Jump to the previous message of the user or the assistant."""
-    above = range(screen.tree_pane.row_list.cursor - 1, -1, -1)
-    _jump(screen, next(filter(partial(_is_turn, screen.tree_pane), above), None), "message above")
+def _go_to_turn(screen: SessionScreen, step: int) -> None:
+    tree = screen.tree_pane
+    further = range(tree.row_list.cursor + step, len(tree.rows) if step > 0 else -1, step)
+    _jump(screen, next(filter(partial(_is_turn, tree), further), None), "message", step)
 
 
-def _jump(screen: SessionScreen, position: int | None, wanted: str) -> None:
+do_next_turn = partial(_go_to_turn, step=1)
+"""Jump to the next message of the user or the assistant."""
+do_previous_turn = partial(_go_to_turn, step=-1)
+"""Jump to the previous message of the user or the assistant."""
+
+
+def _jump(screen: SessionScreen, position: int | None, wanted: str, step: int) -> None:
     if position is not None:
         screen.tree_pane.row_list.go(position)
     else:
-        screen.browser.say(f"There is no {wanted}.")
+        screen.browser.say(f"There is no {wanted} {'below' if step > 0 else 'above'}.")
 
 
 def _is_turn(tree: TreePane, position: int) -> bool:

@@ -19,7 +19,7 @@ from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.tui.commands.command import Command, CommandContext
 from sessionbrowse.tui.commands.contexts import EVERYWHERE, PROJECTS, REVIEW, TYPING
-from sessionbrowse.tui.commands.table import FOOTER, FOOTER_KEYS, WHILE_TYPING, WHILE_TYPING_SHOWN
+from sessionbrowse.tui.commands.table import BY_ID, FOOTER, FOOTER_KEYS, WHILE_TYPING, WHILE_TYPING_SHOWN
 from sessionbrowse.tui.data.jobs import Lane, Outcome
 from sessionbrowse.tui.paint.lean_compositor import LeanCompositor
 from sessionbrowse.tui.paint.textual_compat import CompatScreen
@@ -75,6 +75,9 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     TYPES_INTO: ClassVar[str] = ""
     """Id of the command that focuses the text line; with the setting `habits = "pi"`, a typed letter runs it first."""
 
+    ENTER: ClassVar[str] = "open"
+    """The id of the command that Enter, or a double click, runs on a row."""
+
     IS_FIRST: ClassVar[bool] = False
     """True for the browser's first screen; the styles of other screens are loaded after the first paint."""
 
@@ -120,13 +123,6 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
     def is_top(self) -> bool:
         """True if this screen is on top of all others; only the top screen can be dismissed."""
         return self.app.screen is self
-
-    @property
-    def is_seen(self) -> bool:
-        """True if every screen on top of this screen is transparent; Textual's `is_current` ignores transparency."""
-        stack = self.app.screen_stack
-        above = stack[stack.index(self) + 1 :] if self in stack else stack
-        return all(screen.styles.background.a < 1 for screen in above)
 
     # -- the state of a screen, for commands ---------------------------------------------------------------------
 
@@ -294,9 +290,6 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
         """Move the cursor to the row of a project, session or entry; return False if no such row exists."""
         return False
 
-    def keep_view(self) -> None:
-        """Save the screen's cursor, filter and folded rows, to restore them when the screen is opened again."""
-
     @property
     def back_clears(self) -> str:
         """The footer's words for the command "back" if it clears something, such as `clear search`; else ""."""
@@ -344,6 +337,15 @@ class CommandScreen(CompatScreen[Result], inherit_bindings=False):
             self.position(),
         )
         bars.first().tell(self.browser.message.sentence, self.browser.message.severity)
+
+    @on(RowList.Entered)
+    def _row_entered(self, event: RowList.Entered) -> None:
+        event.stop()
+        self.row_entered()
+
+    def row_entered(self) -> None:
+        """Act on a double click on a row: run the command that Enter runs in a list of the screen."""
+        self.give(BY_ID[self.ENTER])
 
     @on(KeyBar.Pressed)
     def _hint_pressed(self, event: KeyBar.Pressed) -> None:

@@ -1,58 +1,53 @@
-"""The commands of every screen: move in the focused pane, switch the theme, redraw the screen, suspend, quit."""
+"""The commands of every screen: move in the focused pane, select rows, switch the theme, redraw, suspend, quit."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.widgets.row_list import RowList
+from sessionbrowse.tui.widgets.text_view import TextView
+
+Do = Callable[[CommandScreen[Any]], None]
+
+# -- moving in the focused pane -----------------------------------------------------------------------------------
 
 
-def do_up(screen: CommandScreen[Any]) -> None:
-    """Move up by one row in the focused pane."""
-    if (pane := screen.moving()) is not None:
-        pane.go_up()
+def _moving(move: Callable[[RowList | TextView], object]) -> Do:
+    """Return a command that moves in the focused pane; it does nothing if no pane has the focus."""
+
+    def do(screen: CommandScreen[Any]) -> None:
+        if (pane := screen.moving()) is not None:
+            move(pane)
+
+    return do
 
 
-def do_down(screen: CommandScreen[Any]) -> None:
-    """Move down by one row in the focused pane."""
-    if (pane := screen.moving()) is not None:
-        pane.go_down()
+do_up = _moving(lambda pane: pane.go_up())
+do_down = _moving(lambda pane: pane.go_down())
+do_page_up = _moving(lambda pane: pane.page_up())
+do_page_down = _moving(lambda pane: pane.page_down())
+do_half_up = _moving(lambda pane: pane.move(-max(1, pane.page // 2)))
+do_half_down = _moving(lambda pane: pane.move(max(1, pane.page // 2)))
+do_first = _moving(lambda pane: pane.go_first())
+do_last = _moving(lambda pane: pane.go_last())
+
+# -- selecting rows: sessions, entries, problems, secrets; other commands act on all selected rows ------------------
 
 
-def do_page_up(screen: CommandScreen[Any]) -> None:
-    """Move up by one page in the focused pane."""
-    if (pane := screen.moving()) is not None:
-        pane.page_up()
+def _selecting(select: Callable[[RowList], object]) -> Do:
+    """Return a command that selects rows; it does nothing if no list has the focus, as in a terminal without it."""
+    return _moving(lambda pane: select(pane) if isinstance(pane, RowList) else None)
 
 
-def do_page_down(screen: CommandScreen[Any]) -> None:
-    """Move down by one page in the focused pane."""
-    if (pane := screen.moving()) is not None:
-        pane.page_down()
+do_select = _selecting(lambda rows: rows.mark_and_go_down())
+do_select_up = _selecting(lambda rows: rows.mark_by_moving(-1))
+do_select_down = _selecting(lambda rows: rows.mark_by_moving(1))
+do_select_range = _selecting(lambda rows: rows.toggle_range())
+do_select_all = _selecting(lambda rows: rows.mark_all())
 
-
-def do_half_up(screen: CommandScreen[Any]) -> None:
-    """Move up by half a page in the focused pane."""
-    if (pane := screen.moving()) is not None:
-        pane.move(-max(1, pane.page // 2))
-
-
-def do_half_down(screen: CommandScreen[Any]) -> None:
-    """Move down by half a page in the focused pane."""
-    if (pane := screen.moving()) is not None:
-        pane.move(max(1, pane.page // 2))
-
-
-def do_first(screen: CommandScreen[Any]) -> None:
-    """Move to the first row in the focused pane."""
-    if (pane := screen.moving()) is not None:
-        pane.go_first()
-
-
-def do_last(screen: CommandScreen[Any]) -> None:
-    """Move to the last row in the focused pane."""
-    if (pane := screen.moving()) is not None:
-        pane.go_last()
+# -- the program --------------------------------------------------------------------------------------------------
 
 
 def do_theme(screen: CommandScreen[Any]) -> None:

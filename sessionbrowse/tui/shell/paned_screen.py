@@ -1,17 +1,32 @@
-"""The base class of screens with panes side by side, which the user can widen, narrow and zoom."""
+"""The base classes of screens with panes side by side, and the debounce of cursor moves between the panes."""
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual import events
+from textual.timer import Timer
+from textual.widget import Widget
 
+from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.widgets.row_list import RowList
+
+if TYPE_CHECKING:
+    from sessionbrowse.services.search.hits import Hit
 
 STEP = 4
 LEAST = 16
 ROOM_FOR = {"projects": 80, "tree": 100, "preview": 120}
 """Minimum screen width in cells at which the user can resize a pane, because another pane is beside that pane."""
+
+QUICK_SECONDS = 0.2
+"""Maximum seconds between two cursor moves that count as quick moves."""
+PAUSE_SECONDS = 0.15
+"""Seconds without a move after which the cursor counts as resting."""
 
 
 class PanedScreen(CommandScreen[None]):
@@ -20,6 +35,9 @@ class PanedScreen(CommandScreen[None]):
     def __init__(self, *, name: str) -> None:
         super().__init__(name=name)
         self.widths: dict[str, int] = {}
+
+    def keep_view(self) -> None:
+        """Save the screen's cursor, filter and folded rows, to restore them when the screen is opened again."""
 
     @property
     @abstractmethod
@@ -59,3 +77,83 @@ class PanedScreen(CommandScreen[None]):
                     widget.styles.width = min(wide, self.size.width * 2 // 3)
                 else:
                     widget.styles.clear_rule("width")
+
+
+class ListScreen(PanedScreen):
+    """The screen of the lists, as its search, its preview and the updates by the scan use it."""
+
+    state: ListState
+
+    @property
+    def projects_list(self) -> RowList:
+        """The widget that lists the projects."""
+        return self.query_one("#projects", RowList)
+
+    @property
+    def sessions_list(self) -> RowList:
+        """The widget that lists the sessions."""
+        return self.query_one("#sessions", RowList)
+
+    @property
+    def is_seen(self) -> bool:
+        """True if every screen on top of this screen is transparent; Textual's `is_current` ignores transparency."""
+        stack = self.app.screen_stack
+        above = stack[stack.index(self) + 1 :] if self in stack else stack
+        return all(screen.styles.background.a < 1 for screen in above)
+
+    @property
+    @abstractmethod
+    def pane(self) -> str:
+        """The name of the focused pane."""
+
+    @property
+    @abstractmethod
+    def hit(self) -> tuple[Hit, str] | None:
+        """The found entry under the cursor (of a session: its best), and the query that found it; None for none."""
+
+    def refresh_rows(self, *, top: bool = False) -> None:
+        """Compute the rows of projects and sessions again; `top` puts the cursor on the first session."""
+
+    def refresh_sessions(self, *, top: bool = False) -> None:
+        """Compute the rows of the session list again; `top` puts the cursor on the first row."""
+
+    def refresh_header(self) -> None:
+        """Update the top bar: number of sessions and projects, progress of the scan."""
+
+
+class Resting:
+    """Debounce of cursor moves: calls `do`, which updates other panes, when the cursor has stopped after quick moves.
+
+    A single move updates the panes at once. While an arrow key is held down, only the cursor itself is painted.
+    """
+
+    def __init__(self, widget: Widget, do: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> None:
+        self._widget = widget
+        self._do = do
+        self._clock = clock
+        self._moved_at = float("-inf")
+        self._timer: Timer | None = None
+
+    @property
+    def due(self) -> bool:
+        """True if the cursor moved quickly and the update of the other panes is still pending."""
+        return self._timer is not None
+
+    def moved(self) -> bool:
+        """Register a cursor move; return True for a single move, which the caller should handle at once."""
+        now = self._clock()
+        is_quick, self._moved_at = now - self._moved_at < QUICK_SECONDS, now
+        self.cancel()
+        if is_quick:
+            self._timer = self._widget.set_timer(PAUSE_SECONDS, self._rests)
+        return not is_quick
+
+    def cancel(self) -> None:
+        """Cancel the pending update of the other panes, if any."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def _rests(self) -> None:
+        self._timer = None
+        self._do()

@@ -83,6 +83,7 @@ class StatsScreen(CommandScreen[None]):
     """
 
     CONTEXTS = (STATS,)
+    ENTER = "stats_open"
 
     def __init__(
         self,

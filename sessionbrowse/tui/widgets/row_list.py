@@ -265,6 +265,11 @@ class RowList(RowsView, can_focus=True):
             self.marks_range = False
             self._set_marks(self.marks ^ {self._marked_as(self.key)})
 
+    def mark_and_go_down(self) -> None:
+        """Mark the row under the cursor, or remove its mark, and move the cursor to the next row."""
+        self.toggle_mark()
+        self.move(1)
+
     def mark_by_moving(self, delta: int) -> None:
         """Move the cursor by `delta` rows, and mark all rows from the row where marking began to the cursor."""
         if not self._keys:

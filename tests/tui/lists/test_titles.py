@@ -14,6 +14,6 @@ def test_that_no_session_has_a_name_is_told_only_when_more_than_the_first_rows_a
     library.open(make_first_rows([summary("/a.jsonl")], "newest"))
     named = ListState(library)
     named.named = True
-    assert no_sessions_sentence(named, True, str) == "Reading sessions …"
+    assert no_sessions_sentence(named, str) == "Reading sessions …"
     library.opened()
-    assert no_sessions_sentence(named, True, str).startswith("No sessions with a name in this list.")
+    assert no_sessions_sentence(named, str).startswith("No sessions with a name in this list.")

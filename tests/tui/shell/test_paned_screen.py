@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sessionbrowse.tui.shell.cursor_debounce import PAUSE_SECONDS, QUICK_SECONDS, Resting
+from sessionbrowse.tui.shell.paned_screen import PAUSE_SECONDS, QUICK_SECONDS, Resting
 
 
 class Clock:
