@@ -26,16 +26,18 @@ class EntryStates:
 
     def of(self, index: int) -> str:
         """Return the state of the entry at `index`: "active", "abandoned" or "compacted"."""
-        if index not in self._active:
+        if index not in self.active:
             return "abandoned"
-        return "compacted" if index in self._before_boundary and index in self._compacted else "active"
+        # Few sessions need the parts below, because most entries are after the last compaction.
+        return "compacted" if index in self._before_boundary and index in self.compacted else "active"
 
     @cached_property
     def _branch(self) -> list[int]:
         return self._session.active_branch()
 
     @cached_property
-    def _active(self) -> frozenset[int]:
+    def active(self) -> frozenset[int]:
+        """The indexes of the entries on the active branch."""
         return frozenset(self._branch)
 
     @cached_property
@@ -52,7 +54,10 @@ class EntryStates:
         return frozenset(self._branch[: self._boundary])
 
     @cached_property
-    def _compacted(self) -> frozenset[int]:
+    def compacted(self) -> frozenset[int]:
+        """The indexes of the entries on the active branch that are no longer sent to the model."""
+        if not self._boundary:
+            return frozenset()
         # Imported here because few searches need this import, and it takes 10 % of the time in which a search starts.
         from sessionbrowse.model.context.build import first_place_sent
 

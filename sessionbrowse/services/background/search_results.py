@@ -236,5 +236,4 @@ def shortened(summary: Summary) -> Summary:
 
 def _unindexed_bytes(searcher: Searcher, tools: bool) -> int:
     """Return the number of bytes in files that a ranking must read completely, because the index lacks their texts."""
-    rows = searcher.asked_rows(tools)
-    return sum([summary.bytes for summary in searcher.summaries if summary.path not in rows])
+    return sum([summary.bytes for summary in searcher.asked(tools).others])

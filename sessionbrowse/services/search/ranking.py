@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -98,14 +98,15 @@ class Ranker:
         self._now = time.time() * 1000 if now_ms is None else now_ms
         self._half_life = half_life_days
         self._cancelled = cancelled
-        self._rows = searcher.asked_rows(self._tools)
+        self._files = searcher.asked(self._tools)
+        self._rows = self._files.rows
         self._terms: list[Term] = []
         self._question: Question | None = None
         self._rarities: list[float] = []
         self._instead: dict[str, tuple[str, ...]] = {}
         self._nowhere: tuple[str, ...] = ()
-        self._fitting: list[Summary] = []
-        self._by_file: dict[int, Summary] = {}
+        self._fitting: Sequence[Summary] = ()
+        self._by_file: Mapping[int, Summary] = {}
         self._known: dict[str, MatchingSession] = {}
         self._is_begun = self._is_near = False
         self._asked = self._documents = 0
@@ -186,29 +187,31 @@ class Ranker:
     def _begin(self) -> None:
         """Look through the names of all sessions and the files that are not indexed, and rate the query's terms."""
         self._set_terms(terms_of(self._query))
-        self._fitting = [each for each in self._searcher.summaries if self._searcher.fits(self._query, each)]
+        self._fitting = self._searcher.fitting(self._query)
         self._is_begun = True
         self._begin_with()
         if not self._cancelled() and self._take_misspelt():
             self._begin_with()
 
     def _begin_with(self) -> None:
-        self._known, self._by_file = {}, {}
+        self._known = {}
+        rows = self._rows if self._question is not None else {}
+        is_all = self._fitting is self._searcher.summaries and rows is self._rows
+        self._by_file = (
+            self._files.by_file if is_all else {rows[one.path].row: one for one in self._fitting if one.path in rows}
+        )
         titled = self._searcher.titles.having((*self._keys, *self._names.ids))
         counts = self._question.counts.copy() if self._question is not None else [0] * len(self._terms)
         self._documents = self._question.documents if self._question is not None else 0
-        for summary in self._fitting:
+        # Most sessions are indexed and have no term in their name: the loop leaves them out.
+        for summary in [each for each in self._fitting if each.path in titled or each.path not in rows]:
             if self._cancelled():
                 break
             named = self._names.weights(summary) if summary.path in titled else self._nothing
-            row = self._rows.get(summary.path)
-            if row is None or self._question is None:
-                candidate = MatchingSession(summary, None, named)
+            candidate = MatchingSession(summary, rows.get(summary.path), named)
+            if candidate.row is None:
                 self._documents += summary.message_count
                 candidate.found = list(self._judged(summary, streamed_lines(summary)))
-            else:
-                self._by_file[row.row] = summary
-                candidate = MatchingSession(summary, row, named)
             if candidate.found or any(named):
                 self._known[summary.path] = candidate
                 self._documents += any(named)
@@ -322,10 +325,9 @@ class Ranker:
 
     def _texts(self) -> Iterator[str]:
         """Yield the names of all sessions, and the texts of those that are not indexed."""
-        for summary in self._searcher.summaries:
-            yield "\n".join([summary.name or "", *summary.labels, summary.cwd])
-            if self._question is None or summary.path not in self._rows:
-                yield from (facts.text for _, facts in self._facts(streamed_lines(summary), ()))
+        yield self._searcher.name_words
+        for summary in self._searcher.summaries if self._question is None else self._files.others:
+            yield from (facts.text for _, facts in self._facts(streamed_lines(summary), ()))
 
     # ---- reading -------------------------------------------------------------------------------------------
 

@@ -7,10 +7,11 @@ read. A file that is not indexed, or has changed since, is read completely. Both
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from sessionbrowse.model.listing.summary import Summary
@@ -18,7 +19,7 @@ from sessionbrowse.model.listing.title_search import Titles
 from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_facts, is_in_time
 from sessionbrowse.model.search.patterns import FindFirst, MatchSpan, first_spans
 from sessionbrowse.model.search.query import SearchQuery, has_words, is_as_typed, may_be_in, snippet, word_spans
-from sessionbrowse.model.search.words import literal
+from sessionbrowse.model.search.words import literal, words_of
 from sessionbrowse.services.list.snapshot import Snapshot
 from sessionbrowse.services.search.checkpoints import fits
 from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
@@ -47,6 +48,14 @@ WordMatches = Iterable[tuple[T, str, list[MatchSpan]]]
 """Items that match the words of a query, as tuples: (item, text of the item, positions of the words in the text)."""
 
 
+class AskedFiles(Struct, frozen=True):
+    """The files that the index can be asked for: their rows by path, their sessions by id; and all other sessions."""
+
+    rows: Mapping[str, FileRow]
+    by_file: Mapping[int, Summary]
+    others: Sequence[Summary]
+
+
 class Searcher:
     """Searches a fixed set of sessions (a `Snapshot`); without an index, every search reads all files.
 
@@ -73,28 +82,36 @@ class Searcher:
         self.trees: SessionTreeCache = SessionTreeCache(index, before.trees if before else None)
         self.titles = Titles(self.summaries)
         self._snapshot = snapshot
-        self._asked_rows: dict[bool, Mapping[str, FileRow]] = {}
+        self._known: dict[bool, AskedFiles] = {}
 
-    def asked_rows(self, tools: bool) -> Mapping[str, FileRow]:
-        """Return the rows of the files whose texts the index can be asked for, by path; other files are read."""
+    def asked(self, tools: bool) -> AskedFiles:
+        """Return the files whose texts the index can be asked for; the other files must be read."""
         if self.words is None or self.is_outdated():
-            return {}
-        if tools not in self._asked_rows:
+            return AskedFiles({}, {}, self.summaries)
+        if tools not in self._known:
             try:
                 files = self.words.files(tools)
             except sqlite3.DatabaseError as error:
                 self.words.note_damage(error)
-                return {}
-            self._asked_rows[tools] = {
-                path: row for path, row in self.rows.items() if row.row in files and (row.has_tools or not tools)
-            }
-        return self._asked_rows[tools]
+                return AskedFiles({}, {}, self.summaries)
+            rows = {path: row for path, row in self.rows.items() if row.row in files and (row.has_tools or not tools)}
+            by_file = {rows[each.path].row: each for each in self.summaries if each.path in rows}
+            self._known[tools] = AskedFiles(rows, by_file, [each for each in self.summaries if each.path not in rows])
+        return self._known[tools]
+
+    @cached_property
+    def name_words(self) -> str:
+        """The different words of all names, labels and directories, each in a line."""
+        words: set[str] = set()
+        for each in self.summaries:
+            words.update(words_of(" ".join([each.name or "", *each.labels, each.cwd])))
+        return "\n".join(sorted(words))
 
     def rest(self) -> None:
         """Close the text directories of the index; the next search opens their newest version."""
         if self.words is not None:
             self.words.close()
-        self._asked_rows.clear()
+        self._known.clear()
 
     def is_outdated(self) -> bool:
         """Return True if the index was rebuilt since the sessions were listed, so that their index rows are invalid."""
@@ -111,6 +128,12 @@ class Searcher:
     def fits(self, query: SearchQuery, summary: Summary) -> bool:
         """Return True if a session fits the query's agent, project, label and name filters."""
         return self._filters.fits(query, summary)
+
+    def fitting(self, query: SearchQuery) -> Sequence[Summary]:
+        """Return the sessions that fit the query's agent, project, label and name filters."""
+        if not (query.agents or query.machines or query.projects or query.labels or query.names):
+            return self.summaries
+        return [each for each in self.summaries if self._filters.fits(query, each)]
 
     def fits_entry(self, query: SearchQuery, summary: Summary, index: int) -> bool:
         """Return True if the state and the labels of an entry fit the query's filters."""
@@ -188,7 +211,7 @@ class Searcher:
                     return
                 if self.fits(query, summary) and (wait_for_labels or self.trees.knows_labels(summary)):
                     yield from self._labels(query, summary, cancelled)
-        rows = self.asked_rows(tools and query.has_text)
+        rows = self.asked(tools and query.has_text).rows
         candidates, is_asked = None, False
         for number, summary in enumerate(self.summaries):
             if cancelled():

@@ -48,6 +48,8 @@ class SessionFilters:
 
         A model or tool is reported only if it resembles a known one.
         """
+        if not (query.projects or query.machines or query.names or query.labels or query.models or query.tools):
+            return doubts(query)
         # Imported here for a faster start, because most searches find something.
         from sessionbrowse.model.tree.tool_call_text import SHOWN_TOOLS
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 KEPT_TREES = 4
 """Maximum number of cached trees; few are enough, because hits come session by session."""
+KEPT_OUTLINES, LONG_OUTLINE = 500, 5_000
+"""Maximum number of cached outlines, which the next letter of a query needs again, and of entries in one of them."""
 
 
 class SessionTree:
@@ -36,6 +39,10 @@ class SessionTree:
     def state(self, index: int) -> str:
         """Return the state of an entry: active, abandoned or compacted; abandoned if it is newer than the tree."""
         return self._states.of(index)
+
+    def outline(self) -> EntryOutline:
+        """Return the ids and states of all entries, which need less memory than the tree."""
+        return EntryOutline(self.session.ids, self._states.active, self._states.compacted)
 
     def entry_id(self, index: int) -> str | None:
         """Return the id of an entry, None if it has none or was written after the session was read."""
@@ -66,13 +73,14 @@ class SessionTree:
 class SessionTreeCache:
     """Reads and caches the trees of sessions.
 
-    Labels stay cached until their session changes. The labels cached in `before`, an earlier cache, are reused.
+    Labels and outlines stay cached until their session changes. Those cached in `before`, an earlier cache, are reused.
     """
 
     def __init__(self, index: Index | None, before: SessionTreeCache | None = None) -> None:
         self._index = index
         self._trees: dict[str, SessionTree] = {}
         self._labels: dict[str, tuple[object, list[Checkpoint]]] = before._labels if before else {}
+        self._outlines: dict[str, tuple[object, EntryOutline]] = before._outlines if before else {}
 
     def tree(self, summary: Summary) -> SessionTree | None:
         """Return the tree of a session, None if the session cannot be read."""
@@ -90,11 +98,20 @@ class SessionTreeCache:
             self._trees[summary.path] = tree
         return tree
 
-    def outline(self, summary: Summary, row: FileRow | None) -> EntryOutline | SessionTree | None:
+    def outline(self, summary: Summary, row: FileRow | None) -> EntryOutline | None:
         """Return the ids and states of a session's entries: from the index if it has them, else from the tree."""
-        if summary.path in self._trees or row is None or self._index is None:
-            return self.tree(summary)
-        return outline_of(self._index, row) or self.tree(summary)
+        version, known = _version_of(summary), self._outlines.get(summary.path)
+        if known is not None and known[0] == version:
+            return known[1]
+        found = outline_of(self._index, row) if row is not None and self._index is not None else None
+        if found is None:
+            tree = self.tree(summary)
+            found = tree.outline() if tree is not None else None
+        if found is not None and len(found.ids) <= LONG_OUTLINE:
+            self._outlines[summary.path] = version, found
+            while len(self._outlines) > KEPT_OUTLINES:
+                self._outlines.pop(next(iter(self._outlines)))
+        return found
 
     def knows_labels(self, summary: Summary) -> bool:
         """Return True if the labels of the session are cached and the session has not changed since."""
@@ -120,14 +137,15 @@ def _version_of(summary: Summary) -> object:
 
 
 class EntryOutline(Struct, frozen=True):
-    """The entry ids, and the indexes of the entries on the active branch, of a session without compactions."""
+    """The entry ids of a session, the indexes of the entries on its active branch, and those of them compacted."""
 
-    ids: list[str | None]
+    ids: Sequence[str | None]
     active: frozenset[int]
+    compacted: frozenset[int] = frozenset()
 
     def state(self, index: int) -> str:
-        """Return the state of an entry: `active` if it is on the active branch, else `abandoned`."""
-        return "active" if index in self.active else "abandoned"
+        """Return the state of an entry: active, abandoned or compacted; abandoned if it is newer than the outline."""
+        return "abandoned" if index not in self.active else "compacted" if index in self.compacted else "active"
 
     def entry_id(self, index: int) -> str | None:
         """Return the id of an entry; None if it was written after the session was indexed."""
