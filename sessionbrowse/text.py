@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from functools import lru_cache
 
@@ -67,6 +68,7 @@ _JSON_STRING_OR_NAN = LazyPattern(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?Infinity|NaN')
 
 _MS_PER_MINUTE = 60_000
 _MS_PER_DAY = 86_400_000
+_USUAL_LENGTH = len("2026-11-21T08:00:00.000Z")
 _LATEST_MS = 8_640_000_000_000_000  # ECMAScript limits dates to 100,000,000 days from 1970.
 _ISO = LazyPattern(
     r"(?P<year>\d{4}|[+-]\d{6})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?"
@@ -319,6 +321,10 @@ def parse_time(text: str) -> int | None:
     A time without a zone is local, a date without a time is UTC. Digits after the milliseconds are dropped. The 31st of
     a month with 30 days is the first of the next. Returns None if `text` is not such a time.
     """
+    if len(text) == _USUAL_LENGTH and text[19] == "." and text[23] == "Z" and text[10] == "T" and text[13] == ":":
+        # The form in which all programs write times; Python reads it several times faster.
+        with suppress(ValueError):
+            return round(datetime.fromisoformat(text).timestamp() * 1000)
     match = _ISO.fullmatch(text)
     if match is None or match["year"] == "-000000" or (match["at"] and not match["day"]):
         return None

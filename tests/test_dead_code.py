@@ -35,7 +35,7 @@ CALLED_BY_OTHERS = {
     "argparse": ("print_help", "option_string", "_check_value"),
     "Python": ("__getattr__", "__dir__"),
     "the system, as memory kept in reserve": ("_reserve",),
-    "a file's own field, read by msgspec": ("targetId",),
+    "a file's own field, read by msgspec": ("targetId", "total_tokens"),
     "the public library": (*sessionbrowse.__all__, "parent_session_path", "source_entry"),
 }
 

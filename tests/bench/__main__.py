@@ -8,7 +8,15 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tests.bench import rows_browser, rows_command_line, rows_for_agents, rows_latency, rows_machines, rows_terminal
+from tests.bench import (
+    rows_browser,
+    rows_command_line,
+    rows_for_agents,
+    rows_latency,
+    rows_machines,
+    rows_other_programs,
+    rows_terminal,
+)
 from tests.bench.bench import OURS, Bench, Line, NotThere
 from tests.bench.generate import NoSpace, bench_dir
 from tests.bench.measure import Failed
@@ -38,6 +46,7 @@ ROWS: dict[str, Callable[[Bench], list[Line]]] = {
     "stats-screen": rows_latency.row_stats_screen,
     "terminal": rows_terminal.row_terminal,
     "growth": rows_command_line.row_growth,
+    "others": rows_other_programs.row_others,
     "search-commands": rows_command_line.row_search_commands,
     "for-agents": rows_for_agents.row_for_agents,
     "search-quality": search_rows.row_search_quality,

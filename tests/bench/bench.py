@@ -24,6 +24,8 @@ FULL_SPECS = {
     "machines": StoreSpec("machines", "mixed", 9_000, 450_000_000),
     "tenth": StoreSpec("tenth", "mixed", 1_000, 500_000_000),
     "hundredth": StoreSpec("hundredth", "mixed", 100, 50_000_000),
+    "others": StoreSpec("others", "others", 5_000, 1_800_000_000),
+    "beside": StoreSpec("beside", "mixed", 5_000, 1_800_000_000),
     "images": StoreSpec("images", "images", 1, 1_800_000_000),
     "line-text": StoreSpec("line-text", "line", 1, 200_000_000),
     "line-image": StoreSpec("line-image", "line", 1, 200_000_000),

@@ -72,3 +72,26 @@ NAMED = 0.15
 COMPACTED = 0.10
 SESSIONS_FOR_A_PROJECT = 20
 """A heavy user's projects have more sessions than the three that public repositories show."""
+
+# Claude Code and Codex: counted over 350 and 296 published files; sizes of texts are those above.
+CLAUDE_PROMPTS, CLAUDE_ANSWERS = 1_263, 12_331
+CLAUDE_BLOCKS = {"tool_use": 13_691, "text": 6_120, "thinking": 5_161}
+CLAUDE_EMPTY_THINKING = 0.5  # an assumption: "often empty text and a signature"
+CLAUDE_BESIDE = {"progress": 11_022, "attachment": 5_000, "system": 2_000}
+CLAUDE_STATE_LINES = {
+    "file-history-snapshot": 1_800,
+    "last-prompt": 1_750,
+    "permission-mode": 1_746,
+    "ai-title": 1_557,
+    "mode": 895,
+}
+CLAUDE_LATE_CALLS = 104  # results that stand before their call's line
+CLAUDE_COMPACTIONS = 13
+
+CODEX_PROMPTS, CODEX_CALLS = 1_725, 12_358 + 2_416
+CODEX_REASONING, CODEX_REASONING_EVENTS = 9_109, 4_771
+CODEX_TEXTS, CODEX_TURN_CONTEXTS, CODEX_TURNS = 4_963, 5_950, 956
+CODEX_TOKEN_COUNTS, CODEX_SAME_TOTALS = 17_772, 4_268 / 14_516
+CODEX_COMMAND_ENDS, CODEX_PATCH_ENDS = 3_166, 783
+CODEX_INSTRUCTIONS = 9_800
+"""Bytes of the first line, most of them the program's instructions to the model."""

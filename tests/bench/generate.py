@@ -36,7 +36,7 @@ Size = Callable[[], int]
 
 
 class StoreSpec(Struct, frozen=True):
-    """A generated store. `kind`: "mixed", or one of the hard cases "images", "line", "chain", "branches"."""
+    """A generated store. `kind`: "mixed", "others" (of Claude Code and Codex), or a hard case: "images", "line", …."""
 
     name: str
     kind: str
@@ -59,6 +59,8 @@ class Store(Struct, frozen=True):
 
     def files(self) -> list[Path]:
         """Return the session files, by name."""
+        if self.spec.kind == "others":
+            return sorted(self.home.glob(".c[lo]*/**/*.jsonl"))
         return sorted(self.sessions_dir.glob("*/*.jsonl"))
 
 
@@ -446,6 +448,14 @@ def _mixed(spec: StoreSpec, store: Store) -> int:
     return written
 
 
+def _others(spec: StoreSpec, store: Store) -> int:
+    # Imported here because that module uses this one.
+    from tests.bench.generate_others import make_others
+
+    projects = _projects(random.Random(f"projects {spec.seed}"), spec.sessions)
+    return make_others(store.home, spec.sessions, spec.bytes, spec.seed, projects)
+
+
 def _images(spec: StoreSpec, store: Store) -> int:
     rng = random.Random(f"images {spec.seed}")
     sizes = Sizes(rng)
@@ -499,6 +509,7 @@ def _branches(spec: StoreSpec, store: Store) -> int:
 
 _MAKERS: dict[str, Callable[[StoreSpec, Store], int]] = {
     "mixed": _mixed,
+    "others": _others,
     "images": _images,
     "line": _line,
     "chain": _chain,

@@ -74,6 +74,20 @@ def test_every_made_session_is_read_without_a_problem(tmp_path: Path) -> None:
         assert open_session(file).problems == ()
 
 
+def test_made_sessions_of_claude_code_and_codex_are_read_without_a_problem(tmp_path: Path) -> None:
+    store = make_store(StoreSpec("others", "others", 40, 3_000_000), tmp_path)
+    sizes = [file.stat().st_size for file in store.files()]
+    assert sum(sizes) == pytest.approx(3_000_000, rel=0.1)
+    agents: Counter[str] = Counter()
+    for file in store.files():
+        session = open_session(file)
+        agents[session.agent] += 1
+        unread = session.header.unread if session.header is not None else None
+        assert session.problems == ()
+        assert not any(kind.startswith("unknown") or kind == "missing parent" for kind in unread or ())
+    assert agents == {"claude": 24, "codex": 16}
+
+
 @pytest.mark.slow
 def test_hard_cases_are_as_hard_as_they_say(tmp_path: Path) -> None:
     def only(spec: StoreSpec) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,6 @@ from sessionbrowse.format.lines import line_blocks
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.listing.summary_builder import SummaryBuilder
 from sessionbrowse.store.read import summarise
-from sessionbrowse.store.read.content import file_blocks
 
 
 def summary_in_full(path: Path, agent: str) -> Summary | None:
@@ -20,6 +20,6 @@ def summary_in_full(path: Path, agent: str) -> Summary | None:
         return summarise.summarise_path(str(path), lambda _: agent)
 
 
-def _feed_in_full(descriptor: int, summariser: SummaryBuilder) -> None:
-    for block in line_blocks(file_blocks(descriptor)):
+def _feed_in_full(pieces: Iterable[bytes], summariser: SummaryBuilder) -> None:
+    for block in line_blocks(pieces):
         summariser.add_block(block)

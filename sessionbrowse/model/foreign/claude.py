@@ -11,21 +11,24 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from sessionbrowse.model.foreign.claude_records import (
     HIDDEN,
+    NO_TEXT,
     PASSED,
     STATE_LINES,
     STOP_REASONS,
-    answer_block,
+    ClaudeRecord,
+    answer_blocks,
+    blocks_in,
     blocks_of,
-    called,
+    content_of,
     is_record,
     parent_of,
     passed_name,
     plain,
-    prompt_content,
+    plain_whole,
     spoken_kind,
     user_kind,
     without_injected,
@@ -39,7 +42,6 @@ from sessionbrowse.model.foreign.translated import (
     number_of,
     object_of,
     objects_of,
-    text_block,
     text_of,
     usage_of,
 )
@@ -53,58 +55,47 @@ _NEAR = 1000
 """A prompt that was taken out of the queue may be recorded that many lines before the line that says so."""
 
 
-def claude(lines: Iterable[bytes], path: str = "") -> Translated:
-    """Return the session in the lines of a transcript of Claude Code; `path` is the file's path, which is not read."""
-    return _Transcript(lines, path).translated()
+def claude(lines: Iterable[bytes], path: str = "", *, brief: bool = False) -> Translated:
+    """Return the session in the lines of a transcript of Claude Code; `path` is the file's path, which is not read.
 
-
-class _Node(Struct):
-    """A record with a `uuid`: `kind` is that of its entry, "" if the record is no entry.
-
-    `first` is the record that begins its answer, or the answer's first record for a result; `entry` is the id of the
-    record's entry once it is made.
+    With `brief`, entries have only the content that a list of sessions shows, and they are made faster.
     """
-
-    number: int
-    record: Object
-    kind: str
-    text: str = ""
-    first: _Node | None = None
-    entry: str | None = None
-    is_double: bool = False
-    has_talk_below: bool = False
+    return _Transcript(lines, path, brief).translated()
 
 
 class _Answer(Struct):
-    """The records of one answer, and those with the results of its calls."""
+    """The records of one answer, and those with the results of its calls; `entry` is its id once its entry is made."""
 
-    records: list[_Node]
-    results: list[_Node]
+    records: list[ClaudeRecord]
+    results: list[ClaudeRecord]
+    entry: str | None = None
 
 
 class _Transcript:
     """Reads the records of one file, then makes its entries in file order."""
 
-    def __init__(self, lines: Iterable[bytes], path: str) -> None:
+    def __init__(self, lines: Iterable[bytes], path: str, brief: bool) -> None:
         self._path = path
-        self._records = Records(lines, is_record)
+        self._brief = brief
+        self._records = Records(lines, ClaudeRecord, is_record)
         self._chain = Chain(AGENT)
-        self._nodes: dict[str, _Node] = {}
+        self._nodes: dict[str, ClaudeRecord] = {}
         self._answers: dict[str, _Answer] = {}
-        self._calls: dict[str, tuple[_Answer, str]] = {}
-        self._lines: list[_Node] = []
-        talk = [one for _, one in self._records.found if one.get("type") in ("user", "assistant") and "uuid" in one]
-        self._is_sidechain = bool(talk) and all(one.get("isSidechain") is True for one in talk)
-        self._sessions = Counter(text_of(one.get("sessionId")) for _, one in self._records.found)
+        self._calls: dict[str, tuple[str, str]] = {}
+        self._lines: list[ClaudeRecord] = []
+        self._last_answer: _Answer | None = None
+        self._answered = set[str]()
+        sides = [one.isSidechain for one in self._records.found if one.type in ("user", "assistant") and one.uuid]
+        self._is_sidechain = bool(sides) and all(sides)
 
     def translated(self) -> Translated:
-        for number, record in self._records.found:
-            self._index(number, record)
+        for record in self._records.found:
+            self._index(record)
         self._pair_results()
         self._queue()
         self._find_talk()
-        for node in self._lines:
-            self._place(node)
+        for record in self._lines:
+            self._place(record)
         name, is_own = self._name()
         return Translated(
             agent=AGENT,
@@ -120,98 +111,92 @@ class _Transcript:
 
     # ---- reading all records
 
-    def _index(self, number: int, record: Object) -> None:
+    def _index(self, record: ClaudeRecord) -> None:
         """Note a record and its kind; count the records that are no entries."""
-        kind, uuid = text_of(record.get("type")), text_of(record.get("uuid"))
+        kind, uuid = record.type, record.uuid
         if kind in STATE_LINES or not uuid:
-            if kind == "queue-operation":
-                self._lines.append(_Node(number, record, kind))
-            elif kind in STATE_LINES:
+            if kind in STATE_LINES and kind != "queue-operation":
                 self._chain.unread[kind] += 1
             else:
-                self._lines.append(_Node(number, record, "unknown"))
+                record.kind = kind if kind == "queue-operation" else "unknown"
+                self._lines.append(record)
             return
-        node = _Node(number, record, "")
-        before = self._nodes.get(uuid)
-        if before is not None and before.record == record:
-            self._chain.unread["doubled"] += 1
-            return
-        if before is None:
-            self._nodes[uuid] = node
-        node.is_double = before is not None
-        if node.is_double:
+        before = self._nodes.setdefault(uuid, record)
+        if before is not record:
+            if before.raw == record.raw or before.whole() == record.whole():
+                self._chain.unread["doubled"] += 1
+                return
+            record.is_double = True
             # Its entry needs an id that stays the same when further lines with this uuid are written.
-            record["uuid"] = f"{uuid}:{number}"
-        node.kind, node.text = self._kind(record)
-        if not node.kind:
+            record.uuid = f"{uuid}:{record.number}"
+        record.kind, record.text = self._kind(record)
+        if not record.kind:
             self._chain.unread[passed_name(record)] += 1
-        elif node.kind == "answer":
-            self._group(node)
-        self._lines.append(node)
+            return
+        self._lines.append(record)
+        if record.kind == "answer":
+            message = record.message
+            record.answer = key = message.id or record.uuid
+            answer = self._answers.get(key)
+            if answer is None:
+                answer = self._answers[key] = _Answer([], [])
+            answer.records.append(record)
+            for block in blocks_in(message.content):
+                if block.type == "tool_use":
+                    self._calls.setdefault(block.id, (key, block.name))
 
-    def _kind(self, record: Object) -> tuple[str, str]:
+    def _kind(self, record: ClaudeRecord) -> tuple[str, str]:
         """Return the kind of a record's entry ("" for none), and the text of a prompt or note."""
-        kind = text_of(record.get("type"))
-        if record.get("isSidechain") is True and not self._is_sidechain:
+        kind = record.type
+        if record.isSidechain and not self._is_sidechain:
             return "", ""
         if kind == "assistant":
-            message = object_of(record.get("message"))
-            if message.get("model") != _SYNTHETIC:
+            if record.message.model != _SYNTHETIC:
                 return "answer", ""
-            text = plain(message.get("content"))
+            text = plain(record.message.content)
             return ("", "") if text in ("", _SILENT) else ("note:notice", text)
         if kind == "user":
             return user_kind(record)
         if kind == "attachment":
-            attached = object_of(record.get("attachment"))
-            if attached.get("type") != "queued_command":
+            attached = record.attachment
+            if attached.type != "queued_command":
                 return "", ""
-            told = spoken_kind(plain(attached.get("prompt")))
-            return told if attached.get("commandMode", "prompt") == "prompt" else ("note:notification", told[1])
+            told = spoken_kind(plain(attached.prompt))
+            return told if attached.commandMode == "prompt" else ("note:notification", told[1])
         if kind == "system":
-            if record.get("subtype") == "compact_boundary":
+            if record.subtype == "compact_boundary":
                 return "compaction", ""
-            if record.get("subtype") == "local_command":
-                return "note:command", text_of(record.get("content"))
+            if record.subtype == "local_command":
+                return "note:command", plain(record.content)
         return ("", "") if kind in PASSED else ("unknown", "")
-
-    def _group(self, node: _Node) -> None:
-        message = object_of(node.record.get("message"))
-        key = text_of(message.get("id")) or text_of(node.record.get("uuid"))
-        answer = self._answers.setdefault(key, _Answer([], []))
-        answer.records.append(node)
-        node.first = answer.records[0]
-        for block in objects_of(message.get("content")):
-            if block.get("type") == "tool_use":
-                self._calls.setdefault(text_of(block.get("id")), (answer, text_of(block.get("name"))))
 
     def _pair_results(self) -> None:
         """Give each record with results to the answer with its first call; without a call in the file it is a note."""
-        for node in self._lines:
-            if node.kind == "result":
-                found = [self._calls[call] for call in called(node.record) if call in self._calls]
-                if found:
-                    found[0][0].results.append(node)
-                    node.first = found[0][0].records[0]
+        for record in self._lines:
+            if record.kind == "result":
+                ids = [block.tool_use_id for block in blocks_in(record.message.content) if block.type == "tool_result"]
+                found = next((self._calls[call] for call in ids if call in self._calls), None)
+                if found is not None:
+                    record.answer = found[0]
+                    self._answers[found[0]].results.append(record)
                 else:
-                    node.kind, node.text = (
-                        "note:result-without-call",
-                        plain(object_of(node.record.get("message")).get("content")),
-                    )
+                    record.kind, record.text = "note:result-without-call", plain_whole(content_of(record))
 
     def _queue(self) -> None:
         """Find the prompts that stand only in a line of the queue, and place each at the line that took it out."""
-        records: dict[str, list[_Node]] = {}
-        for node in self._lines:
-            if node.kind in ("prompt", "note:notification"):
-                records.setdefault(node.text.strip(), []).append(node)
+        if "queue-operation" not in [record.kind for record in self._lines]:
+            return
+        records: dict[str, list[ClaudeRecord]] = {}
+        for record in self._lines:
+            if record.kind in ("prompt", "note:notification"):
+                records.setdefault(record.text.strip(), []).append(record)
         waiting: list[tuple[str, str]] = []
         session, count, taken = self._id(), 0, set[int]()
-        for node in self._lines:
-            if node.kind != "queue-operation":
+        for record in self._lines:
+            if record.kind != "queue-operation":
                 continue
-            operation, content = node.record.get("operation"), plain(node.record.get("content"))
-            node.kind = ""
+            operation, content = record.operation, plain(record.content)
+            record.kind = ""
             if operation == "enqueue":
                 waiting.append((content, f"{session}:queue:{count}"))
                 count += 1
@@ -221,45 +206,50 @@ class _Transcript:
                 named = [number for number, (text, _) in enumerate(waiting) if text == content] if content else []
                 text, key = waiting.pop(named[0] if named else 0)
                 own = [each for each in records.get(text.strip(), ()) if id(each) not in taken]
-                own = [each for each in own if each.number > node.number - _NEAR]
+                own = [each for each in own if each.number > record.number - _NEAR]
                 if own:
                     taken.add(id(own[0]))
                 elif operation == "remove" and text.strip():
-                    kind, node.text = spoken_kind(text)
-                    node.kind = "note:command" if text.startswith("/") else kind
-                    node.record = {**node.record, "uuid": key, "message": {"content": text}}
+                    kind, record.text = spoken_kind(text)
+                    record.kind = "note:command" if text.startswith("/") else kind
+                    record.uuid, record.queued = key, text
 
     def _find_talk(self) -> None:
         """Mark the records below which a prompt, an answer or a compaction stands."""
-        for node in self._lines:
-            if node.kind not in ("prompt", "answer", "compaction") or node.first not in (None, node):
+        nodes, answers = self._nodes, self._answers
+        for record in self._lines:
+            if record.kind not in ("prompt", "answer", "compaction"):
                 continue
-            above = self._nodes.get(parent_of(node.record) or "")
+            if record.answer and answers[record.answer].records[0] is not record:
+                continue
+            above = nodes.get(parent_of(record) or "")
             while above is not None and not above.has_talk_below:
                 above.has_talk_below = True
-                at = above.first or above
+                at = answers[above.answer].records[0] if above.answer else above
                 at.has_talk_below = True
-                above = self._nodes.get(parent_of(at.record) or "")
+                above = nodes.get(parent_of(at) or "")
 
     # ---- making entries
 
-    def _place(self, node: _Node) -> None:
+    def _place(self, record: ClaudeRecord) -> None:
         """Make the entries of a record; those of an answer at its first record."""
-        record = node.record
-        key, timestamp = text_of(record.get("uuid")), record.get("timestamp")
-        if node.kind == "unknown":
-            kind = text_of(record.get("type"))
-            key = key or f"{self._id()}:{node.number}"
-            node.entry = self._chain.unknown(kind, record, key, self._chain.last, timestamp)
-        elif node.kind == "answer":
-            if node.first is node:
-                self._place_answer(node)
-        elif node.kind == "compaction":
-            self._place_compaction(node)
-        elif node.kind == "prompt":
-            is_linked = "parentUuid" in record and (node.has_talk_below or record.get("type") == "user")
-            parent = self._parent(node) if is_linked else self._chain.last
-            injected, words = without_injected(prompt_content(record))
+        kind, key, timestamp = record.kind, record.uuid, record.timestamp
+        if not kind or kind == "result":
+            return
+        if kind == "answer":
+            answer = self._answers[record.answer]
+            if answer.records[0] is record:
+                self._place_answer(record, answer)
+        elif kind == "unknown":
+            key = key or f"{self._id()}:{record.number}"
+            whole = {} if self._brief else record.whole()
+            record.entry = self._chain.unknown(record.type, whole, key, self._chain.last, timestamp)
+        elif kind == "compaction":
+            self._place_compaction(record)
+        elif kind == "prompt":
+            is_linked = record.parentUuid is not UNSET and (record.has_talk_below or record.type == "user")
+            parent = self._parent(record) if is_linked else self._chain.last
+            injected, words = without_injected(record.queued or content_of(record))
             if injected:
                 # A hidden note above the prompt: titles, previews and rows show the user's words.
                 note = f"{key}:context"
@@ -267,112 +257,108 @@ class _Transcript:
                     "context", injected, note, parent, timestamp, shown=False, in_line=not is_linked
                 )
                 parent = made["id"]
-            content = blocks_of(words, node.text)
-            made = self._chain.message("user", key, parent, timestamp, in_line=not is_linked, content=content)
-            node.entry = made["id"]
-        elif node.kind.startswith("note:"):
-            kind = node.kind.removeprefix("note:")
-            parent = self._parent(node) if node.has_talk_below and not node.is_double else self._chain.last
+            content = {"content": blocks_of(words, record.text)}
+            made = self._chain.message("user", key, parent, timestamp, content, in_line=not is_linked)
+            record.entry = made["id"]
+        else:
+            kind = kind.removeprefix("note:")
+            parent = self._parent(record) if record.has_talk_below and not record.is_double else self._chain.last
             shown = kind not in HIDDEN
-            node.entry = self._chain.note(kind, node.text, key, parent, timestamp, shown=shown)["id"]
+            record.entry = self._chain.note(kind, record.text, key, parent, timestamp, shown=shown)["id"]
 
-    def _place_answer(self, first: _Node) -> None:
-        message = object_of(first.record.get("message"))
-        answer = self._answers[text_of(message.get("id")) or text_of(first.record.get("uuid"))]
-        blocks: list[Object] = []
-        for node in answer.records:
-            content = object_of(node.record.get("message")).get("content")
-            blocks += map(answer_block, objects_of(content))
-            blocks += [text_block(content)] if isinstance(content, str) else []
-        last = object_of(answer.records[-1].record.get("message"))
+    def _place_answer(self, first: ClaudeRecord, answer: _Answer) -> None:
+        records = answer.records
+        blocks = [block for record in records for block in blocks_in(record.message.content)]
+        has_calls = "tool_use" in [block.type for block in blocks]
+        if self._brief:
+            content: list[Object] = [{"type": "toolCall"}] if has_calls else []
+        else:
+            content = [block for record in records for block in answer_blocks(content_of(record))]
+        message = first.message
         fields: Object = {
-            "content": blocks,
+            "content": content,
             "api": "anthropic-messages",
             "provider": "anthropic",
-            "model": text_of(message.get("model")),
+            "model": message.model,
         }
-        usages = [object_of(object_of(node.record.get("message")).get("usage")) for node in answer.records]
-        usage = next((each for each in reversed(usages) if each), None)
+        usage = next((record.message.usage for record in reversed(records) if record.message.usage is not None), None)
         if usage is not None:
-            fields["usage"] = usage_of(
-                number_of(usage.get("input_tokens")),
-                number_of(usage.get("output_tokens")),
-                number_of(usage.get("cache_read_input_tokens")),
-                number_of(usage.get("cache_creation_input_tokens")),
-            )
-        has_calls = any(block["type"] == "toolCall" for block in blocks)
-        reason = STOP_REASONS.get(text_of(last.get("stop_reason")), "toolUse" if has_calls else "stop")
-        if any(node.record.get("isAbortedMidStream") is True for node in answer.records):
+            cached, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
+            fields["usage"] = usage_of(usage.input_tokens, usage.output_tokens, cached, written)
+        reason = STOP_REASONS.get(records[-1].message.stop_reason or "", "toolUse" if has_calls else "stop")
+        if True in [record.isAbortedMidStream for record in records]:
             reason = "aborted"
         fields["stopReason"] = reason
-        key, timestamp = text_of(first.record.get("uuid")), first.record.get("timestamp")
-        made = self._chain.message("assistant", key, self._parent(first), timestamp, **fields)
-        for node in answer.records:
-            node.entry = made["id"]
-        for node in answer.results:
-            self._place_results(node)
+        parent = self._parent(first)
+        answer.entry = self._chain.message("assistant", first.uuid, parent, first.timestamp, fields)["id"]
+        self._last_answer = answer
+        for record in answer.results:
+            self._place_results(record)
 
-    def _place_results(self, node: _Node) -> None:
+    def _place_results(self, record: ClaudeRecord) -> None:
         """Make an entry for each tool result in a record; its parent is the answer or the result before it."""
-        record = node.record
-        content = objects_of(object_of(record.get("message")).get("content"))
+        found = [block.tool_use_id for block in blocks_in(record.message.content) if block.type == "tool_result"]
+        content = [] if self._brief else objects_of(content_of(record))
         results = [block for block in content if block.get("type") == "tool_result"]
         beside = [block for block in content if block.get("type") != "tool_result"]
-        for number, block in enumerate(results):
-            call = text_of(block.get("tool_use_id"))
-            blocks = blocks_of(block.get("content"), "")
-            if number == len(results) - 1:
-                blocks += blocks_of(beside, "")
-            key = text_of(record.get("uuid")) + (f":{number}" if number else "")
+        for number, call in enumerate(found):
+            blocks: list[Object] = []
+            if not self._brief:
+                blocks = blocks_of(results[number].get("content"), "")
+                blocks += blocks_of(beside, "") if number == len(found) - 1 else []
             made = self._chain.message(
                 "toolResult",
-                key,
+                f"{record.uuid}:{number}" if number else record.uuid,
                 self._chain.last,
-                record.get("timestamp"),
+                record.timestamp,
+                {
+                    "toolCallId": call,
+                    "toolName": self._calls[call][1] if call in self._calls else "",
+                    "content": blocks,
+                    "isError": not self._brief and results[number].get("is_error") is True,
+                },
                 in_line=True,
-                toolCallId=call,
-                toolName=self._calls[call][1] if call in self._calls else "",
-                content=blocks,
-                isError=block.get("is_error") is True,
             )
-            node.entry = made["id"]
+            self._answered.add(call)
+            record.entry = made["id"]
 
-    def _place_compaction(self, node: _Node) -> None:
+    def _place_compaction(self, record: ClaudeRecord) -> None:
         """Make the entry of a compaction, from its boundary and the summary below it, or from a summary alone."""
-        record, entries = node.record, self._chain.entries
-        if record.get("isCompactSummary") is True:
-            boundary = self._nodes.get(text_of(record.get("parentUuid")))
+        entries = self._chain.entries
+        if record.isCompactSummary:
+            boundary = self._nodes.get(parent_of(record) or "")
             if boundary is not None and boundary.kind == "compaction" and boundary.entry is not None:
                 made = next(one for one in reversed(entries) if one["id"] == boundary.entry)
-                made["summary"] = made["summary"] or node.text
-                node.entry = boundary.entry
+                made["summary"] = made["summary"] or record.text
+                record.entry = boundary.entry
                 return
-        metadata = object_of(record.get("compactMetadata"))
+        metadata = object_of(record.compactMetadata)
         made = self._chain.add(
             "compaction",
-            text_of(record.get("uuid")),
-            self._before_compaction(node),
-            record.get("timestamp"),
-            summary=node.text,
-            firstKeptEntryId="",
-            tokensBefore=number_of(metadata.get("preTokens")),
-            details=metadata,
+            record.uuid,
+            self._before_compaction(record),
+            record.timestamp,
+            {
+                "summary": record.text,
+                "firstKeptEntryId": "",
+                "tokensBefore": number_of(metadata.get("preTokens")),
+                "details": metadata,
+            },
         )
-        made["firstKeptEntryId"] = made["id"]
-        node.entry = made["id"]
+        made["firstKeptEntryId"] = record.entry = made["id"]
         segment, messages = object_of(metadata.get("preservedSegment")), object_of(metadata.get("preservedMessages"))
         kept = messages.get("uuids") if isinstance(messages.get("uuids"), list) else []
-        head = self._nodes.get(text_of(segment.get("headUuid") or (kept[0] if kept else "")))
-        tail = self._nodes.get(text_of(segment.get("tailUuid") or (kept[-1] if kept else "")))
-        if head is not None and head.entry is not None:
-            made["firstKeptEntryId"] = head.entry
-        if tail is not None and tail.entry is not None:
+        head = self._entry_of(self._nodes.get(text_of(segment.get("headUuid") or (kept[0] if kept else ""))))
+        tail = self._entry_of(self._nodes.get(text_of(segment.get("tailUuid") or (kept[-1] if kept else ""))))
+        if head is not None:
+            made["firstKeptEntryId"] = head
+        if tail is not None:
             # The conversation goes on below the last message that was kept, not below the summary.
-            self._chain.join(tail.entry, made["id"])
+            self._chain.join(tail, made["id"])
 
-    def _before_compaction(self, node: _Node) -> str | None:
+    def _before_compaction(self, record: ClaudeRecord) -> str | None:
         """Return the entry before a compaction: its logical parent, or the last if a later one stands between."""
-        logical = text_of(node.record.get("logicalParentUuid"))
+        logical = record.logicalParentUuid or ""
         entry = self._above(logical) if logical in self._nodes else None
         for one in reversed(self._chain.entries):
             if one["id"] == entry:
@@ -381,55 +367,62 @@ class _Transcript:
                 break
         return self._chain.last
 
-    def _parent(self, node: _Node) -> str | None:
+    def _parent(self, record: ClaudeRecord) -> str | None:
         """Return the entry below which a record's entry hangs; None for a root."""
-        uuid = parent_of(node.record)
-        if node.is_double or (uuid is None and "parentUuid" not in node.record):
+        if record.is_double or (record.parentUuid is UNSET and parent_of(record) is None):
             return self._chain.last
-        return self._chain.end(self._above(uuid))
+        return self._chain.end(self._above(parent_of(record)))
 
     def _above(self, uuid: str | None) -> str | None:
         """Return the entry of the record or of the nearest above it with one; the last entry if a link is broken."""
         seen: set[str] = set()
         while uuid is not None:
-            node = self._nodes.get(uuid)
-            if node is None or uuid in seen:
+            record = self._nodes.get(uuid)
+            if record is None or uuid in seen:
                 if self._chain.last is not None:
                     self._chain.unread[MISSING_PARENT] += 1
                 return self._chain.last
             seen.add(uuid)
-            if node.kind:
-                entry = node.entry or (node.first.entry if node.first is not None else None)
-                return entry or self._chain.last
-            uuid = parent_of(node.record)
-            if uuid is None and node.record.get("isSidechain") is True:
+            if record.kind:
+                return self._entry_of(record) or self._chain.last
+            uuid = parent_of(record)
+            if uuid is None and record.isSidechain:
                 return self._chain.last
         return None
 
+    def _entry_of(self, record: ClaudeRecord | None) -> str | None:
+        """Return the id of a record's entry, or of its answer's entry; None while there is none."""
+        if record is None or not record.answer:
+            return record.entry if record is not None else None
+        return record.entry or self._answers[record.answer].entry
+
     # ---- facts about the session
+
+    def _sessions(self) -> list[str]:
+        """Return the ids of sessions in the records, the most frequent first."""
+        return [name for name, _ in Counter([one.sessionId for one in self._records.found]).most_common() if name]
 
     def _id(self) -> str:
         """Return the session's id: the file's name, which the program takes, else the one that most lines name."""
         stem = os.path.basename(self._path).removesuffix(".jsonl")
-        named = [name for name, _ in self._sessions.most_common() if name]
-        return stem or (named[0] if named else "")
+        return stem or next(iter(self._sessions()), "")
 
     def _header(self) -> Object:
-        records = [one for _, one in self._records.found if isinstance(one.get("uuid"), str)]
-        directories = [cwd for cwd in dict.fromkeys([text_of(one.get("cwd")) for one in records]) if cwd]
+        records = [one for one in self._records.found if one.uuid]
+        directories = [cwd for cwd in dict.fromkeys([one.cwd for one in records]) if cwd]
         folder = os.path.basename(os.path.dirname(self._path))
         own = [cwd for cwd in directories if alphanumeric(cwd) == folder]
-        times = [one["timestamp"] for one in records if isinstance(one.get("timestamp"), str)]
         made: Object = {
             "type": "session",
             "version": 3,
             "id": self._id(),
-            "timestamp": times[0] if times else "",
+            "timestamp": next((one.timestamp for one in records if one.timestamp), ""),
             "cwd": (own or directories or [""])[0],
         }
-        parent = next((name for name, _ in self._sessions.most_common() if name and name != made["id"]), None)
-        forked = next((object_of(one.get("forkedFrom")) for one in records if "forkedFrom" in one), {})
-        origin = text_of(forked.get("sessionId")) or (parent if self._is_sidechain else None)
+        forks = [one.forkedFrom.sessionId for one in records if one.forkedFrom is not None]
+        origin = forks[0] if forks else ""
+        if self._is_sidechain:
+            origin = origin or next((name for name in self._sessions() if name != made["id"]), "")
         if origin:
             made["parentSession"] = os.path.join(os.path.dirname(self._path), f"{origin}.jsonl")
         if self._is_sidechain:
@@ -438,24 +431,24 @@ class _Transcript:
 
     def _name(self) -> tuple[str | None, bool]:
         """Return the session's name or title, and True if the user gave it."""
-        found: dict[str, str] = {}
-        for _, one in self._records.found:
-            kind = one.get("type")
-            if kind == "custom-title":
-                found["custom"] = text_of(one.get("customTitle"))
-            elif kind == "ai-title":
-                found["ai"] = text_of(one.get("aiTitle"))
-            elif kind == "summary" and text_of(one.get("leafUuid")) in self._nodes:
-                found["summary"] = text_of(one.get("summary"))
-        custom = found.get("custom", "").strip()
-        return custom or found.get("ai", "").strip() or found.get("summary", "").strip() or None, bool(custom)
+        custom = made = summary = ""
+        for one in self._records.found:
+            if one.type == "custom-title":
+                custom = one.customTitle.strip()
+            elif one.type == "ai-title":
+                made = one.aiTitle.strip()
+            elif one.type == "summary" and one.leafUuid in self._nodes:
+                summary = one.summary.strip()
+        return custom or made or summary or None, bool(custom)
 
     def _has_ended(self) -> bool:
         """Return False if the last answer has no text yet, or calls without a result."""
-        answers = [one for one in self._chain.entries if object_of(one.get("message")).get("role") == "assistant"]
-        if not answers:
+        if self._last_answer is None:
             return True
-        content = answers[-1]["message"]["content"]
-        calls = {block["id"] for block in content if block["type"] == "toolCall"}
-        answered = {text_of(object_of(one.get("message")).get("toolCallId")) for one in self._chain.entries}
-        return calls <= answered and any(block["type"] == "text" and block["text"] for block in content)
+        contents = [record.message.content for record in self._last_answer.records]
+        blocks = [block for content in contents for block in blocks_in(content)]
+        calls = {block.id for block in blocks if block.type == "tool_use"}
+        has_text = any(isinstance(content, str) and content for content in contents) or any(
+            block.text if block.type == "text" else block.type not in NO_TEXT for block in blocks
+        )
+        return calls <= self._answered and has_text

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import re
 
+from msgspec import UNSET, Struct, UnsetType, field
+
 from sessionbrowse.format.json_value import Json
-from sessionbrowse.model.foreign.translated import Object, as_text, object_of, objects_of, text_block, text_of
+from sessionbrowse.model.foreign.translated import (
+    Object,
+    Raw,
+    Tokens,
+    as_text,
+    object_of,
+    objects_of,
+    text_block,
+    text_of,
+)
 
 STATE_LINES = frozenset(
     {
@@ -54,7 +65,96 @@ _INJECTED = r"(?:ide|browser)_\w+|system-reminder|[a-z-]+-hook|[a-z-]+-diagnosti
 _FIRST = re.compile(rf"\s*<({_INJECTED})>.*?</\1>\s*", re.DOTALL)
 _LAST = re.compile(rf"</({_INJECTED})>\s*\Z")
 
+NO_TEXT = frozenset({"thinking", "redacted_thinking", "tool_use"})
+"""Blocks of an answer without text; blocks of unknown kinds are shown as text."""
 STOP_REASONS = {"max_tokens": "length", "tool_use": "toolUse", "refusal": "error"}
+
+
+class Block(Struct, gc=False):
+    """A block of a prompt, an answer or a result, without what only an opened session shows."""
+
+    type: str = ""
+    id: str = ""
+    name: str = ""
+    text: str = ""
+    tool_use_id: str = ""
+
+
+class AnswerUsage(Struct, gc=False):
+    """The tokens of a request."""
+
+    input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+    cache_read_input_tokens: Tokens = 0
+    cache_creation_input_tokens: Tokens = 0
+
+
+class Message(Struct, frozen=True, gc=False):
+    """A message of the model's interface."""
+
+    content: str | list[Block] = ""
+    id: str = ""
+    model: str = ""
+    stop_reason: str | None = None
+    usage: AnswerUsage | None = None
+
+
+class Attachment(Struct, frozen=True, gc=False):
+    """What is put beside a prompt; a prompt itself if its type is "queued_command"."""
+
+    type: str = ""
+    prompt: str | list[Block] = ""
+    commandMode: str = "prompt"
+
+
+class PromptOrigin(Struct, frozen=True, gc=False):
+    """Who wrote a prompt: "human", or a part of the program; and the session from which one was forked."""
+
+    kind: str | None = None
+    sessionId: str = ""
+
+
+_NO_MESSAGE, _NO_ATTACHMENT, _NO_ORIGIN = Message(), Attachment(), PromptOrigin()
+
+
+class ClaudeRecord(Raw, kw_only=True):
+    """A line of Claude Code, with the fields that decide what it is and where it stands.
+
+    From `kind` on, the fields are ours: `kind` is that of the record's entry, "" if it is no entry. `answer` is the key
+    of the answer to which it belongs, also for a result; `entry` is the id of its entry once that is made. `queued` is
+    a prompt that stands only in a line of the queue.
+    """
+
+    type: str = ""
+    uuid: str = ""
+    parentUuid: str | UnsetType | None = UNSET
+    sessionId: str = ""
+    timestamp: str = ""
+    cwd: str = ""
+    isSidechain: bool = False
+    message: Message = _NO_MESSAGE
+    subtype: str = ""
+    isMeta: bool = False
+    isCompactSummary: bool = False
+    isAbortedMidStream: bool = False
+    origin: PromptOrigin = _NO_ORIGIN
+    attachment: Attachment = _NO_ATTACHMENT
+    logicalParentUuid: str | None = None
+    compactMetadata: Json = None
+    forkedFrom: PromptOrigin | None = None
+    operation: str = ""
+    content: str | list[Block] = ""
+    customTitle: str = ""
+    aiTitle: str = ""
+    summary: str = ""
+    leafUuid: str | None = None
+    kind: str = field(default="", name=" kind")
+    text: str = field(default="", name=" text")
+    answer: str = field(default="", name=" answer")
+    entry: str | None = field(default=None, name=" entry")
+    queued: str = field(default="", name=" queued")
+    is_double: bool = field(default=False, name=" double")
+    has_talk_below: bool = field(default=False, name=" talk")
 
 
 def is_record(value: Object) -> bool:
@@ -62,35 +162,33 @@ def is_record(value: Object) -> bool:
     return isinstance(value.get("type"), str) and ("uuid" in value or "sessionId" in value or "leafUuid" in value)
 
 
-def parent_of(record: Object) -> str | None:
-    if record.get("subtype") == "compact_boundary":
-        return text_of(record.get("logicalParentUuid")) or None
-    parent = record.get("parentUuid")
-    return parent if isinstance(parent, str) else None
+def parent_of(record: ClaudeRecord) -> str | None:
+    if record.subtype == "compact_boundary":
+        return record.logicalParentUuid or None
+    return record.parentUuid if isinstance(record.parentUuid, str) else None
 
 
-def passed_name(record: Object) -> str:
-    kind = text_of(record.get("type"))
-    if record.get("isSidechain") is True:
+def passed_name(record: ClaudeRecord) -> str:
+    if record.isSidechain:
         return "sidechain"
-    return kind if kind != "assistant" else "program's own answer"
+    return record.type if record.type != "assistant" else "program's own answer"
 
 
-def user_kind(record: Object) -> tuple[str, str]:
+def user_kind(record: ClaudeRecord) -> tuple[str, str]:
     """Return the kind of a user record, and its text; the order of the tests decides."""
-    content = object_of(record.get("message")).get("content")
-    if any(block.get("type") == "tool_result" for block in objects_of(content)):
+    content = record.message.content
+    blocks = blocks_in(content)
+    if "tool_result" in [block.type for block in blocks]:
         return "result", ""
     text = plain(content)
-    if record.get("isCompactSummary") is True:
+    if record.isCompactSummary:
         return "compaction", text
-    if record.get("isMeta") is True:
+    if record.isMeta:
         return "note:meta", text
     kind, told = spoken_kind(text)
-    if kind == "note:context" and any(block.get("type") != "text" for block in objects_of(content)):
+    if kind == "note:context" and any(block.type != "text" for block in blocks):
         kind, told = "prompt", ""
-    origin = object_of(record.get("origin")).get("kind")
-    if kind == "prompt" and origin not in (None, "human"):
+    if kind == "prompt" and record.origin.kind not in (None, "human"):
         return "note:notification", text
     return kind, told
 
@@ -138,29 +236,35 @@ def _split(text: str) -> tuple[list[str], str]:
     return first + last, text
 
 
-def called(record: Object) -> list[str]:
-    blocks = objects_of(object_of(record.get("message")).get("content"))
-    return [text_of(block.get("tool_use_id")) for block in blocks if block.get("type") == "tool_result"]
+def content_of(record: ClaudeRecord) -> Json:
+    """Return the whole content of a message or of a queued prompt."""
+    whole = record.whole()
+    if record.type == "attachment":
+        return object_of(whole.get("attachment")).get("prompt")
+    return object_of(whole.get("message")).get("content")
 
 
-def prompt_content(record: Object) -> Json:
-    if record.get("type") == "attachment":
-        return object_of(record.get("attachment")).get("prompt")
-    return object_of(record.get("message")).get("content")
+def blocks_in(content: str | list[Block]) -> list[Block]:
+    """Return the blocks of a content; a content that is a text has none."""
+    return content if content.__class__ is list else []
 
 
-def plain(content: Json) -> str:
+def plain(content: str | list[Block]) -> str:
     """Return the text in a message's content."""
     if isinstance(content, str):
         return content
-    texts = [_block_text(block) for block in objects_of(content)]
+    return "\n".join([block.text for block in content if block.text])
+
+
+def plain_whole(content: Json) -> str:
+    """Return the text in the content of a message with results."""
+    if isinstance(content, str):
+        return content
+    texts = [
+        plain_whole(block.get("content")) if block.get("type") == "tool_result" else text_of(block.get("text"))
+        for block in objects_of(content)
+    ]
     return "\n".join(filter(None, texts))
-
-
-def _block_text(block: Object) -> str:
-    if block.get("type") == "tool_result":
-        return plain(block.get("content"))
-    return text_of(block.get("text"))
 
 
 def blocks_of(content: Json, words: str) -> list[Object]:
@@ -185,7 +289,12 @@ def blocks_of(content: Json, words: str) -> list[Object]:
     return made
 
 
-def answer_block(block: Object) -> Object:
+def answer_blocks(content: Json) -> list[Object]:
+    """Return the content of an answer's record as pi's blocks."""
+    return [text_block(content)] if isinstance(content, str) else [_answer_block(one) for one in objects_of(content)]
+
+
+def _answer_block(block: Object) -> Object:
     kind = block.get("type")
     if kind == "text":
         return text_block(text_of(block.get("text")))

@@ -15,20 +15,22 @@ from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.foreign.codex_items import (
     CALLS,
     OUTPUTS,
-    PASSED_EVENTS,
     PASSED_ITEMS,
+    Counts,
     Line,
+    Payload,
     answer_blocks,
     blocks_of,
     call_block,
+    complete,
     event_text,
-    is_answer,
     is_injected,
     is_message,
+    is_passed,
     is_record,
-    line_of,
     output_of,
     plain,
+    said,
     texts_in,
 )
 from sessionbrowse.model.foreign.translated import (
@@ -69,12 +71,15 @@ _PASSED_LINES = frozenset(
 )
 
 
-def codex(lines: Iterable[bytes], path: str = "", *, name: str | None = None, copied: bool = False) -> Translated:
+def codex(
+    lines: Iterable[bytes], path: str = "", *, name: str | None = None, copied: bool = False, brief: bool = False
+) -> Translated:
     """Return the session in the lines of a rollout of Codex; `path` is the file's path, which is not read.
 
     `name` is the name in Codex's index of names. With `copied`, history that was copied from the parent is included.
+    With `brief`, entries have only the content that a list of sessions shows, and they are made faster.
     """
-    return _Rollout(lines, path, copied).translated(name)
+    return _Rollout(lines, path, copied, brief).translated(name)
 
 
 def _is_part(text: str, words: str) -> bool:
@@ -85,23 +90,30 @@ def _is_part(text: str, words: str) -> bool:
 class _Rollout:
     """Reads the lines of one file, then makes its entries in file order."""
 
-    def __init__(self, lines: Iterable[bytes], path: str, copied: bool) -> None:
+    def __init__(self, lines: Iterable[bytes], path: str, copied: bool, brief: bool) -> None:
         self._path = path
-        self._records = Records(lines, is_record)
-        self._lines = [line_of(number, value) for number, value in self._records.found]
-        self._meta = next((line.payload for line in self._lines if line.type == "session_meta"), {})
-        self._own = next((line for line in self._lines if line.type == "session_meta"), None)
+        self._brief = brief
+        self._records = Records(lines, Line, is_record)
+        self._lines = self._records.found
+        for line in self._lines:
+            complete(line)
+        self._heads = [line for line in self._lines if line.type == "session_meta"]
+        self._own = self._heads[0] if self._heads else None
+        self._meta = self._heads[0].about if self._heads else Payload()
+        named = _UUID.search(os.path.basename(path))
+        self._id = self._meta.id or self._meta.session_id or (named[0] if named else "")
         self._with_copied = copied
         self._chain = Chain(AGENT)
         self._at: str | None = None
         self._answer: Object | None = None
+        self._newest: Object | None = None
         self._is_open = False
         self._calls: set[str] = set()
         self._named: set[str] = set()
         self._results: list[tuple[Line, str, str]] = []
         self._outputs: dict[str, list[Line]] = {}
         self._prompts: list[str | None] = []
-        self._total: Json = None
+        self._total: Counts | None = None
         self._model = ""
         self._searches = 0
         self._said: set[str] = set()
@@ -111,21 +123,20 @@ class _Rollout:
         self._mark_copied()
         self._mark_prompts()
         for line in self._lines:
-            if line.type == "response_item" and line.kind in CALLS and (self._with_copied or not line.is_copied):
-                self._calls.add(text_of(line.payload.get("call_id")))
-            elif line.type == "response_item" and line.kind in OUTPUTS:
-                self._outputs.setdefault(text_of(line.payload.get("call_id")), []).append(line)
-            elif line.type == "response_item" and (line.kind == "reasoning" or is_message(line, "assistant")):
-                self._said |= set(texts_in(line.payload))
+            if line.type != "response_item":
+                continue
+            if line.kind in CALLS:
+                if self._with_copied or not line.is_copied:
+                    self._calls.add(line.about.call_id)
+            elif line.kind in OUTPUTS:
+                self._outputs.setdefault(line.about.call_id, []).append(line)
+            elif line.kind == "reasoning" or is_message(line, "assistant"):
+                self._said.update(texts_in(line.about))
         for line in self._lines:
             self._place(line)
         self._close()
-        renamed = [
-            text_of(line.payload.get("thread_name"))
-            for line in self._lines
-            if line.type == "event_msg" and line.kind == "thread_name_updated"
-        ]
-        given = (name or (renamed[-1] if renamed else "")).strip() or None
+        events = [line for line in self._lines if line.kind == "thread_name_updated" and line.type == "event_msg"]
+        given = (name or (events[-1].about.thread_name if events else "")).strip() or None
         return Translated(
             agent=AGENT,
             header=self._header(),
@@ -142,14 +153,14 @@ class _Rollout:
 
     def _mark_copied(self) -> None:
         """Mark the lines that a fork copied from its parent: from a second header with another id to a pause."""
-        own, began = text_of(self._meta.get("id")), moment_of(self._meta.get("timestamp"))
-        heads = [line for line in self._lines if line.type == "session_meta"]
-        first = text_of(self._meta.get("timestamp"))
-        is_alone = "subagent_history_start_ordinal" not in self._meta and len(heads) == 1 and first.endswith("Z")
+        first = self._meta.timestamp
+        begins = self._meta.subagent_history_start_ordinal
         # Times in the program's own form are in order as texts; parsing all of them takes a tenth of the reading.
-        if is_alone and all(len(one.timestamp) == len(first) and one.timestamp >= first for one in self._lines):
-            return
-        begins = self._meta.get("subagent_history_start_ordinal")
+        if begins is None and len(self._heads) == 1 and first.endswith("Z"):
+            times = [line.timestamp for line in self._lines]
+            if min(times) >= first and set(map(len, times)) == {len(first)}:
+                return
+        own, began = self._meta.id or "", moment_of(first)
         in_copy = False
         before: float | None = None
         for line in self._lines:
@@ -159,9 +170,9 @@ class _Rollout:
             before = moment if moment is not None else before
             if line is self._own:
                 continue
-            if line.type == "session_meta" and text_of(line.payload.get("id")) != own and own:
-                is_other = _UUID.fullmatch(text_of(line.payload.get("id"))) is not None
-                in_copy |= is_other and moment_of(line.payload.get("timestamp")) is not None
+            if line.type == "session_meta" and line.about.id != own and own:
+                is_other = _UUID.fullmatch(line.about.id or "") is not None
+                in_copy |= is_other and moment_of(line.about.timestamp) is not None
             is_older = moment is not None and began is not None and moment < began - 1
             is_before = isinstance(begins, int) and isinstance(line.ordinal, int) and line.ordinal < begins
             line.is_copied = in_copy or is_older or is_before
@@ -175,7 +186,7 @@ class _Rollout:
         events = [line for line in self._lines if line.type == "event_msg" and event_text(line) is not None]
         if not events:
             for line in items:
-                line.role = "note" if is_injected(line.payload) else "prompt"
+                line.role = "note" if is_injected(line) else "prompt"
             return
         by_text: dict[str, list[Line]] = {}
         for event in events:
@@ -183,14 +194,14 @@ class _Rollout:
             by_text.setdefault((event_text(event) or "").strip(), []).append(event)
         following = dict(zip([line.number for line in self._lines], self._lines[1:], strict=False))
         for line in items:
-            text, after = plain(line.payload.get("content")).strip(), following.get(line.number)
+            text, after = said(line.about.content).strip(), following.get(line.number)
             words = (event_text(after) or "").strip() if after is not None and after.role == "prompt" else None
             same = [each for each in by_text.get(text, ()) if each.role]
             told = after if words is not None and words in text else same[0] if same else None
-            kinds = line.payload.get("content_item_kinds")
+            kinds = line.about.content_item_kinds
             is_named = isinstance(kinds, list) and "user.text" in kinds
             # The event of a prompt follows in the next line, which the program may not have written yet.
-            is_last = after is None and not is_injected(line.payload)
+            is_last = after is None and not is_injected(line)
             line.role = "prompt" if told is not None or is_named or is_last else "note"
             if told is not None:
                 told.role, line.words = "", (event_text(told) or "").strip()
@@ -201,8 +212,8 @@ class _Rollout:
         """Make the entries of a line."""
         is_left_out = line.is_copied and not self._with_copied
         if line.type == "turn_context":
-            self._model = text_of(line.payload.get("model")) or self._model
-        if line.type == "event_msg" and line.kind == "token_count":
+            self._model = line.about.model or self._model
+        elif line.kind == "token_count" and line.type == "event_msg":
             self._count(line)
         if is_left_out:
             self._chain.unread["copied from the parent session"] += 1
@@ -220,34 +231,39 @@ class _Rollout:
             self._unknown(line.type or "without type", line)
 
     def _place_item(self, line: Line) -> None:
-        kind, item = line.kind, line.payload
-        if kind in ("reasoning", *CALLS) or is_message(line, "assistant"):
+        kind, about = line.kind, line.about
+        if kind == "reasoning" or kind in CALLS or is_message(line, "assistant"):
             self._add_to_answer(line)
         elif kind in OUTPUTS:
             self._close()
-            if text_of(item.get("call_id")) not in self._calls:
-                self._note("result", plain(item.get("output")) or as_text(item.get("output")), line, shown=True)
+            if about.call_id not in self._calls:
+                output = self._whole(line).get("output")
+                self._note("result", plain(output) or as_text(output), line, shown=True)
         elif kind == "message" and line.role == "prompt":
-            self._prompt(line, plain(item.get("content")), item.get("content"))
+            self._prompt(line, said(about.content), line.item().get("content"))
         elif kind == "message":
-            self._note("context", plain(item.get("content")), line, shown=False)
+            self._note("context", said(about.content), line, shown=False)
         elif kind == "agent_message":
-            text = text_of(item.get("message")) or plain(item.get("content")) or as_text(item)
+            text = about.message or said(about.content) or as_text(self._whole(line))
             self._note("agent_message", text, line, shown=True)
         elif kind in PASSED_ITEMS:
             self._chain.unread[kind] += 1
         else:
             self._unknown(kind or "without type", line)
 
+    def _whole(self, line: Line) -> Object:
+        """Return the whole payload of a line; nothing if only a list shows the session."""
+        return {} if self._brief else line.item()
+
     def _place_event(self, line: Line) -> None:
-        kind, event = line.kind, line.payload
+        kind, event = line.kind, line.about
         if kind in _ENDS:
             self._has_ended = True
         if line.role == "prompt":
             self._prompt(line, event_text(line) or "", None)
         elif kind == "thread_rolled_back":
             self._close()
-            dropped = number_of(event.get("num_turns"))
+            dropped = number_of(event.num_turns)
             if dropped and self._prompts:
                 self._at = self._prompts[-min(dropped, len(self._prompts))]
                 del self._prompts[-dropped:]
@@ -256,14 +272,14 @@ class _Rollout:
             if self._answer is not None:
                 self._answer["message"]["stopReason"] = "aborted"
             self._close()
-        elif kind in ("agent_message", "agent_reasoning") and not set(texts_in(event)) <= self._said:
+        elif kind in ("agent_message", "agent_reasoning") and not self._said.issuperset(texts_in(event)):
             # The program showed a text that is in no item: nothing else tells it.
             text = "\n".join(texts_in(event))
-            is_answer = kind == "agent_message"
-            self._add_to_answer(line, [text_block(text) if is_answer else {"type": "thinking", "thinking": text}])
+            is_text = kind == "agent_message"
+            self._add_to_answer(line, [text_block(text) if is_text else {"type": "thinking", "thinking": text}])
         elif kind in ("error", "stream_error"):
-            self._note("error", text_of(event.get("message")) or as_text(event), line, shown=True)
-        elif PASSED_EVENTS.fullmatch(kind):
+            self._note("error", event.message or as_text(self._whole(line)), line, shown=True)
+        elif is_passed(kind):
             self._chain.unread[f"event {kind}"] += 1
         else:
             self._unknown(f"event {kind}", line)
@@ -284,7 +300,7 @@ class _Rollout:
         self._close()
         self._answer = None
         self._prompts.append(self._at)
-        made = self._chain.message("user", self._key(line), self._at, line.timestamp, content=content)
+        made = self._chain.message("user", self._key(line), self._at, line.timestamp, {"content": content})
         self._at = made["id"]
 
     def _add_to_answer(self, line: Line, blocks: list[Object] | None = None) -> None:
@@ -296,49 +312,58 @@ class _Rollout:
                 self._key(line),
                 self._at,
                 line.timestamp,
-                content=[],
-                api="openai-codex-responses",
-                provider="openai-codex",
-                model=self._model,
-                stopReason="stop",
+                {
+                    "content": [],
+                    "api": "openai-codex-responses",
+                    "provider": "openai-codex",
+                    "model": self._model,
+                    "stopReason": "stop",
+                },
             )
+            self._newest = self._answer
             self._at, self._is_open = self._answer["id"], True
         message = self._answer["message"]
         if line.kind not in CALLS:
-            message["content"] += answer_blocks(line.payload) if blocks is None else blocks
+            if blocks is None:
+                blocks = _brief_blocks(line) if self._brief else answer_blocks(line.item())
+            message["content"] += blocks
             return
-        call = text_of(line.payload.get("call_id"))
+        call = line.about.call_id
         outputs = [] if call in self._named else self._outputs.get(call, [])
         if not call or call in self._named:
             # Searches have no id, and one id may be written twice; pi needs ids.
             self._searches += 1
             call = f"{call or line.kind}_{self._searches}"
         self._named.add(call)
-        block = call_block(line.payload, call)
+        block: Object = {"type": "toolCall", "id": call, "name": ""}
+        if not self._brief:
+            block = call_block(line.item(), call)
         message["content"].append(block)
         message["stopReason"] = "toolUse"
         results = [output for output in outputs if self._with_copied or not output.is_copied]
         self._results += [(output, call, text_of(block["name"])) for output in results]
 
     def _result(self, line: Line, call: str, name: str) -> None:
-        output = line.payload.get("output", line.payload.get("tools"))
-        content, is_error = output_of(output)
+        item = self._whole(line)
+        content, is_error = ([], False) if self._brief else output_of(item.get("output", item.get("tools")))
         made = self._chain.message(
             "toolResult",
             self._key(line),
             self._at,
             line.timestamp,
-            toolCallId=call,
-            toolName=name,
-            content=content,
-            isError=is_error or line.payload.get("status") == "failed",
+            {
+                "toolCallId": call,
+                "toolName": name,
+                "content": content,
+                "isError": is_error or item.get("status") == "failed",
+            },
         )
         self._at = made["id"]
 
     def _place_compaction(self, line: Line) -> None:
-        summary = text_of(line.payload.get("message")).strip()
+        summary = line.about.message.strip()
         if not summary:
-            kept = objects_of(line.payload.get("replacement_history"))
+            kept = objects_of(self._whole(line).get("replacement_history"))
             told = [f"{text_of(one.get('role'))}: {plain(one.get('content'))}" for one in kept if one.get("content")]
             summary = "\n\n".join([NO_SUMMARY, *told])
         self._close()
@@ -347,9 +372,11 @@ class _Rollout:
             self._key(line),
             self._at,
             line.timestamp,
-            summary=summary,
-            firstKeptEntryId="",
-            tokensBefore=number_of(object_of(object_of(self._total)).get("input_tokens")),
+            {
+                "summary": summary,
+                "firstKeptEntryId": "",
+                "tokensBefore": self._total.input_tokens if self._total is not None else 0,
+            },
         )
         made["firstKeptEntryId"] = self._at = made["id"]
 
@@ -359,7 +386,7 @@ class _Rollout:
 
     def _unknown(self, kind: str, line: Line) -> None:
         self._close()
-        self._at = self._chain.unknown(kind, line.payload, self._key(line), self._at, line.timestamp)
+        self._at = self._chain.unknown(kind, self._whole(line), self._key(line), self._at, line.timestamp)
 
     def _close(self) -> None:
         """End the answer at hand: its results follow it, in file order."""
@@ -370,32 +397,28 @@ class _Rollout:
 
     def _count(self, line: Line) -> None:
         """Add the tokens of a request to the answer before, once: the program writes an unchanged total again."""
-        info = object_of(line.payload.get("info"))
-        total = info.get("total_token_usage")
-        if not isinstance(total, dict) or total == self._total:
+        info = line.about.info
+        if info is None or info.total_token_usage is None or info.total_token_usage == self._total:
             return
-        self._total = total
+        self._total = info.total_token_usage
         if line.is_copied:
             return
-        last = object_of(info.get("last_token_usage"))
-        cached = number_of(last.get("cached_input_tokens"))
-        used = usage_of(
-            max(0, number_of(last.get("input_tokens")) - cached), number_of(last.get("output_tokens")), cached
-        )
-        used["reasoning"] = number_of(last.get("reasoning_output_tokens"))
-        before = next((one for one in reversed(self._chain.entries) if is_answer(one)), None)
+        last = info.last_token_usage or Counts()
+        cached = last.cached_input_tokens
+        used = usage_of(max(0, last.input_tokens - cached), last.output_tokens, cached)
+        used["reasoning"] = last.reasoning_output_tokens
+        before = self._newest
         if before is not None:
             message = before["message"]
-            message["usage"] = {key: message.get("usage", {}).get(key, 0) + count for key, count in used.items()}
+            so_far = message.get("usage")
+            message["usage"] = used if so_far is None else {key: so_far[key] + count for key, count in used.items()}
         elif used["totalTokens"]:
             made = self._chain.add(
                 "usage",
                 self._key(line),
                 self._at,
                 line.timestamp,
-                provider="openai-codex",
-                model=self._model,
-                usage=used,
+                {"provider": "openai-codex", "model": self._model, "usage": used},
             )
             self._at = made["id"]
 
@@ -406,41 +429,40 @@ class _Rollout:
 
     def _is_answered(self) -> bool:
         """Return True if the last answer has a text and no open call; older versions do not note the end of a turn."""
-        answers = [one["message"]["content"] for one in self._chain.entries if is_answer(one)]
-        results = {call for call, outputs in self._outputs.items() if outputs}
-        return not answers or (
-            any(block["type"] == "text" for block in answers[-1])
-            and all(block["id"] in results for block in answers[-1] if block["type"] == "toolCall")
-        )
-
-    def _id(self) -> str:
-        named = _UUID.search(os.path.basename(self._path))
-        return text_of(self._meta.get("id")) or text_of(self._meta.get("session_id")) or (named[0] if named else "")
+        if self._newest is None:
+            return True
+        content = self._newest["message"]["content"]
+        has_text = any(block["type"] == "text" for block in content)
+        return has_text and all(self._outputs.get(block["id"]) for block in content if block["type"] == "toolCall")
 
     def _key(self, line: Line) -> str:
-        return f"{self._id()}:{line.number}"
+        return f"{self._id}:{line.number}"
 
     def _header(self) -> Object:
         meta = self._meta
-        cwd = text_of(meta.get("cwd"))
+        cwd = meta.cwd or ""
         if not cwd:
-            texts = [plain(line.payload.get("content")) for line in self._lines if is_message(line, "user")]
+            texts = [said(line.about.content) for line in self._lines if is_message(line, "user")]
             found = [match for text in texts if (match := re.search(r"<cwd>(.*?)</cwd>|working directory: (.*)", text))]
             cwd = ((found[0][1] or found[0][2]) if found else "").strip()
         first = next((line.timestamp for line in self._lines if line.timestamp), "")
         made: Object = {
             "type": "session",
             "version": 3,
-            "id": self._id(),
-            "timestamp": text_of(meta.get("timestamp")) or first,
+            "id": self._id,
+            "timestamp": meta.timestamp or first,
             "cwd": cwd,
         }
-        source = meta.get("source")
-        subagent = source.get("subagent") if isinstance(source, dict) else None
+        subagent = object_of(meta.source).get("subagent")
         spawned = text_of(object_of(object_of(subagent).get("thread_spawn")).get("parent_thread_id"))
-        parent = spawned or text_of(meta.get("parent_thread_id")) or text_of(meta.get("forked_from_id"))
+        parent = spawned or meta.parent_thread_id or meta.forked_from_id
         if parent:
             made["parentSession"] = parent
-        if subagent is not None or meta.get("thread_source") not in (None, "user"):
+        if subagent is not None or meta.thread_source not in (None, "user"):
             made["internal"] = True
         return made
+
+
+def _brief_blocks(line: Line) -> list[Object]:
+    """Return a block of an answer's text without the text, for the question if the answer has one."""
+    return [{"type": "text", "text": ""}] if line.kind == "message" and line.about.content else []

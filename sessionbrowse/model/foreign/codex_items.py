@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from sessionbrowse.format.json_value import BadJson, Json, loads
-from sessionbrowse.model.foreign.translated import Object, as_text, object_of, objects_of, text_block, text_of
+from sessionbrowse.model.foreign.translated import (
+    Object,
+    Raw,
+    Tokens,
+    as_text,
+    object_of,
+    objects_of,
+    text_block,
+    text_of,
+    usual_fields,
+)
 
 _ITEM_TYPES = frozenset({"message", "reasoning", "function_call", "function_call_output", "local_shell_call"})
 _INJECTED = (
@@ -35,7 +46,7 @@ CALLS = frozenset(
 )
 OUTPUTS = frozenset({"custom_tool_call_output", "function_call_output", "tool_search_output"})
 PASSED_ITEMS = frozenset({"compaction", "ghost_snapshot"})
-PASSED_EVENTS = re.compile(
+_PASSED_EVENTS = re.compile(
     r"agent_message|agent_reasoning\w*|token_count|user_message|item_completed|context_compacted|thread_\w+|task_\w+|\w+_end"
     r"|\w+_begin|turn_\w+|entered_review_mode|exited_review_mode|sub_agent_activity|collab_\w+|undo_\w+|view_image_tool_call"
     r"|dynamic_tool_call_\w+|guardian_assessment|plan_update|background_event|mcp_\w+|web_search_\w+"
@@ -48,47 +59,109 @@ def is_record(value: Object) -> bool:
     return isinstance(value.get("type"), str) and ("payload" in value or value["type"] in _ITEM_TYPES)
 
 
-class Line(Struct):
-    """A line: its number, time, type and payload. `role` is "prompt" or "note" for a message with the role "user".
+class SaidPart(Struct, gc=False):
+    """A part of a message or of a reasoning's summary, without images."""
 
-    `words` are the user's words in the event of a prompt; "" if there is no event.
+    text: str = ""
+
+
+class Counts(Struct, frozen=True, gc=False):
+    """Numbers of tokens."""
+
+    input_tokens: Tokens = 0
+    cached_input_tokens: Tokens = 0
+    output_tokens: Tokens = 0
+    reasoning_output_tokens: Tokens = 0
+    total_tokens: Tokens = 0
+
+
+class Info(Struct, gc=False):
+    """The tokens of the session so far, and of the last request."""
+
+    total_token_usage: Counts | None = None
+    last_token_usage: Counts | None = None
+
+
+class Payload(Struct):
+    """An item, an event or a header, without what only an opened session shows."""
+
+    type: str = ""
+    role: str = ""
+    content: str | list[SaidPart] | None = ""
+    summary: list[SaidPart] | str | None = ""
+    message: str = ""
+    text: str = ""
+    call_id: str = ""
+    info: Info | None = None
+    item: Payload | None = None
+    content_item_kinds: Json = None
+    num_turns: Json = None
+    thread_name: str = ""
+    model: str | None = None
+    id: str | None = None
+    session_id: str | None = None
+    timestamp: str = ""
+    cwd: str | None = None
+    source: Json = None
+    thread_source: Json = None
+    parent_thread_id: str | None = None
+    forked_from_id: str | None = None
+    subagent_history_start_ordinal: Json = None
+
+
+_NO_PAYLOAD = Payload()
+
+
+class Line(Raw, kw_only=True):
+    """A line: its time, type and payload. `role` is "prompt" or "note" for a message with the role "user".
+
+    From `kind` on, the fields are ours: `kind` is the type of the item or event, and `words` are the user's words in
+    the event of a prompt, "" if there is no event.
     """
 
-    number: int
-    timestamp: str
-    type: str
-    payload: Object
+    timestamp: str = ""
+    type: str = ""
+    payload: Payload | None = None
     ordinal: Json = None
-    is_copied: bool = False
-    role: str = ""
-    words: str = ""
+    kind: str = field(default="", name=" kind")
+    is_copied: bool = field(default=False, name=" copied")
+    role: str = field(default="", name=" role")
+    words: str = field(default="", name=" words")
 
     @property
-    def kind(self) -> str:
-        """The type of the item or event in the line."""
-        return text_of(self.payload.get("type"))
+    def about(self) -> Payload:
+        """The payload."""
+        return self.payload or _NO_PAYLOAD
+
+    def item(self) -> Object:
+        """Return the whole payload; older versions wrote it without an envelope."""
+        whole = self.whole()
+        payload = whole.get("payload")
+        return payload if isinstance(payload, dict) else whole
 
 
-def line_of(number: int, value: Object) -> Line:
-    """Return a line in the form of today; older versions wrote the first line and the items without an envelope."""
-    kind, timestamp = text_of(value.get("type")), text_of(value.get("timestamp"))
-    payload = value.get("payload")
-    if isinstance(payload, dict):
-        return Line(number, timestamp, kind, payload, value.get("ordinal"))
-    if "record_type" in value:
-        return Line(number, timestamp, text_of(value["record_type"]), value)
-    if not kind and "id" in value:
-        return Line(number, timestamp, "session_meta", value)
-    is_bare = kind in _ITEM_TYPES or kind in CALLS or kind in OUTPUTS
-    return Line(number, timestamp, "response_item" if is_bare else kind, value)
+def complete(line: Line) -> None:
+    """Bring a line to the form of today; older versions wrote the first line and the items without an envelope."""
+    if line.payload is None:
+        value = line.whole()
+        line.payload = usual_fields(value, Payload)
+        if "record_type" in value:
+            line.type = text_of(value["record_type"])
+        elif not line.type and "id" in value:
+            line.type = "session_meta"
+        elif line.type in _ITEM_TYPES or line.type in CALLS or line.type in OUTPUTS:
+            line.type = "response_item"
+    line.kind = line.payload.type
 
 
 def is_message(line: Line, role: str) -> bool:
-    return line.type == "response_item" and line.kind == "message" and line.payload.get("role") == role
+    return line.kind == "message" and line.type == "response_item" and line.about.role == role
 
 
-def is_answer(entry: Object) -> bool:
-    return bool(entry["type"] == "message" and entry["message"]["role"] == "assistant")
+@cache
+def is_passed(kind: str) -> bool:
+    """Return True for an event that is no entry."""
+    return _PASSED_EVENTS.fullmatch(kind) is not None
 
 
 def event_text(line: Line) -> str | None:
@@ -96,29 +169,32 @@ def event_text(line: Line) -> str | None:
     if line.type != "event_msg":
         return None
     if line.kind == "user_message":
-        return text_of(line.payload.get("message"))
-    item = object_of(line.payload.get("item"))
-    if line.kind == "item_completed" and item.get("type") == "UserMessage":
-        return plain(item.get("content"))
-    return None
+        return line.about.message
+    item = line.about.item
+    return said(item.content) if line.kind == "item_completed" and item and item.type == "UserMessage" else None
 
 
-def is_injected(item: Object) -> bool:
-    return plain(item.get("content")).lstrip().startswith(_INJECTED)
+def is_injected(line: Line) -> bool:
+    return said(line.about.content).lstrip().startswith(_INJECTED)
+
+
+def said(content: str | list[SaidPart] | None) -> str:
+    """Return the text in a content."""
+    return content if isinstance(content, str) else "\n".join([part.text for part in content or () if part.text])
 
 
 def plain(content: Json) -> str:
+    """Return the text in a whole content."""
     if isinstance(content, str):
         return content
     return "\n".join(filter(None, [text_of(block.get("text")) for block in objects_of(content)]))
 
 
-def texts_in(payload: Object) -> list[str]:
+def texts_in(about: Payload) -> list[str]:
     """Return the texts of the model in an item, or in an event that repeats an item, without blanks around them."""
-    blocks = [*objects_of(payload.get("content")), *objects_of(payload.get("summary"))]
-    texts = [plain(payload.get("content")), *[text_of(block.get("text")) for block in blocks]]
-    texts += [text_of(payload.get("message")), text_of(payload.get("text"))]
-    return [text.strip() for text in texts if text.strip()]
+    parts = [part for each in (about.content, about.summary) if isinstance(each, list) for part in each]
+    texts = [said(about.content), *[part.text for part in parts], about.message, about.text]
+    return [text.strip() for text in texts if text and not text.isspace()]
 
 
 def blocks_of(content: Json) -> list[Object]:

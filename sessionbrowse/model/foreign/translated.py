@@ -9,14 +9,20 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import cache
+from typing import Annotated, Generic, TypeVar, get_args, get_origin
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
-from sessionbrowse.format.json_value import BadJson, Json, json_bytes, json_line, loads
+from sessionbrowse.format.json_value import BadJson, Json, json_bytes, json_line, json_object, loads
+from sessionbrowse.format.ordinary_line import decode_each
 from sessionbrowse.text import is_time, parse_time
 
 Object = dict[str, Json]
+Kind = TypeVar("Kind", bound=Struct)
+Tokens = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
 
 UNKNOWN = "unknown: "
 MISSING_PARENT = "missing parent"
@@ -74,35 +80,94 @@ class Ids:
         return made
 
 
-class Records:
-    """The records in the lines of a file: pairs of line number and object. Lines without a record are in `bad`.
+class Raw(Struct, kw_only=True):
+    """A line of a file, decoded to the fields that decide what it is; no key of a file has the names of other fields.
 
-    `is_record` tells a record from other objects; it is asked only for lines that are damaged, such as lines with two
-    records, or with a record inside a torn one.
+    `raw` is the whole line, from which `whole` reads the fields that only an opened session shows.
     """
 
-    def __init__(self, lines: Iterable[bytes], is_record: Callable[[Object], bool]) -> None:
-        self.found: list[tuple[int, Object]] = []
+    number: int = field(default=0, name=" number")
+    raw: bytes = field(default=b"", name=" raw")
+
+    def whole(self) -> Object:
+        """Return all fields of the line."""
+        return json_object(self.raw) or {}
+
+
+Line = TypeVar("Line", bound=Raw)
+
+
+class Records(Generic[Line]):
+    """The records in the lines of a file, decoded as structs. Lines without a record are in `bad`.
+
+    Lines whose fields have unusual types are decoded again, without these fields. `is_record` tells a record from other
+    objects; it is asked only for lines that are damaged, such as lines with two records, or with a record inside a torn
+    one.
+    """
+
+    def __init__(self, lines: Iterable[bytes], struct: type[Line], is_record: Callable[[Object], bool]) -> None:
+        self.found: list[Line] = []
         self.bad: list[bytes] = []
         self.torn = b""
-        for number, line in enumerate(lines):
-            self.bad += [self.torn] if self.torn else []
-            self.torn = b""
-            content = line.strip(MARGIN)
-            if not content:
-                self.bad += [line.rstrip(b"\r\n")] if b"\0" in line else []
-                continue
-            try:
-                value = loads(content)
-            except BadJson:
-                values, is_whole = _salvaged(content, is_record)
-                self.found += [(number, each) for each in values]
-                self.torn = b"" if is_whole else content
-                continue
-            if isinstance(value, dict):
-                self.found.append((number, value))
+        raws = list(lines)
+        values, _ = decode_each(raws, _decoder(struct).decode, None)
+        for number, (raw, value) in enumerate(zip(raws, values, strict=True)):
+            if self.torn:
+                self.bad.append(self.torn)
+                self.torn = b""
+            if value is None:
+                self._take_odd(number, raw, struct, is_record)
             else:
-                self.bad.append(content)
+                value.number, value.raw = number, raw
+                self.found.append(value)
+
+    def _take_odd(self, number: int, line: bytes, struct: type[Line], is_record: Callable[[Object], bool]) -> None:
+        content = line.strip(MARGIN)
+        if not content:
+            self.bad += [line.rstrip(b"\r\n")] if b"\0" in line else []
+            return
+        try:
+            value = loads(content)
+        except BadJson:
+            values, is_whole = _salvaged(content, is_record)
+            for each in values:
+                self._take(number, as_bytes(each), each, struct)
+            self.torn = b"" if is_whole else content
+            return
+        if isinstance(value, dict):
+            self._take(number, content, value, struct)
+        else:
+            self.bad.append(content)
+
+    def _take(self, number: int, raw: bytes, value: Object, struct: type[Line]) -> None:
+        made = usual_fields(value, struct)
+        made.number, made.raw = number, raw
+        self.found.append(made)
+
+
+@cache
+def _decoder(struct: type[Line]) -> msgspec.json.Decoder[Line]:
+    return msgspec.json.Decoder(struct)
+
+
+def usual_fields(value: Object, struct: type[Kind]) -> Kind:
+    """Return an object as a struct, without the fields whose types are not those of the struct's fields."""
+    made: Object = {}
+    for each in msgspec.structs.fields(struct):
+        given = value.get(each.encode_name)
+        kinds = get_args(each.type) or (each.type,)
+        listed = next((get_args(kind)[0] for kind in kinds if get_origin(kind) is list), None)
+        inner = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Struct)), None)
+        if listed is not None and isinstance(given, list):
+            made[each.name] = [usual_fields(one, listed) for one in objects_of(given)]
+        elif inner is not None and isinstance(given, dict):
+            made[each.name] = usual_fields(given, inner)
+        elif isinstance(given, str) and str in kinds:
+            made[each.name] = given  # `convert` refuses texts with lone surrogates.
+        elif each.encode_name in value:
+            with suppress(msgspec.ValidationError, UnicodeEncodeError):
+                made[each.name] = msgspec.convert(given, each.type)
+    return struct(**made)
 
 
 def _salvaged(content: bytes, is_record: Callable[[Object], bool]) -> tuple[list[Object], bool]:
@@ -220,32 +285,31 @@ class Chain:
         self._further[self.end(entry_id) or entry_id] = below
 
     def add(
-        self, kind: str, key: str, parent: str | None, timestamp: Json, *, in_line: bool = False, **fields: Json
+        self, kind: str, key: str, parent: str | None, timestamp: str, fields: Object, *, in_line: bool = False
     ) -> Object:
         """Make an entry. With `in_line`, whatever hangs on its parent from now on hangs below it."""
-        made = {"type": kind, "id": self.ids.new(key), "parentId": parent, "timestamp": timestamp or "", **fields}
+        made = {"type": kind, "id": self.ids.new(key), "parentId": parent, "timestamp": timestamp, **fields}
         self.entries.append(made)
         if in_line and parent is not None:
             self._further[parent] = made["id"]
         return made
 
     def message(
-        self, role: str, key: str, parent: str | None, timestamp: Json, *, in_line: bool = False, **fields: Json
+        self, role: str, key: str, parent: str | None, timestamp: str, fields: Object, *, in_line: bool = False
     ) -> Object:
         """Make an entry with a message."""
         message = {"role": role, **fields, "timestamp": moment_of(timestamp) or 0}
-        return self.add("message", key, parent, timestamp, in_line=in_line, message=message)
+        return self.add("message", key, parent, timestamp, {"message": message}, in_line=in_line)
 
     def note(
-        self, kind: str, text: Json, key: str, parent: str | None, timestamp: Json, *, shown: bool, in_line: bool = True
+        self, kind: str, text: Json, key: str, parent: str | None, timestamp: str, *, shown: bool, in_line: bool = True
     ) -> Object:
         """Make an entry with a text that neither the user nor the model wrote."""
         fields = {"customType": f"{self._agent}.{kind}", "content": text, "display": shown}
-        return self.add("custom_message", key, parent, timestamp, in_line=in_line, **fields)
+        return self.add("custom_message", key, parent, timestamp, fields, in_line=in_line)
 
-    def unknown(self, kind: str, record: Object, key: str, parent: str | None, timestamp: Json) -> str:
+    def unknown(self, kind: str, record: Object, key: str, parent: str | None, timestamp: str) -> str:
         """Keep a record of an unknown kind as a hidden entry, count it, and return the entry's id."""
         self.unread[UNKNOWN + kind] += 1
-        custom = f"{self._agent}.{kind}"
-        made = self.add("custom", key, parent, timestamp, in_line=True, customType=custom, data=record)
-        return text_of(made["id"])
+        fields = {"customType": f"{self._agent}.{kind}", "data": record}
+        return text_of(self.add("custom", key, parent, timestamp, fields, in_line=True)["id"])

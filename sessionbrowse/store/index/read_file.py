@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 
 from msgspec import Struct
@@ -27,10 +27,10 @@ from sessionbrowse.store.index.collector import Collector, State, TakeText
 from sessionbrowse.store.index.rows import FOREIGN, ORDINARY, TRANSCRIPT
 from sessionbrowse.store.index.stored_entries import StoredEntries
 from sessionbrowse.store.read.content import (
+    Content,
     closing,
     feed_lines,
     file_blocks,
-    head_of,
     open_content,
     open_regular,
 )
@@ -66,13 +66,13 @@ def read_for_index(
     `restart` is called if the file turns out to belong to another agent: all texts passed on so far are then invalid.
     """
     try:
-        content = open_content(path)
+        content = open_content(path, "memory")
     except Unreadable:
         return None
     descriptor, status = content.descriptor, content.status
     with closing(descriptor):
         try:
-            head = head_of(descriptor)
+            head = content.head()
             marks = content.marks(head)
             agent = agent_of(marks)
             foreign = recognise(head)
@@ -83,11 +83,11 @@ def read_for_index(
             while True:
                 reader = Reader(RULES[agent])
                 collector = Collector(reader, take_text, tools=tools)
-                _feed(descriptor, collector, 0)
+                _feed(content.blocks(), collector, 0)
                 reader.finish()
                 if reader.is_transcript:
                     session = transcript_session(descriptor, path)
-                    summary = summarise_transcript(session, path, status, session_status(descriptor))
+                    summary = summarise_transcript(session, path, status, session_status(content))
                     kept, at = _cut_first(summary, collector.progress().first_at)
                     return IndexedFile(
                         status,
@@ -107,7 +107,7 @@ def read_for_index(
                     if not content.is_in_place:
                         # The positions of entries are not those in the file, so that it cannot be read on from its end.
                         collector.resumable = None
-                    return _finished(path, descriptor, status, marks, collector)
+                    return _finished(path, content, marks, collector)
                 agent = decided
                 restart()
         except OSError:
@@ -155,35 +155,30 @@ def read_growth(
             reader.resume(state.reader)
             collector = Collector(reader, take_text, tools=tools)
             collector.continue_from(state, known, usage)
-            _feed(descriptor, collector, state.end)
+            _feed(file_blocks(descriptor, state.end), collector, state.end)
             reader.finish()
             marks = Marks(marks.agents | reader.marks)
             if reader.is_transcript or agent_of(marks) != agent:
                 return None
-            return _finished(path, descriptor, status, marks, collector)
+            return _finished(path, Content(descriptor, status), marks, collector)
         except OSError:
             return None
 
 
-def _feed(descriptor: int, collector: Collector, offset: int) -> None:
+def _feed(pieces: Iterable[bytes], collector: Collector, offset: int) -> None:
     collector.end = offset
-    feed_lines(descriptor, collector, offset)
+    feed_lines(pieces, collector, offset)
     collector.close()
 
 
-def _finished(
-    path: str,
-    descriptor: int,
-    status: os.stat_result,
-    marks: Marks,
-    collector: Collector,
-) -> IndexedFile:
+def _finished(path: str, content: Content, marks: Marks, collector: Collector) -> IndexedFile:
+    status = content.status
     entries, end = collector.entries(), collector.end
     state = None
     if collector.resumable is not None:
         last = entries.offsets[-1] if entries.offsets else 0
-        state = State(end, last, *_hashes(descriptor, last, end), *collector.resumable)
-    summary = collector.finish(path, status.st_size, status.st_mtime_ns, session_status(descriptor))
+        state = State(end, last, *_hashes(content.descriptor, last, end), *collector.resumable)
+    summary = collector.finish(path, status.st_size, status.st_mtime_ns, session_status(content))
     summary, at = _cut_first(summary, collector.first_at)
     agents = tuple(sorted(marks.agents))
     usage = collector.usage()

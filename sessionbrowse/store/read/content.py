@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from sessionbrowse.format.lines import BEGINNING_BYTES, MAX_LINE_BYTES, LineBloc
 from sessionbrowse.format.other_files import PROBED_LINES
 from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.read.archive import unpacked_descriptor
-from sessionbrowse.store.read.translation import program_of, translated_descriptor
+from sessionbrowse.store.read.translation import program_of, translated_content, translated_descriptor
 from sessionbrowse.store.system.files import CLOEXEC, NONBLOCK, pread
 
 BLOCK_BYTES = 128 * 1024
@@ -47,13 +47,29 @@ def head_of(descriptor: int) -> bytes:
 class Content(Struct, frozen=True):
     """An open session file. `is_in_place` is False if `descriptor` is that of unpacked or translated content.
 
-    `status` is the file's own, as it was when its content was read; `program` is the agent of a translated one.
+    `status` is the file's own, as it was when its content was read; `program` is the agent of a translated one, and
+    `text` its translation, if that was asked for in memory; `descriptor` is then that of the file itself.
     """
 
     descriptor: int
     status: os.stat_result
     is_in_place: bool = True
     program: str | None = None
+    text: bytes | None = None
+
+    def blocks(self) -> Iterable[bytes]:
+        """Return the bytes of the content, in blocks."""
+        return file_blocks(self.descriptor) if self.text is None else (self.text,)
+
+    def head(self) -> bytes:
+        """Return enough bytes of the content's beginning to recognise its format."""
+        return head_of(self.descriptor) if self.text is None else self.text[:HEAD_BYTES]
+
+    def end(self, size: int) -> bytes:
+        """Return the last `size` bytes of the content; all of a translation, whose lines may be longer or shorter."""
+        if self.text is not None:
+            return self.text
+        return pread(self.descriptor, size, max(0, os.fstat(self.descriptor).st_size - size))
 
     def marks(self, head: bytes) -> Marks:
         """Return the marks of the file; `head` are the first bytes of its content."""
@@ -102,8 +118,10 @@ def open_regular(path: str | os.PathLike[str]) -> int:
     return descriptor
 
 
-def open_content(path: str | os.PathLike[str]) -> Content:
+def open_content(path: str | os.PathLike[str], translation: Literal["file", "memory", "brief"] = "file") -> Content:
     """Open a session file for reading: a packed session of omp is unpacked, one of another program is translated.
+
+    A translation is a temporary file, or is in `Content.text` if it is wanted in memory: all of it, or in brief.
 
     Raises:
         Unreadable: the file is gone, forbidden, damaged, or not regular.
@@ -116,6 +134,10 @@ def open_content(path: str | os.PathLike[str]) -> Content:
         if is_packed(name):
             return Content(unpacked_descriptor(name), status, is_in_place=False)
         program = program_of(own)
+        if program is not None and translation != "file":
+            text = translated_content(name, own, status, program, brief=translation == "brief")
+            is_own = True
+            return Content(own, status, False, program, text)
         if program is not None:
             return Content(translated_descriptor(name, own, status, program), status, False, program)
         is_own = True
@@ -143,9 +165,9 @@ class LineConsumer(Protocol):
         """Receive one line, as a block: a line that is too large, or a last line without newline."""
 
 
-def feed_lines(descriptor: int, taker: LineConsumer, offset: int = 0) -> None:
-    """Pass the lines of an open file, from the beginning of a line at `offset`, to the consumer `taker`."""
-    for block in blocks_with_newlines(file_blocks(descriptor, offset), offset):
+def feed_lines(pieces: Iterable[bytes], taker: LineConsumer, offset: int = 0) -> None:
+    """Pass the lines in pieces of a file, from the beginning of a line at `offset`, to the consumer `taker`."""
+    for block in blocks_with_newlines(pieces, offset):
         if block.reduced_from or block.torn:
             taker.add_block(block)
         else:

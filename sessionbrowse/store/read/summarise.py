@@ -24,15 +24,14 @@ from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.parent_links import placed
 from sessionbrowse.store.own.mirrors import machine_of
 from sessionbrowse.store.read.content import (
+    Content,
     closing,
     feed_lines,
     file_blocks,
-    head_of,
     open_content,
     read_at,
 )
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, one_worker
-from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import model_name
 
 PREVIEW_CHARACTERS = 72
@@ -87,13 +86,13 @@ def on_its_machine(summary: Summary) -> Summary:
 
 def _summarised(path: str, agent_of: Callable[[Marks], str], texts: list[str] | None) -> Summary | None:
     try:
-        content = open_content(path)
+        content = open_content(path, "brief" if texts is None else "memory")
     except Unreadable as error:
         return _not_read(path, agent_of(Marks()), error.__cause__)
     agent, descriptor, status = "", content.descriptor, content.status
     with closing(descriptor):
         try:
-            head = head_of(descriptor)
+            head = content.head()
             marks = content.marks(head)
             agent = agent_of(marks)
             foreign = recognise(head)
@@ -102,16 +101,16 @@ def _summarised(path: str, agent_of: Callable[[Marks], str], texts: list[str] | 
             while True:
                 reader = Reader(RULES[agent])
                 summariser = SummaryBuilder(reader, texts=texts)
-                feed_lines(descriptor, summariser)
+                feed_lines(content.blocks(), summariser)
                 reader.finish()
                 if reader.is_transcript:
                     session = transcript_session(descriptor, path)
-                    return summarise_transcript(session, path, status, session_status(descriptor))
+                    return summarise_transcript(session, path, status, session_status(content))
                 # Each round finds the mark of one more agent (content that only it writes), so this loop ends.
                 marks = Marks(marks.agents | reader.marks)
                 decided = agent_of(marks)
                 if decided == agent:
-                    return summariser.finish(path, status.st_size, status.st_mtime_ns, session_status(descriptor))
+                    return summariser.finish(path, status.st_size, status.st_mtime_ns, session_status(content))
                 agent = decided
                 if texts is not None:
                     texts.clear()
@@ -160,9 +159,9 @@ def transcript_session(descriptor: int, path: str) -> Session:
     )
 
 
-def session_status(descriptor: int) -> SessionStatus | None:
+def session_status(content: Content) -> SessionStatus | None:
     """Return the status (complete, interrupted, …) of the session in an open file, from the end of the file."""
-    return status_at_end(pread(descriptor, STATUS_BYTES, max(0, os.fstat(descriptor).st_size - STATUS_BYTES)))
+    return status_at_end(content.end(STATUS_BYTES))
 
 
 def summarise_transcript(

@@ -76,13 +76,16 @@ def other_header(path: str, head: bytes) -> Header | None:
     return Header(id=stem_of(name), cwd=_own_directory(values, os.path.basename(folder)))
 
 
-def translate(agent: str, content: bytes, path: str, name: str | None = None) -> Translated:
-    """Return the session of Claude Code or Codex in the content of the file `path`, which is not read."""
+def translate(agent: str, content: bytes, path: str, name: str | None = None, *, brief: bool = False) -> Translated:
+    """Return the session of Claude Code or Codex in the content of the file `path`, which is not read.
+
+    With `brief`, entries have only the content that a list of sessions shows.
+    """
     from sessionbrowse.model.foreign.claude import claude
     from sessionbrowse.model.foreign.codex import codex
 
     lines = content.split(b"\n")
-    return claude(lines, path) if agent == "claude" else codex(lines, path, name=name)
+    return claude(lines, path, brief=brief) if agent == "claude" else codex(lines, path, name=name, brief=brief)
 
 
 def own_content(path: str, descriptor: int, size: int) -> bytes:
@@ -141,6 +144,20 @@ def codex_name(path: str) -> str | None:
     return known[1].get(id_in_name(path))
 
 
+def translated_content(path: str, descriptor: int, status: os.stat_result, agent: str, *, brief: bool) -> bytes:
+    """Return the translation of an open file with the given status; see `translate` and `translated_descriptor`."""
+    name = codex_name(path) if agent == "codex" else None
+    return b"".join(_translated(path, descriptor, status, agent, name, brief=brief).lines())
+
+
+def _translated(
+    path: str, descriptor: int, status: os.stat_result, agent: str, name: str | None, *, brief: bool = False
+) -> Translated:
+    if status.st_size > MOST_BYTES:
+        raise Unreadable(f"{clean(path)} cannot be read: it is larger than {size(MOST_BYTES)}")
+    return translate(agent, own_content(path, descriptor, status.st_size), path, name, brief=brief)
+
+
 def translated_descriptor(path: str, descriptor: int, status: os.stat_result, agent: str) -> int:
     """Return a new descriptor of the translation of an open file with the given status.
 
@@ -154,13 +171,10 @@ def translated_descriptor(path: str, descriptor: int, status: os.stat_result, ag
         known = _kept.get(path)
         if known is not None and known.stamp == stamp and known.name == name:
             return os.dup(known.file.fileno())
-    if status.st_size > MOST_BYTES:
-        raise Unreadable(f"{clean(path)} cannot be read: it is larger than {size(MOST_BYTES)}")
-    content = own_content(path, descriptor, status.st_size)
+    translated = _translated(path, descriptor, status, agent, name)
     # Imported here because most lists read no session of these programs.
     import tempfile
 
-    translated = translate(agent, content, path, name)
     file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115  It stays open while it is kept.
     try:
         file.writelines(translated.lines())

@@ -12,7 +12,7 @@ import pytest
 
 from sessionbrowse.model.foreign.claude import claude
 from sessionbrowse.model.foreign.translated import Translated
-from tests.model.foreign.shared import branches, check, outline, path, role, text
+from tests.model.foreign.shared import branches, check, check_both, outline, path, role, text
 from tests.support.foreign import CLAUDE_ID, Claude, call, real_files, said
 
 REAL = [file for file in real_files("claude") if "trimmed" not in file.name]
@@ -20,7 +20,7 @@ REAL = [file for file in real_files("claude") if "trimmed" not in file.name]
 
 def read(made: Claude, at: str = f"/x/projects/-home-dev-app/{CLAUDE_ID}.jsonl") -> Translated:
     translated = claude(made.lines(), at)
-    check(translated)
+    check_both(translated, claude(made.lines(), at, brief=True))
     return translated
 
 
@@ -434,7 +434,7 @@ def test_published_files_lose_nothing_and_fork_only_where_a_user_went_back(file:
     lines = file.read_bytes().splitlines()
     records = [json.loads(line) for line in lines]
     made = claude(lines, str(file))
-    check(made)
+    check_both(made, claude(lines, str(file), brief=True))
     is_sidechain = bool(made.header.get("internal"))
     kept = [one for one in records if is_sidechain or one.get("isSidechain") is not True]
     answers = [
@@ -504,4 +504,4 @@ def test_mutated_files_are_read_without_an_error(count: int) -> None:
             )
             changed[at] = rng.choice([json.dumps(record).encode(), lines[at][: rng.randrange(len(lines[at]))]])
         rng.shuffle(changed)
-        check(claude(changed))
+        check_both(claude(changed), claude(changed, brief=True))

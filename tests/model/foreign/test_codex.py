@@ -11,7 +11,7 @@ import pytest
 
 from sessionbrowse.model.foreign.codex import NO_SUMMARY, codex
 from sessionbrowse.model.foreign.translated import Translated
-from tests.model.foreign.shared import branches, check, outline, path, role, text
+from tests.model.foreign.shared import branches, check, check_both, outline, path, role, text
 from tests.support.foreign import CODEX_ID, Codex, jsonl, real_files
 
 REAL = real_files("codex")
@@ -20,7 +20,7 @@ PARENT = "019c0000-0000-7000-8000-0000000000ff"
 
 def read(made: Codex, **options: Any) -> Translated:
     translated = codex(made.lines(), **options)
-    check(translated)
+    check_both(translated, codex(made.lines(), brief=True, **options))
     return translated
 
 
@@ -396,7 +396,7 @@ def test_lines_of_unknown_kinds_are_kept_and_counted() -> None:
 def test_published_files_lose_no_call_and_count_no_token_twice(file: Path) -> None:
     lines = file.read_bytes().splitlines()
     made = codex(lines, str(file), copied=True)
-    check(made)
+    check_both(made, codex(lines, str(file), copied=True, brief=True))
     assert branches(made) == []
     assert [entry["parentId"] for entry in made.entries].count(None) == 1
     items = [one["payload"] for one in map(json.loads, lines) if one["type"] == "response_item"]
@@ -442,4 +442,4 @@ def test_mutated_files_are_read_without_an_error(count: int) -> None:
             )
             changed[at] = rng.choice([json.dumps(record).encode(), lines[at][: rng.randrange(len(lines[at]))]])
         rng.shuffle(changed)
-        check(codex(changed))
+        check_both(codex(changed), codex(changed, brief=True))
