@@ -20,8 +20,10 @@ _WORD = re.compile(r"[^\x00-/:-^`{-\x7f]+")
 MAX_WORD, KEPT_OF_WORD = 16_000, 1_000
 """Of a word with more than the first number of letters, the search engine stores the second number."""
 _ENORMOUS = re.compile(rf"[^\W_]{{{MAX_WORD + 1},}}")
-_CASES = bytes(97 if 97 <= code <= 122 else 65 if 65 <= code <= 90 else 0 for code in range(256))
-_NAME = re.compile("[A-Za-z0-9]{3,80}")
+_CASES = bytes(
+    97 if 97 <= code <= 122 else 65 if 65 <= code <= 90 else 48 if 48 <= code <= 57 else 0 for code in range(256)
+)
+"""A table that turns a byte of UTF-8 into `a`, `A` or `0` if it is a letter or a digit, and into NUL otherwise."""
 _PART = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # In scripts without blanks between words, each character counts as a word, so that any substring is found. This text
 # lists the ranges of such characters: of each range the first character, and the one after its last. A regular
@@ -64,11 +66,22 @@ def engine_text(text: str) -> str:
 def camel_parts(text: str) -> list[str]:
     """Return the parts of all identifiers in a text that are written like `fooBar` or `HTTPServer`."""
     # Finding the places in bytes is many times as fast as a regular expression over the text.
-    letters = text.encode("utf-8", "surrogatepass").translate(_CASES)
-    if b"aA" not in letters and b"AAa" not in letters:
-        return []
-    found = {word for word in _NAME.findall(text) if not (word.islower() or word.isupper() or word.istitle())}
-    return [part for word in sorted(found) if len(parts := identifier_parts(word)) > 1 for part in parts]
+    raw = text.encode("utf-8", "surrogatepass")
+    cases = raw.translate(_CASES)
+    found: set[bytes] = set()
+    for change in (b"aA", b"AAa"):
+        at = cases.find(change)
+        while at >= 0:
+            end = cases.find(b"\0", at)
+            end = len(cases) if end < 0 else end
+            found.add(raw[cases.rfind(b"\0", 0, at) + 1 : end])
+            at = cases.find(change, end)
+    return [part for word in sorted(found) if len(word) > 2 for part in _parts_of(word)]
+
+
+@lru_cache(maxsize=10_000)
+def _parts_of(word: bytes) -> list[str]:
+    return identifier_parts(word.decode())
 
 
 def identifier_parts(name: str) -> list[str]:
