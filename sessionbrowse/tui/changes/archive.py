@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.archive import Archived, archive, unarchive
 from sessionbrowse.services.change.delete import outermost
-from sessionbrowse.text import plural
-from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
+from sessionbrowse.store.write.admission import Target
+from sessionbrowse.tui.changes.session_titles import count_done, session_items, session_parts, sessions_named
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
@@ -19,19 +18,14 @@ def do_archive(screen: CommandScreen[None]) -> None:
     """Ask, then archive the selected sessions, or the one under the cursor; unarchive archived sessions."""
     changes, chosen = screen.browser.changes, outermost(list(screen.chosen), lambda summary: summary.path)
 
-    def item(summary: Summary) -> ChangeItem:
-        target = changes.target(summary)
+    archived = {summary.path for summary in chosen if summary.archived}
 
-        def make(run: ChangeRun) -> Archived:
-            if summary.archived:
-                return unarchive(target, force=run.force, context=run.context, group=run.group)
-            return archive(target, force=run.force, context=run.context, group=run.group)
-
-        return ChangeItem(named(summary), make)
+    def make(target: Target, run: ChangeRun) -> Archived:
+        change = unarchive if target.path in archived else archive
+        return change(target, force=run.force, context=run.context, group=run.group)
 
     def describe(done: Sequence[Archived]) -> str:
-        subject = sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
-        agents = "/".join(sorted({summary.agent for summary in chosen}))
+        subject = count_done(done, chosen)
         if chosen[0].archived:
             return f"Unarchived {subject}; {agents} shows {'it' if len(done) == 1 else 'them'} again."
         return f"Archived {subject}; hidden from {agents}."
@@ -43,7 +37,7 @@ def do_archive(screen: CommandScreen[None]) -> None:
     effect = "lists it again" if chosen[0].archived else "no longer lists it; nothing is deleted"
     effect = effect.replace(" it", " them") if len(chosen) > 1 else effect
 
-    plan = ChangePlan(title="Archiving", items=[item(one) for one in chosen], describe=describe)
+    plan = ChangePlan(title="Archiving", items=session_items(changes, chosen, make), describe=describe)
     parts: list[Part] = [
         *session_parts(chosen, screen.browser.home),
         LinePart([(f"{agents} {effect}.", "")]),

@@ -10,6 +10,7 @@ import os
 import secrets
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -32,7 +33,6 @@ from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean
-from sessionbrowse.tui.changes.change_queue import ChangeQueue
 from sessionbrowse.tui.changes.listed_paths import listed_in
 from sessionbrowse.tui.changes.reread import below, read_again, touched
 from sessionbrowse.tui.data.source import SessionUpdates, place_of
@@ -43,6 +43,8 @@ from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun, Report
 
 T = TypeVar("T")
+Take = Callable[[Any, Exception | None], None]
+"""A function that receives the result of background work, or the error."""
 
 PROGRESS_DELAY_S = 0.3
 """Seconds that background work runs before a window shows the progress."""
@@ -81,6 +83,65 @@ def recover_at_start(browser: Browser) -> None:
     # An unusable journal is ignored here, because the next change reports it to the user.
     with suppress(SessionBrowseError):
         finish_notes(context_of(browser))
+
+
+class ChangeQueue:
+    """Runs work one by one in the background, and passes each result on before the next work begins.
+
+    Unlike in `jobs.Lane`, new work never cancels older work. `deliver` calls a function in the thread of the user
+    interface, in which also all methods but `_run` are called.
+    """
+
+    def __init__(self, deliver: Callable[..., object]) -> None:
+        self._deliver = deliver
+        self._waiting: deque[tuple[Callable[[], Any], Take]] = deque()
+        self._when_idle: Callable[[], None] | None = None
+
+    def ask(self, work: Callable[[], Any], take: Take) -> None:
+        """Add work to the queue; `take` receives the result or the error in the thread of the user interface."""
+        self._waiting.append((work, take))
+        if len(self._waiting) == 1:
+            self._start()
+
+    @property
+    def busy(self) -> bool:
+        """True if background work runs or waits, or its result is not delivered yet."""
+        return bool(self._waiting)
+
+    def drain(self, then: Callable[[], None]) -> None:
+        """Call `then` as soon as the queue of background work is empty."""
+        if self._waiting:
+            self._when_idle = then
+        else:
+            then()
+
+    def _start(self) -> None:
+        threading.Thread(
+            target=self._run, args=(self._waiting[0][0],), name="sessionbrowse-changes", daemon=True
+        ).start()
+
+    def _run(self, work: Callable[[], Any]) -> None:
+        value, error = None, None
+        try:
+            value = work()
+        except Exception as raised:
+            error = raised
+        # The event loop may be closed: then the program is ending, and nobody will take the result.
+        with suppress(RuntimeError):
+            self._deliver(self._take, value, error)
+
+    def _take(self, value: Any, error: Exception | None) -> None:
+        then = None
+        try:
+            self._waiting[0][1](value, error)
+        finally:
+            self._waiting.popleft()
+            if self._waiting:
+                self._start()
+            else:
+                then, self._when_idle = self._when_idle, None
+        if then is not None:
+            then()
 
 
 class ChangeRunner:
@@ -155,7 +216,7 @@ class ChangeRunner:
         title: str,
         stop: threading.Event,
         work: Callable[[Report], Any],
-        take: Callable[[Any, Exception | None], None],
+        take: Take,
     ) -> None:
         """Run `work` in the background; if it takes long, show a progress window with the key that stops the work."""
         browser = self._browser

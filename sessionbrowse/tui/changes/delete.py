@@ -10,14 +10,13 @@ from sessionbrowse import text
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Deleted, DeletePlan, Into, delete, outermost, plan_delete
-from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean, plural
-from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
-from sessionbrowse.tui.dialogs.dialogs import Choice, PromptScreen, ask
+from sessionbrowse.tui.changes.session_titles import count_done, named, session_items, session_parts
+from sessionbrowse.tui.dialogs.dialogs import Choice, ask, prompt
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 WORD = "permanent"
@@ -39,7 +38,10 @@ def do_delete(screen: CommandScreen[None]) -> None:
             if run.stopped():
                 break
             run.report(number, len(targets), named(summary))
-            found.append(_unit_or_reason(target, run.context, children.get(summary.path, [])))
+            try:
+                found.append(plan_delete(target, run.context, children.get(summary.path, [])))
+            except SessionBrowseError as reason:
+                found.append(reason)
         return found
 
     def show(found: list[DeletePlan | SessionBrowseError]) -> None:
@@ -72,48 +74,35 @@ def _ask_for_good(screen: CommandScreen[None], chosen: Sequence[Summary], units:
             return [("Deleting permanently cannot be undone.", "error")]
         return [(f"Type the word {WORD} to delete permanently.", "dim")]
 
-    def answered(typed: str | None) -> None:
-        if typed is None:
-            return
+    def answered(typed: str) -> None:
         if typed.strip() == WORD:
             _delete(screen, chosen, units, "nowhere")
         else:
             screen.browser.say(f"Nothing was deleted: the typed word was not {WORD}.")
 
     parts = session_parts(chosen, screen.browser.home)
-    prompt = PromptScreen("Delete permanently", parts, placeholder=WORD, hint=hint, accepting="delete")
-    screen.browser.push_screen(prompt, answered)
+    prompt(screen.browser, "Delete permanently", parts, answered, placeholder=WORD, hint=hint, accepting="delete")
 
 
 def _delete(
     screen: CommandScreen[None], chosen: Sequence[Summary], units: Sequence[DeletePlan], into: Into | None
 ) -> None:
     changes = screen.browser.changes
-    in_use = {unit.path for unit in units if unit.is_taken}
+    # The delete dialog already named the programs that have these sessions open, so the user is not asked again.
+    asked = {one.path for one, unit in zip(chosen, units, strict=True) if unit.is_taken}
 
-    def item(summary: Summary, unit: DeletePlan) -> ChangeItem:
-        target = changes.target(summary)
-        # The delete dialog already named the program that has the session open, so the user is not asked again.
-        asked = unit.path in in_use
-
-        def make(run: ChangeRun) -> Deleted:
-            force = run.force or asked
-            return delete(target, into=run.into, force=force, context=run.context, group=run.group)
-
-        return ChangeItem(named(summary), make)
+    def make(target: Target, run: ChangeRun) -> Deleted:
+        force = run.force or target.path in asked
+        return delete(target, into=run.into, force=force, context=run.context, group=run.group)
 
     def describe(done: Sequence[Deleted]) -> str:
-        what = sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
+        what = count_done(done, chosen)
+        if done[0].into == "nowhere":
+            return f"Deleted {what} permanently."
         own = "the demo's trash" if changes.into == "own" else "sessionbrowse's own trash"
-        match done[0].into:
-            case "trash":
-                return f"Moved {what} to trash."
-            case "own":
-                return f"Moved {what} to {own}."
-            case "nowhere":
-                return f"Deleted {what} permanently."
+        return f"Moved {what} to {'trash' if done[0].into == 'trash' else own}."
 
-    items = [item(summary, unit) for summary, unit in zip(chosen, units, strict=True)]
+    items = session_items(changes, chosen, make)
     changes.carry_out(ChangePlan(title="Deleting", items=items, describe=describe, into=into))
 
 
@@ -127,15 +116,6 @@ def _children(chosen: Sequence[Summary], everything: Sequence[Summary]) -> dict[
         one.path: [child for name in dict.fromkeys((one.path, one.id)) for child in by_parent.get(name or "", ())]
         for one in chosen
     }
-
-
-def _unit_or_reason(
-    target: Target, context: ChangeContext, children: Sequence[Summary]
-) -> DeletePlan | SessionBrowseError:
-    try:
-        return plan_delete(target, context, children)
-    except SessionBrowseError as reason:
-        return reason
 
 
 def unit_parts(units: Sequence[DeletePlan]) -> list[Part]:

@@ -14,7 +14,7 @@ from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.label import entry_parts
 from sessionbrowse.tui.changes.session_titles import named, quoted, session_parts
 from sessionbrowse.tui.data.source import place_of
-from sessionbrowse.tui.dialogs.dialogs import PromptScreen
+from sessionbrowse.tui.dialogs.dialogs import prompt
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import project_name
@@ -77,9 +77,7 @@ def ask_directory(
         what = "Copies the branch up to this entry" if at is not None else "Copies all branches"
         return [(f"{what}; the original session is unchanged.", "dim")]
 
-    def answered(text: str | None) -> None:
-        if text is None:
-            return
+    def answered(text: str) -> None:
         directory = expanded(text, browser.home) if text.strip() else None
         if directory is None or directory == chosen[0].cwd == own:
             _fork_all(screen, chosen, at, None, show)
@@ -94,18 +92,17 @@ def ask_directory(
 
         browser.changes.run(lambda run: os.path.isdir(directory), checked)
 
-    browser.push_screen(
-        PromptScreen(
-            "Fork up to here" if at is not None else "Fork",
-            parts,
-            shorten_home(own, browser.home) if typed is None else typed,
-            placeholder="directory of the fork",
-            hint=hint,
-            offers=offers,
-            accepting="fork",
-            completes="directory",
-        ),
+    prompt(
+        browser,
+        "Fork up to here" if at is not None else "Fork",
+        parts,
         answered,
+        text=shorten_home(own, browser.home) if typed is None else typed,
+        placeholder="directory of the fork",
+        hint=hint,
+        offers=offers,
+        accepting="fork",
+        completes="directory",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from sessionbrowse.agents.change_plans import label_text
 from sessionbrowse.model.listing.summary import Summary
@@ -12,7 +13,7 @@ from sessionbrowse.services.change.label import Labelled, label
 from sessionbrowse.services.change.rename import MAX_NAME
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.session_titles import quoted
-from sessionbrowse.tui.dialogs.dialogs import PromptScreen
+from sessionbrowse.tui.dialogs.dialogs import prompt
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit
 from sessionbrowse.tui.paint.words import one_line
@@ -30,30 +31,18 @@ def do_label(screen: CommandScreen[None]) -> None:
     mark = looked.session.labels.get(looked.index)
     before = mark.text if mark is not None else ""
 
-    def answered(text: str | None) -> None:
-        if text is None:
-            return
+    def answered(text: str) -> None:
         if text.strip() == clean(before).strip():
             browser.say("The label did not change.")
-            return
-        _set_label(screen, looked.summary, entry_id, text)
+        else:
+            _set_label(screen, looked.summary, entry_id, text)
 
-    browser.push_screen(
-        PromptScreen(
-            "Label",
-            entry_parts(looked, browser.home),
-            before,
-            placeholder="",
-            hint=lambda text: hint_of_label(mark, text),
-            accepting="label",
-        ),
-        answered,
-    )
+    hint, parts = partial(hint_of_label, mark), entry_parts(looked, browser.home)
+    prompt(browser, "Label", parts, answered, text=before, hint=hint, accepting="label")
 
 
 def _set_label(screen: CommandScreen[None], summary: Summary, entry_id: str, text: str) -> None:
-    changes = screen.browser.changes
-    target = changes.target(summary)
+    target = screen.browser.changes.target(summary)
 
     def make(run: ChangeRun) -> Labelled:
         return label(target, entry_id, text, clear=not text.strip(), force=run.force, context=run.context)
@@ -61,7 +50,8 @@ def _set_label(screen: CommandScreen[None], summary: Summary, entry_id: str, tex
     def describe(done: Sequence[Labelled]) -> str:
         return f"Labelled {quoted(one_line(done[0].label, 60))}." if done[0].label else "Cleared the label."
 
-    changes.carry_out(ChangePlan(title="Labelling", items=[ChangeItem(clean(entry_id), make)], describe=describe))
+    plan = ChangePlan(title="Labelling", items=[ChangeItem(clean(entry_id), make)], describe=describe)
+    screen.browser.changes.carry_out(plan)
 
 
 def entry_parts(looked: ViewedEntry, home: str) -> list[Part]:

@@ -11,7 +11,7 @@ from sessionbrowse.services.change.relocate import Relocated, candidates, reloca
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.fork import expanded
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, PromptScreen, ask
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, prompt
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import one_line
@@ -45,22 +45,22 @@ def _ask_directory(screen: CommandScreen[None], old: str, found: Sequence[str]) 
             return [(f"Type the project's new directory{', or choose one with ↑ ↓' if offers else ''}.", "dim")]
         return [("A preview is shown before anything changes.", "dim")]
 
-    def answered(text: str | None) -> None:
-        if text is not None and text.strip():
+    def answered(text: str) -> None:
+        if text.strip():
             _look(screen, old, expanded(text, home))
 
-    start = offers[0] if offers else shown
-    prompt = PromptScreen(
+    prompt(
+        browser,
         "Relocate",
         parts,
-        start,
+        answered,
+        text=offers[0] if offers else shown,
         placeholder="the new directory",
         hint=hint,
         offers=offers,
         accepting="preview",
         completes="directory",
     )
-    browser.push_screen(prompt, answered)
 
 
 def _look(screen: CommandScreen[None], old: str, new: str) -> None:
@@ -73,11 +73,8 @@ def _look(screen: CommandScreen[None], old: str, new: str) -> None:
         try:
             return relocate(old, new, scope, dry_run=True, context=run.context), None, is_there
         except InUse as error:
-            return (
-                relocate(old, new, scope, dry_run=True, force=True, context=run.context),
-                error.sentence,
-                is_there,
-            )
+            forced = relocate(old, new, scope, dry_run=True, force=True, context=run.context)
+            return forced, error.sentence, is_there
 
     browser.changes.run(dry_run, lambda answer: _ask(screen, old, new, *answer))
 

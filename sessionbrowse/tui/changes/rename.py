@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.rename import MAX_NAME, MAY_BE_TITLED_AGAIN, Renamed, rename
+from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean
-from sessionbrowse.tui.changes.session_titles import named, quoted, session_parts, sessions_named
-from sessionbrowse.tui.dialogs.dialogs import PromptScreen
+from sessionbrowse.tui.changes.session_titles import quoted, session_items, session_parts, sessions_named
+from sessionbrowse.tui.dialogs.dialogs import prompt
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.words import one_line
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 NUMBER = "{n}"
@@ -25,39 +27,24 @@ def do_rename(screen: CommandScreen[None]) -> None:
     browser, chosen = screen.browser, list(screen.chosen)
     if not chosen:
         return
-    one = chosen[0] if len(chosen) == 1 else None
+    before = chosen[0].name or "" if len(chosen) == 1 else ""
+    numbers = {summary.path: str(number) for number, summary in enumerate(chosen, 1)}
 
-    def item(summary: Summary, name: str) -> ChangeItem:
-        target = browser.changes.target(summary)
-
-        def make(run: ChangeRun) -> Renamed:
-            cleared = not name.strip()
+    def answered(text: str) -> None:
+        def make(target: Target, run: ChangeRun) -> Renamed:
+            name, cleared = text.replace(NUMBER, numbers[target.path]), not text.strip()
             return rename(target, name, clear=cleared, force=run.force, context=run.context, group=run.group)
 
-        return ChangeItem(named(summary), make)
-
-    def answered(text: str | None) -> None:
-        if text is None:
-            return
-        if one is not None and text.strip() == (one.name or "").strip():
+        if len(chosen) == 1 and text.strip() == before.strip():
             browser.say("The name did not change.")
             return
-        items = [item(summary, text.replace(NUMBER, str(number))) for number, summary in enumerate(chosen, 1)]
+        items = session_items(browser.changes, chosen, make)
         browser.changes.carry_out(
             ChangePlan(title="Renaming", items=items, describe=lambda done: describe(done, chosen))
         )
 
-    browser.push_screen(
-        PromptScreen(
-            "Rename",
-            session_parts(chosen, browser.home),
-            one.name or "" if one is not None else "",
-            placeholder="",
-            hint=lambda text: hint_of(chosen, text),
-            accepting="rename",
-        ),
-        answered,
-    )
+    hint, parts = partial(hint_of, chosen), session_parts(chosen, browser.home)
+    prompt(browser, "Rename", parts, answered, text=before, hint=hint, accepting="rename")
 
 
 def describe(done: Sequence[Renamed], chosen: Sequence[Summary]) -> str:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.services.transaction.change import ChangeResult
 from sessionbrowse.services.transaction.trash_directories import items_of
 from sessionbrowse.store.read.summarise import summarise_path
+from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.text import clean, is_time, plural, size
 from sessionbrowse.tui.changes.reread import Known
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit, sides
 from sessionbrowse.tui.paint.words import GLYPHS, agent_span, one_line, project_name
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangeRun, Changes
 
 MOST_OPENED = 200
 """Maximum number of session files to open for the titles in the undo history or in the list of the trash."""
@@ -37,6 +40,18 @@ def quoted(value: str) -> str:
 def sessions_named(summaries: Sequence[Summary]) -> str:
     """Return the quoted title of a single session; for several sessions, the number, such as `3 sessions`."""
     return quoted(named(summaries[0])) if len(summaries) == 1 else plural(len(summaries), "session")
+
+
+def session_items(
+    changes: Changes, sessions: Iterable[Summary], make: Callable[[Target, ChangeRun], ChangeResult]
+) -> list[ChangeItem]:
+    """Return the items of a plan that makes the same change to each session."""
+    return [ChangeItem(named(one), partial(make, changes.target(one))) for one in sessions]
+
+
+def count_done(done: Sequence[object], chosen: Sequence[Summary]) -> str:
+    """Return words for changed sessions: the title of a single one, else the number of those that were changed."""
+    return sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
 
 
 def session_parts(chosen: Sequence[Summary], home: str, *, most: int = 8) -> list[Part]:

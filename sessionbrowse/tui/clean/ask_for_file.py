@@ -10,7 +10,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import shorten_home
 from sessionbrowse.tui.changes.fork import expanded
 from sessionbrowse.tui.changes.session_titles import named, session_parts
-from sessionbrowse.tui.dialogs.dialogs import PromptScreen
+from sessionbrowse.tui.dialogs.dialogs import prompt
 from sessionbrowse.tui.dialogs.paths import new_file
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -62,8 +62,8 @@ def ask_for_file(
     def ask(proposed: str, text: str) -> None:
         folder = os.path.dirname(proposed)
 
-        def answered(typed: str | None) -> None:
-            if typed is None or not typed.strip():
+        def answered(typed: str) -> None:
+            if not typed.strip():
                 return
             if wrong := problem(typed):
                 browser.say(wrong, "warning")
@@ -71,17 +71,18 @@ def ask_for_file(
             else:
                 write(expanded(typed, home, folder))
 
-        prompt = PromptScreen(
+        prompt(
+            browser,
             title,
             parts,
-            text,
+            answered,
+            text=text,
             placeholder="path of the copy",
             hint=hinted,
             accepting="write",
             completes="file",
             folder=folder,
         )
-        browser.push_screen(prompt, answered)
 
     # The disk of the session's directory may be slow, so the browser does not wait for it.
     browser.changes.run(lambda run: propose(), lambda proposed: ask(proposed, shorten_home(proposed, home)))

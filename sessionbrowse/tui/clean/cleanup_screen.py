@@ -10,8 +10,9 @@ from sessionbrowse.model.clean.cleanup import KINDS, CleanupRow
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Deleted
 from sessionbrowse.services.clean.cleanup import clean_up, find_cleanup
+from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean, plural, size
-from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
+from sessionbrowse.tui.changes.session_titles import count_done, session_items, session_parts
 from sessionbrowse.tui.clean.findings_screen import FindingsScreen, Report
 from sessionbrowse.tui.commands.contexts import CLEANUP
 from sessionbrowse.tui.data.jobs import Job
@@ -21,7 +22,7 @@ from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import session_title
 from sessionbrowse.tui.paint.spans import Line, fit, pad, right_aligned
 from sessionbrowse.tui.paint.words import agent_span, one_line
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
 
 _WHY = {
     "empty": "The session has no answer from a model.",
@@ -119,24 +120,19 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
         ask(browser, title, parts, [Choice("trash", f"Move to {trash}", do=lambda: self._move(rows)), keep])
 
     def _move(self, rows: Sequence[CleanupRow]) -> None:
-        chosen = [row.summary for row in rows]
+        chosen, by_path = [row.summary for row in rows], {row.summary.path: row for row in rows}
 
-        def describe(done: Sequence[Deleted]) -> str:
-            what = sessions_named(chosen) if len(done) == len(chosen) else plural(len(done), "session")
-            return f"Moved {what} to trash."
-
-        self.browser.changes.carry_out(
-            # A session in use is not moved, and a toast says why; `force` only prevents a dialog that asks about it.
-            ChangePlan(title="Cleaning up", items=[self._item(row) for row in rows], describe=describe, force=True)
-        )
-
-    def _item(self, row: CleanupRow) -> ChangeItem:
-        target = self.browser.changes.target(row.summary)
-
-        def make(run: ChangeRun) -> Deleted:
+        def make(target: Target, run: ChangeRun) -> Deleted:
             try:
-                return clean_up(row, target, into=run.into, context=run.context, group=run.group)
+                return clean_up(by_path[target.path], target, into=run.into, context=run.context, group=run.group)
             except InUse as error:
                 raise RefusedWrite(error.sentence) from error
 
-        return ChangeItem(named(row.summary), make)
+        def describe(done: Sequence[Deleted]) -> str:
+            return f"Moved {count_done(done, chosen)} to trash."
+
+        items = session_items(self.browser.changes, chosen, make)
+        self.browser.changes.carry_out(
+            # A session in use is not moved, and a toast says why; `force` only prevents a dialog that asks about it.
+            ChangePlan(title="Cleaning up", items=items, describe=describe, force=True)
+        )

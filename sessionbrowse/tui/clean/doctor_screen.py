@@ -13,11 +13,12 @@ from sessionbrowse.model.clean.damage import NO_DAMAGE, Damage
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.clean.clean import Cleaned, Where
 from sessionbrowse.services.clean.doctor import examine, repair
+from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.checkout import check_out_shown
 from sessionbrowse.tui.changes.delete import do_delete
 from sessionbrowse.tui.changes.relocate import do_relocate
-from sessionbrowse.tui.changes.session_titles import named, session_parts, sessions_named
+from sessionbrowse.tui.changes.session_titles import count_done, session_items, session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.findings_screen import FindingsScreen, Report
 from sessionbrowse.tui.commands.command import CommandContext
@@ -29,7 +30,7 @@ from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import session_title
 from sessionbrowse.tui.paint.spans import Line, fit, pad
 from sessionbrowse.tui.paint.words import agent_span, one_line
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan
+from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
 
 _KIND_CELLS = 20
 _MENDS = {"repair": "repair", "checkout": "check out the newest message", "relocate": "relocate", "delete": "delete"}
@@ -226,20 +227,17 @@ class DoctorScreen(FindingsScreen[Finding]):
     def _repair(self, sessions: Sequence[Summary], to: str | None = None) -> None:
         changes, where = self.browser.changes, Where(to=to)
 
-        def item(summary: Summary) -> ChangeItem:
-            target = changes.target(summary)
-            return ChangeItem(
-                named(summary),
-                lambda run: repair(target, where, force=run.force, context=run.context, group=run.group),
-            )
+        def make(target: Target, run: ChangeRun) -> Cleaned:
+            return repair(target, where, force=run.force, context=run.context, group=run.group)
 
         def describe(done: Sequence[Cleaned]) -> str:
-            what = sessions_named(sessions) if len(done) == len(sessions) else plural(len(done), "session")
+            what = count_done(done, sessions)
             if to is not None:
                 return f"Wrote a repaired copy of {what} to {clean(shorten_home(done[0].to or '', self.browser.home))}."
             return f"Repaired {what}; the original is in the trash."
 
-        changes.carry_out(ChangePlan(title="Repairing", items=[item(one) for one in sessions], describe=describe))
+        items = session_items(changes, sessions, make)
+        changes.carry_out(ChangePlan(title="Repairing", items=items, describe=describe))
 
 
 def _sessions(findings: Iterable[Finding]) -> list[Summary]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 from textual import events, on
@@ -195,6 +195,18 @@ Hint = Callable[[str], Line]
 """A function that returns the hint below a dialog's text field: the effect of the text, or why it is invalid."""
 
 
+def prompt(
+    browser: Browser, title: str, parts: Sequence[Part], answered: Callable[[str], object], **options: Any
+) -> None:
+    """Ask for a text, and pass it to `answered` unless the user cancels; `options` are those of `PromptScreen`."""
+
+    def closed(text: str | None) -> None:
+        if text is not None:
+            answered(text)
+
+    browser.push_screen(PromptScreen(title, parts, **options), closed)
+
+
 class PromptScreen(Dialog[str | None]):
     """A dialog with a text field and suggestions; its result is the text in the field, None if cancelled.
 
@@ -209,8 +221,8 @@ class PromptScreen(Dialog[str | None]):
         self,
         title: str,
         parts: Sequence[Part],
-        text: str = "",
         *,
+        text: str = "",
         placeholder: str = "",
         hint: Hint = lambda text: [],
         offers: Sequence[str] = (),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from sessionbrowse.model.convert.carried import TARGETS
@@ -11,7 +11,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.convert.convert import Carried, convert
 from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.session_titles import named, session_parts
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.resume.resume import resume_path
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
@@ -23,18 +23,16 @@ def do_convert(screen: CommandScreen[None]) -> None:
     summary = screen.subject
     if summary is None:
         return
-    agents = [agent for agent in TARGETS if agent != summary.agent]
 
-    def answered(key: str | None) -> None:
-        if key is not None:
-            to = key.removeprefix("to-")
-            screen.browser.changes.run(
-                lambda run: _carry(screen, summary, to, run, dry_run=True), partial(_ask, screen, summary)
-            )
+    def look(to: str) -> None:
+        screen.browser.changes.run(
+            lambda run: _carry(screen, summary, to, run, dry_run=True), partial(_ask, screen, summary)
+        )
 
     parts = session_parts([summary], screen.browser.home)
-    choices = [Choice(f"to-{agent}", f"Continue in {agent}") for agent in agents]
-    screen.browser.push_screen(AskScreen("Continue in another agent", parts, choices), answered)
+    agents = [agent for agent in TARGETS if agent != summary.agent]
+    choices = [Choice(f"to-{agent}", f"Continue in {agent}", do=partial(look, agent)) for agent in agents]
+    ask(screen.browser, "Continue in another agent", parts, choices)
 
 
 def _carry(screen: CommandScreen[None], summary: Summary, to: str, run: ChangeRun, *, dry_run: bool = False) -> Carried:
@@ -65,14 +63,10 @@ def _ask(screen: CommandScreen[None], summary: Summary, seen: Carried) -> None:
         parts.append(LinePart([(line, "" if line.startswith(" ") else "title")], indent=4))
     parts.append(LinePart([]))
     verb = "Carry over" if seen.entries else "Show"
-    choices = [Choice("carry", f"{verb}, and open it"), Choice("carry-resume", f"{verb}, and resume in {to}"), CANCEL]
 
-    def answered(key: str | None) -> None:
-        if key not in ("carry", "carry-resume"):
-            return
-        show = partial(_show if key == "carry" else resume_path, screen)
+    def go_on(show: Callable[[CommandScreen[None], str], None]) -> None:
         if not seen.entries:
-            show(seen.path)
+            show(screen, seen.path)
             return
 
         def describe(done: Sequence[Carried]) -> str:
@@ -81,11 +75,19 @@ def _ask(screen: CommandScreen[None], summary: Summary, seen: Carried) -> None:
         item = ChangeItem(named(summary), lambda run: _carry(screen, summary, to, run))
         browser.changes.carry_out(
             ChangePlan(
-                title="Carrying over", items=[item], describe=describe, on_success=lambda done: show(done[0].path)
+                title="Carrying over",
+                items=[item],
+                describe=describe,
+                on_success=lambda done: show(screen, done[0].path),
             )
         )
 
-    browser.push_screen(AskScreen(f"Continue in {to}", parts, choices), answered)
+    choices = [
+        Choice("carry", f"{verb}, and open it", do=partial(go_on, _show)),
+        Choice("carry-resume", f"{verb}, and resume in {to}", do=partial(go_on, resume_path)),
+        CANCEL,
+    ]
+    ask(browser, f"Continue in {to}", parts, choices)
 
 
 def _show(screen: CommandScreen[None], path: str) -> None:

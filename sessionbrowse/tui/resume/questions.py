@@ -8,7 +8,7 @@ from functools import partial
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.change.checkout import CheckedOut, checkout
+from sessionbrowse.services.change.checkout import CheckedOut
 from sessionbrowse.services.clean.clean import Cleaned, Where
 from sessionbrowse.services.clean.doctor import repair
 from sessionbrowse.services.resume.before_resume import (
@@ -18,12 +18,14 @@ from sessionbrowse.services.resume.before_resume import (
     before_resume,
     used_before_resume,
 )
+from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean
-from sessionbrowse.tui.changes.session_titles import named, quoted
+from sessionbrowse.tui.changes.checkout import check_out
+from sessionbrowse.tui.changes.session_titles import quoted, session_items
 from sessionbrowse.tui.dialogs.dialogs import Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.words import one_line
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 
@@ -76,8 +78,8 @@ def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go
         parts += [LinePart([(before.warning, "warning")]), LinePart([])]
         choices.append(Choice("no", "Do not resume"))
     if left is not None and left.entry_id is not None:
-        check_out = partial(_check_out, screen, summary, left, go, force=before.warning is not None)
-        choices.append(Choice("checkout", "Check out the newest message, then resume", do=check_out))
+        newest = partial(_check_out, screen, summary, left, go, force=before.warning is not None)
+        choices.append(Choice("checkout", "Check out the newest message, then resume", do=newest))
     is_risky = before.warning is not None or before.stops is not None
     choices.append(Choice("anyway", "Resume anyway" if is_risky else "Resume without it", do=go))
     ask(screen.browser, f"Resume in {summary.agent}", parts, choices)
@@ -85,39 +87,25 @@ def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go
 
 def repair_first(screen: CommandScreen[None], summary: Summary, said: str, go: Callable[[], None]) -> None:
     """Repair a session in place, say `said`, and go on."""
-    changes = screen.browser.changes
-    target = changes.target(summary)
 
-    def make(run: ChangeRun) -> Cleaned:
+    def make(target: Target, run: ChangeRun) -> Cleaned:
         return repair(target, Where(), force=run.force, context=run.context)
 
-    plan = ChangePlan(
-        title="Repairing",
-        items=[ChangeItem(named(summary), make)],
-        describe=lambda done: said,
-        on_success=lambda done: go(),
+    changes = screen.browser.changes
+    items = session_items(changes, [summary], make)
+    changes.carry_out(
+        ChangePlan(title="Repairing", items=items, describe=lambda done: said, on_success=lambda done: go())
     )
-    changes.carry_out(plan)
 
 
 def _check_out(
     screen: CommandScreen[None], summary: Summary, left: LeftBehind, go: Callable[[], None], *, force: bool
 ) -> None:
-    changes = screen.browser.changes
-    target = changes.target(summary)
-    entry_id = left.entry_id or ""
+    def describe(done: CheckedOut) -> str:
+        handed = " Copied the entry's text." if done.text else ""
+        return f"{summary.agent} will resume at {quoted(one_line(left.text, 60))}.{handed}"
+
     # The user has already confirmed to resume a session in use, so do not ask again before the checkout. With omp, ask
     # again, because a running omp stops saving its session when the checkout appends a line to the file.
     force = force and AGENTS[summary.agent].bears_appends
-
-    def make(run: ChangeRun) -> CheckedOut:
-        return checkout(target, entry_id, force=run.force, context=run.context)
-
-    plan = ChangePlan(
-        title="Checking out",
-        items=[ChangeItem(named(summary), make)],
-        describe=lambda done: f"{summary.agent} will resume at {quoted(one_line(left.text, 60))}.",
-        on_success=lambda done: go(),
-        force=force,
-    )
-    changes.carry_out(plan)
+    check_out(screen, summary, left.entry_id or "", describe, go, force=force)

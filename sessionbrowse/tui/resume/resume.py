@@ -19,7 +19,7 @@ from sessionbrowse.tui.changes.label import entry_parts
 from sessionbrowse.tui.changes.session_titles import named, session_parts
 from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.data.source import place_of
-from sessionbrowse.tui.dialogs.dialogs import Choice, PromptScreen, ask
+from sessionbrowse.tui.dialogs.dialogs import Choice, ask, prompt
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.resume.questions import before_resuming
@@ -146,22 +146,21 @@ def _ask_elsewhere(screen: CommandScreen[None], summary: Summary, way: ResumeIn)
     def hint(text: str) -> Line:
         return [(f"{summary.agent} runs in the directory you enter; the session keeps its old directory.", "dim")]
 
-    def answered(text: str | None) -> None:
-        if text is not None and text.strip():
+    def answered(text: str) -> None:
+        if text.strip():
             _plan(screen, summary, way, expanded(text, browser.home))
 
     offers = [shorten_home(path, browser.home) for path in browser.directories()]
-    browser.push_screen(
-        PromptScreen(
-            "Resume in another directory",
-            _parts(screen, summary),
-            placeholder="a directory",
-            hint=hint,
-            offers=offers,
-            accepting="resume",
-            completes="directory",
-        ),
+    prompt(
+        browser,
+        "Resume in another directory",
+        _parts(screen, summary),
         answered,
+        placeholder="a directory",
+        hint=hint,
+        offers=offers,
+        accepting="resume",
+        completes="directory",
     )
 
 
