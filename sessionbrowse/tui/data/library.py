@@ -86,6 +86,7 @@ class Library:
         self.here = here
         self.pins = Pins()
         self.by_repository = False
+        """True to group sessions into projects by repository, False by working directory."""
         self._repositories: Mapping[str, str] = {}
         self.spellings = Spellings(self._stored_directories)
         self._families: dict[str, int] | None = None
@@ -169,10 +170,6 @@ class Library:
         self.spellings.learn(links)
         self._filters = None
 
-    def group_by_repository(self, wanted: bool) -> None:
-        """Group sessions into projects by repository if `wanted`, else by working directory."""
-        self.by_repository = wanted
-
     def project_of(self, cwd: str) -> str:
         """Return the directory of the project to which sessions with this working directory belong."""
         if self.by_repository and cwd in self._repositories:
@@ -237,16 +234,15 @@ class Library:
                 each.named,
                 each.modified,
                 each.agents,
-                each.cwd != "" and self.here is not None and each.cwd == self.project_of(self.here),
+                self._is_here(each.cwd),
                 (each.cwd,) if each.cwd else (),
             )
             for each in opening.directories
         ]
         agents = tuple(sorted({agent for row in rows for agent in row.agents}))
         modified = max([row.modified or 0 for row in rows], default=None)
-        return _by_activity(rows), ProjectRow(
-            None, opening.sessions, sum([row.named for row in rows]), modified, agents
-        )
+        named = sum([row.named for row in rows])
+        return _by_activity(rows), ProjectRow(None, opening.sessions, named, modified, agents)
 
     def _project(self, cwd: str | None, members: Sequence[Summary]) -> ProjectRow:
         spelled = self.spellings.known()
@@ -257,9 +253,12 @@ class Library:
             sum([summary.name is not None for summary in members]),
             max([summary.modified or 0 for summary in members], default=None),
             tuple(sorted({summary.agent for summary in members})),
-            cwd is not None and cwd != "" and self.here is not None and cwd == self.project_of(self.here),
+            self._is_here(cwd),
             tuple(sorted(directories)) if cwd else (),
         )
+
+    def _is_here(self, cwd: str | None) -> bool:
+        return bool(cwd) and self.here is not None and cwd == self.project_of(self.here)
 
     def sessions(
         self,
@@ -276,7 +275,7 @@ class Library:
         With `folding`, related sessions can be folded under one row. Otherwise, and always if the list is sorted as
         "threaded", each session has its own row.
         """
-        chosen = self._newest_first(cwd, named, hidden, archived)
+        chosen = self.newest_first(cwd, named, hidden, archived)
         if sort == "threaded":
             return self._threads(chosen)
         return self._rows(chosen if sort == "newest" else ordered(chosen, sort), folding)
@@ -313,7 +312,10 @@ class Library:
                     rows.append(SessionRow(others[-1], "╰─"))
         return rows
 
-    def _newest_first(self, cwd: str | None, named: bool, hidden: bool, archived: bool) -> list[Summary]:
+    def newest_first(
+        self, cwd: str | None = None, named: bool = False, hidden: bool = False, archived: bool = False
+    ) -> list[Summary]:
+        """Return the sessions of a list: of the project `cwd` or of all projects, only named or only archived ones."""
         cwd = cwd and self.project_of(cwd)
         project_of = self._projects_by_directory()
         chosen = [
@@ -323,10 +325,8 @@ class Library:
         ]
         return ordered(chosen, "newest")
 
-    def fitting(
-        self, query: SearchQuery, *, cwd: str | None = None, named: bool, hidden: bool, archived: bool
-    ) -> list[Summary]:
-        """Return the sessions of a list that fit a query by what the list knows of them, newest first.
+    def fitting(self, query: SearchQuery, chosen: Iterable[Summary]) -> list[Summary]:
+        """Return those of the `chosen` sessions that fit a query by what the list knows of them.
 
         Their words are searched in name, first message, directory and id.
         """
@@ -335,7 +335,7 @@ class Library:
         fits = self._session_filters().fits
         return [
             each
-            for each in self._newest_first(cwd, named, hidden, archived)
+            for each in chosen
             if fits(query, each)
             if query.after_ms is None or (each.modified or 0) >= query.after_ms
             if query.before_ms is None or (each.created or each.modified or 0) < query.before_ms
@@ -353,27 +353,25 @@ class Library:
             self._filters = SessionFilters(self.all(), lambda cwds: {cwd: self.spellings.text(cwd) for cwd in cwds})
         return self._filters
 
-    def scattered(
-        self, words: Sequence[str], *, cwd: str | None, named: bool, hidden: bool, archived: bool
-    ) -> list[Summary]:
-        """Return the sessions whose name or directory has the letters of each word in order, as in pi, best first."""
-        chosen = self._newest_first(cwd, named, hidden, archived)
-        points = dict.fromkeys([each.path for each in chosen], 0.0)
-        for word in words:
-            has_letters = scattered(word).match
-            near = {cwd for cwd in {each.cwd for each in chosen} if has_letters(cwd.lower())}
-            chosen = [each for each in chosen if each.cwd in near or has_letters((each.name or "").lower())]
-            for each in chosen:
-                found = [fuzzy(word, each.name or ""), fuzzy(word, each.cwd)]
-                points[each.path] += min([one for one in found if one is not None])
-        return sorted(chosen, key=lambda each: points[each.path])
-
     def _visible(self, hidden: bool, archived: bool = False) -> list[Summary]:
         return [
             summary
             for summary in self._summaries.values()
             if summary.archived == archived and (hidden or not summary.hidden)
         ]
+
+
+def with_scattered_letters(words: Sequence[str], chosen: list[Summary]) -> list[Summary]:
+    """Return the sessions whose name or directory has the letters of each word in order, as in pi, best first."""
+    points = dict.fromkeys([each.path for each in chosen], 0.0)
+    for word in words:
+        has_letters = scattered(word).match
+        near = {cwd for cwd in {each.cwd for each in chosen} if has_letters(cwd.lower())}
+        chosen = [each for each in chosen if each.cwd in near or has_letters((each.name or "").lower())]
+        for each in chosen:
+            found = [fuzzy(word, each.name or ""), fuzzy(word, each.cwd)]
+            points[each.path] += min([one for one in found if one is not None])
+    return sorted(chosen, key=lambda each: points[each.path])
 
 
 def path_of_key(key: Hashable) -> Hashable:

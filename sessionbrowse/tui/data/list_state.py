@@ -10,7 +10,6 @@ from sessionbrowse.store.own.remembered_views import ListView
 from sessionbrowse.tui.data.library import Folding, Library, ProjectRow, SessionRow
 
 if TYPE_CHECKING:
-    from sessionbrowse.model.search.query import SearchQuery
     from sessionbrowse.services.background.search_messages import ListScope
     from sessionbrowse.store.own.mirrors import MirrorState
 
@@ -131,17 +130,9 @@ class ListState:
         inside = [cwd for cwd in self.library.directories() if project_of(cwd) == project]
         return ListScope(frozenset([*inside, project]), self.named, self.archived)
 
-    def fitting(self, query: SearchQuery) -> list[Summary]:
-        """Return the listed sessions that fit a query by what the list knows of them, newest first."""
-        return self.library.fitting(
-            query, cwd=self.shown_project, named=self.named, hidden=self.hidden, archived=self.archived
-        )
-
-    def scattered(self, words: Sequence[str]) -> list[Summary]:
-        """Return the listed sessions whose name or directory has the letters of each word in order, best first."""
-        return self.library.scattered(
-            words, cwd=self.shown_project, named=self.named, hidden=self.hidden, archived=self.archived
-        )
+    def chosen(self) -> list[Summary]:
+        """Return the sessions of the list, without a search, newest first."""
+        return self.library.newest_first(self.shown_project, self.named, self.hidden, self.archived)
 
     def directories(self) -> list[str]:
         """Return the directories of all projects that the list shows, and of all sessions as they are stored."""

@@ -85,10 +85,7 @@ class PaletteScreen(CommandScreen[str | None]):
         """Close the palette without running a command."""
         self.dismiss(None)
 
-    do_close = do_clear_filter
-    do_quit = do_clear_filter
-    do_help = do_clear_filter
-    do_palette = do_clear_filter
+    do_close = do_quit = do_help = do_palette = do_clear_filter
 
 
 def do_palette(screen: CommandScreen[Any]) -> None:

@@ -85,5 +85,4 @@ class ProgressScreen(CommandScreen[None]):
         self.browser.say("Stop the running work first, or wait for its end.", "warning")
 
     do_quit = do_stop
-    do_help = _wait
-    do_palette = _wait
+    do_help = do_palette = _wait

@@ -46,12 +46,5 @@ class TextWindow(CommandScreen[None]):
         """Close the window."""
         self.dismiss(None)
 
-    def do_help(self) -> None:
-        """Close the window, so that the help key both opens and closes the help."""
-        self.dismiss(None)
-
-    do_quit = do_close
-
-    def do_palette(self) -> None:
-        """Close the window instead of opening the palette, because a text has no commands."""
-        self.dismiss(None)
+    # The help key both opens and closes the help; a text has no commands for the palette.
+    do_quit = do_help = do_palette = do_close

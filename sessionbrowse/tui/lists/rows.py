@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -165,17 +165,6 @@ def is_recent(summary: Summary, now_ms: float, machines: Mapping[str, MirrorStat
     return state is not None and state.is_recent(summary.mtime_ns / 1_000_000, RECENT_THERE_MS)
 
 
-_CELLS: dict[RowField, int] = {
-    "agent": 2,
-    "messages": 4,
-    "cost": 7,
-    "tokens": 7,
-    "size": 8,
-    "branches": 4,
-    "model": 20,
-}
-"""Width in cells of each column whose width is fixed; longer values make a row's column wider."""
-
 _DROPPED: tuple[RowField, ...] = (
     *("model", "branches", "size", "tokens"),
     *("project", "agent", "messages", "cost", "modified"),
@@ -199,7 +188,7 @@ def columns(width: int, style: ListStyle) -> list[tuple[RowField, int]]:
     if sorted_by is not None and sorted_by not in fields:
         fields.append(sorted_by)
     cells = {
-        **_CELLS,
+        **{field: column.cells for field, column in _COLUMNS.items()},
         "modified": _DATE_CELLS[style.dates] - 1,
         "project": min(style.project_cells, max(8, width // 5)),
     }
@@ -216,63 +205,55 @@ def session_facts(summary: Summary, width: int, style: ListStyle) -> Line:
     sorted_by = _SORTED_BY.get(style.sort)
     facts: Line = []
     for field, cells in columns(width, style):
-        shown = _fact(summary, field, cells, style)
         # A blank before each column keeps them apart, whatever a value's width.
         facts.append((" ", ""))
-        facts += [(text, "" if field == sorted_by and role == "dim" else role) for text, role in shown]
+        if field == "agent":
+            facts += [agent_span(summary.agent), life_sign(summary, style)]
+            continue
+        column = _COLUMNS[field]
+        shown, role = column.shown(summary, style), "" if field == sorted_by else column.role
+        facts.append((text.fit(shown, cells), role) if column.is_text else right_aligned(shown, role, cells))
     return facts
 
 
 def heading(width: int, style: ListStyle) -> str:
     """Return the names of the columns of a list, as wide as the columns."""
-    return "".join(
-        [
-            " " + (f"{_HEADINGS[field]:<{cells}}" if field in ("project", "model") else f"{_HEADINGS[field]:>{cells}}")
-            for field, cells in columns(width, style)
-        ]
-    )
+    shown = [(_COLUMNS[field], cells) for field, cells in columns(width, style)]
+    return "".join([f" {column.heading:{'<' if column.is_text else '>'}{cells}}" for column, cells in shown])
 
 
-_HEADINGS: dict[RowField, str] = {
-    "project": "project",
-    "agent": "",
-    "modified": "age",
-    "messages": "msgs",
-    "cost": "cost",
-    "tokens": "tokens",
-    "size": "size",
-    "branches": "⌥",
-    "model": "model",
-}
+class _Column(Struct, frozen=True):
+    """A column of the session list: its width (a longer value makes the row's column wider), its name, its value.
+
+    The columns of age and project have other widths: see `columns`. Texts are cut at the width, and aligned left.
+    """
+
+    cells: int
+    heading: str
+    shown: Callable[[Summary, ListStyle], str]
+    role: str = "dim"
+    is_text: bool = False
+
+
+def _count(count: int) -> str:
+    return f"{count / 1000:.0f}k" if 9_950 <= count < 999_500 else text.tokens(count)
 
 
 def _project(summary: Summary, style: ListStyle) -> str:
     return project_name(summary.cwd, style.home)[0] if summary.cwd else ""
 
 
-def _fact(summary: Summary, field: RowField, cells: int, style: ListStyle) -> Line:
-    match field:
-        case "agent":
-            return [agent_span(summary.agent), life_sign(summary, style)]
-        case "modified":
-            return [right_aligned(moment(summary.modified, style), "dim", cells)]
-        case "messages":
-            count = summary.message_count
-            return [
-                right_aligned(f"{count / 1000:.0f}k" if 9_950 <= count < 999_500 else text.tokens(count), "dim", cells)
-            ]
-        case "cost":
-            return [right_aligned(text.cost(summary.cost) if summary.cost else "", "dim", cells)]
-        case "tokens":
-            return [right_aligned(text.tokens(summary.tokens) if summary.tokens else "", "dim", cells)]
-        case "size":
-            return [right_aligned(text.size(summary.bytes), "dim", cells)]
-        case "branches":
-            return [right_aligned(f"⌥{summary.branch_count}" if summary.branch_count > 1 else "", "dim", cells)]
-        case "project":
-            return [(text.fit(_project(summary, style), cells), "dim")]
-        case "model":
-            return [(text.fit(clean(summary.model or "").rpartition("/")[2], cells), "faint")]
+_COLUMNS: dict[RowField, _Column] = {
+    "agent": _Column(2, "", lambda summary, _: summary.agent),
+    "project": _Column(0, "project", _project, is_text=True),
+    "modified": _Column(0, "age", lambda summary, style: moment(summary.modified, style)),
+    "messages": _Column(4, "msgs", lambda summary, _: _count(summary.message_count)),
+    "cost": _Column(7, "cost", lambda summary, _: text.cost(summary.cost) if summary.cost else ""),
+    "tokens": _Column(7, "tokens", lambda summary, _: text.tokens(summary.tokens) if summary.tokens else ""),
+    "size": _Column(8, "size", lambda summary, _: text.size(summary.bytes)),
+    "branches": _Column(4, "⌥", lambda summary, _: f"⌥{summary.branch_count}" if summary.branch_count > 1 else ""),
+    "model": _Column(20, "model", lambda summary, _: clean(summary.model or "").rpartition("/")[2], "faint", True),
+}
 
 
 def moment(time_ms: float | None, style: ListStyle) -> str:

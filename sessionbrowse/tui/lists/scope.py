@@ -50,7 +50,7 @@ def do_archived(screen: BrowseScreen) -> None:
 def do_repositories(screen: BrowseScreen) -> None:
     """Group projects by repository, or by directory again."""
     state, library, current = screen.state, screen.state.library, screen.subject
-    library.group_by_repository(not library.by_repository)
+    library.by_repository = not library.by_repository
     if state.project is not None:
         # The chosen project may have no row in the new grouping: use the project of the session under the cursor.
         state.project = library.project_of(current.cwd if current is not None else state.project)

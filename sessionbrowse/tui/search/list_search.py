@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sessionbrowse.model.listing.picker import ordered
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean, plural
-from sessionbrowse.tui.data.library import SessionRow, path_of_key
+from sessionbrowse.tui.data.library import SessionRow, path_of_key, with_scattered_letters
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.browser import FoundEntry
 from sessionbrowse.tui.shell.paned_screen import ListScreen
@@ -259,7 +259,7 @@ class ListSearch:
         query = self._query
         if not self._screen.browser.keys.types or query is None or not query.words or query.phrases or query.pattern:
             return []
-        found = [each for each in self._state.scattered(query.words) if each.path not in known]
+        found = [each for each in with_scattered_letters(query.words, self._state.chosen()) if each.path not in known]
         return [RankedSession(each, [], "some", 0.0) for each in found]
 
     def _take_hits(self, session: RankedSession) -> None:
@@ -280,7 +280,7 @@ class ListSearch:
         if query is None or not state.searched:
             return None
         if self._is_local:
-            found = state.fitting(query)
+            found = state.library.fitting(query, state.chosen())
             sort = state.found_sort
             return list(map(SessionRow, found if sort in ("best", "newest") else ordered(found, sort)))
         from sessionbrowse.tui.search.found_rows import found_rows
@@ -360,7 +360,7 @@ class ListSearch:
         if self._query is None:
             return [(self._unfinished, "dim")] if self._unfinished is not None else too
         if self._is_local:
-            found = [(plural(len(self._state.fitting(self._query)), "session"), "dim")]
+            found = [(plural(len(self._state.library.fitting(self._query, self._state.chosen())), "session"), "dim")]
             is_partial = not self._query.is_about_sessions
             return [*found, (" · names only: the search does not run", "warning")] if is_partial else found
         if self.is_searching and client.status is None:

@@ -9,6 +9,9 @@ from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.paint.textual_compat import terminal_colors
 
+_BY_SETTING = {"sort": "sort", "preview": "preview", "projects_by": "by_repository", "fold_families": "all_open"}
+"""By setting: the part of the saved state that it replaces, if the user changed the setting after the save."""
+
 
 class ViewMemory:
     """The state of the screens (cursor, folded rows …) at the end of the last run, restored at the next start.
@@ -36,7 +39,7 @@ class ViewMemory:
     def theme(self) -> str | None:
         """The saved theme; None if no theme is saved, or if the user changed it in the settings after the save."""
         view = self._lists
-        return view.theme if view is not None and view.holds("theme", self._settings.theme) else None
+        return view.theme if view is not None and self._holds(view, "theme") else None
 
     def forget(self) -> None:
         """Forget how trees were left, and save nothing from now on, because the browser switches to the demo."""
@@ -62,14 +65,11 @@ class ViewMemory:
         project = self._here if settings.scope == "project" else None
         if left is None:
             return replace(view, project=project)
-        return replace(
-            left,
-            project=project,
-            sort=left.sort if left.holds("sort", settings.sort) else view.sort,
-            preview=left.preview if left.holds("preview", settings.preview) else view.preview,
-            by_repository=left.by_repository if left.holds("projects_by", settings.projects_by) else view.by_repository,
-            all_open=left.all_open if left.holds("fold_families", settings.fold_families) else view.all_open,
-        )
+        changed = {name: getattr(view, name) for setting, name in _BY_SETTING.items() if not self._holds(left, setting)}
+        return replace(left, project=project, **changed)
+
+    def _holds(self, view: ListView, setting: str) -> bool:
+        return view.holds(setting, getattr(self._settings, setting))
 
     def session(self, path: str) -> SessionView:
         """Return the saved cursor and folded branches of a session's tree.
@@ -92,17 +92,6 @@ class ViewMemory:
             OSError: the file cannot be written.
         """
         if self._is_on:
-            settings = self._settings
-            given: dict[str, str | bool] = {
-                "theme": settings.theme,
-                "sort": settings.sort,
-                "projects_by": settings.projects_by,
-                "fold_families": settings.fold_families,
-                "preview": settings.preview,
-            }
-            view = replace(
-                lists,
-                theme=self._wanted_theme if shown == self.first_theme else shown,
-                given=given,
-            )
+            given = {setting: getattr(self._settings, setting) for setting in ("theme", *_BY_SETTING)}
+            view = replace(lists, theme=self._wanted_theme if shown == self.first_theme else shown, given=given)
             remember(self._state, self._scope, view, self._seen)

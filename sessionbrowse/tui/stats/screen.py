@@ -41,38 +41,22 @@ REFRESH_SECONDS = 0.05
 """Seconds to wait after a change of a session file before computing the costs again, in case more changes follow."""
 
 
-class StatsChart(SpanView, can_focus=False):
-    """The widget for the bar chart of costs over time."""
-
-    def __init__(self) -> None:
-        super().__init__(id="stats-chart")
-        self.answer: UsageAnswer | None = None
-
-    def render_line(self, y: int) -> Strip:
-        """Paint a line of the chart."""
-        width = self.size.width
-        if self.answer is None:
-            return self.paint([], width)
-        lines = chart(self.answer.chart.rows, self.answer.question.period, width, self.size.height)
-        return self.paint(lines[y] if y < len(lines) else [], width)
-
-
-class StatsLine(SpanView, can_focus=False):
-    """A widget for one line of text that depends on the widget's width."""
+class StatsLines(SpanView, can_focus=False):
+    """Lines that a function makes for the width and the height of the widget."""
 
     def __init__(self, *, id: str) -> None:
         super().__init__(id=id)
-        self._make: Callable[[int], Line] = lambda _: []
+        self._make: Callable[[int, int], Sequence[Line]] = lambda width, height: []
 
-    def show(self, make: Callable[[int], Line]) -> None:
-        """Show the line that the function `make` returns for the current width in cells."""
+    def show(self, make: Callable[[int, int], Sequence[Line]]) -> None:
+        """Show the lines that `make` returns for the widget's width and height."""
         self._make = make
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Paint the line, with a margin of one cell on both sides."""
-        width = self.size.width
-        return self.paint([(" ", ""), *self._make(max(0, width - 2))], width)
+        """Return one row of the screen."""
+        lines = self._make(*self.size)
+        return self.paint(lines[y] if y < len(lines) else [], self.size.width)
 
 
 class StatsScreen(CommandScreen[None]):
@@ -111,9 +95,9 @@ class StatsScreen(CommandScreen[None]):
     def compose(self) -> ComposeResult:
         """Make the widgets: top bar, total, chart, table, filter line and footer."""
         yield Bar(id="header")
-        yield StatsLine(id="stats-parts")
-        yield StatsChart()
-        yield StatsLine(id="stats-head")
+        yield StatsLines(id="stats-parts")
+        yield StatsLines(id="stats-chart")
+        yield StatsLines(id="stats-head")
         yield RowList(self._render_row, id="stats-rows", classes="pane")
         yield FilterLine(id="filter")
         yield KeyBar(id="footer")
@@ -248,10 +232,10 @@ class StatsScreen(CommandScreen[None]):
     def _show(self) -> None:
         found = self._answer
         self._rows = found.table.rows if found is not None else []
-        self.query_one(StatsChart).answer = found
-        self.query_one(StatsChart).refresh()
-        rows = self.rows_list
-        rows.set_rows([row.key for row in self._rows], empty=self._empty_sentence())
+        if found is not None:
+            rows, period = found.chart.rows, found.question.period
+            self.query_one("#stats-chart", StatsLines).show(lambda width, height: chart(rows, period, width, height))
+        self.rows_list.set_rows([row.key for row in self._rows], empty=self._empty_sentence())
         self._show_bars()
         self.update_footer()
 
@@ -266,12 +250,12 @@ class StatsScreen(CommandScreen[None]):
         right: Line = [("counting …  ", "accent")] if self._is_counting else []
         right += [(f"per {question.period}, by {question.by}, {question.sort} first", "dim")]
         self.query_one("#header", Bar).show(left, right)
-        totals = found.table.total if found is not None else None
         times = f"in found sessions, {self.times}" if self._text.strip() else self.times
-        self.query_one("#stats-parts", StatsLine).show(lambda width: total_line(totals, width, times) if totals else [])
-        rows = self.rows_list
-        head = self.query_one("#stats-head", StatsLine)
-        head.show(lambda _: [("  ", ""), *table_head(max(1, rows.room - 2), question.by)])
+        if found is not None:
+            totals, parts = found.table.total, self.query_one("#stats-parts", StatsLines)
+            parts.show(lambda width, _: [[(" ", ""), *total_line(totals, max(0, width - 2), times)]])
+        rows, head = self.rows_list, self.query_one("#stats-head", StatsLines)
+        head.show(lambda *_: [[("   ", ""), *table_head(max(1, rows.room - 2), question.by)]])
 
     def _place(self) -> str:
         """Return the top bar's text about the counted sessions: time, directory, filter, agent, model or provider."""

@@ -135,7 +135,7 @@ def test_worktrees_of_a_repository_are_one_project():
     made = library(summary("/1", cwd="/src/web"), summary("/2", cwd="/src/web-fix"), summary("/3", cwd="/src/infra"))
     made.know_directories({"/src/web": "/src/web", "/src/web-fix": "/src/web"}, {})
     assert [row.cwd for row in made.projects()] == [None, "/src/infra", "/src/web", "/src/web-fix"]
-    made.group_by_repository(True)
+    made.by_repository = True
     rows = made.projects()
     assert [(row.cwd, row.sessions, row.directories) for row in rows[1:]] == [
         ("/src/infra", 1, ("/src/infra",)),

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from sessionbrowse.model.search.query import parse_search
 from sessionbrowse.services.background.first_rows import make_first_rows
 from sessionbrowse.store.own.pins import Pins
-from sessionbrowse.tui.data.library import Library, SessionRow
+from sessionbrowse.tui.data.library import Library, SessionRow, with_scattered_letters
 from sessionbrowse.tui.data.spellings import same_names
 from tests.support.tui_support import NOW_MS, summary
 
@@ -118,7 +118,7 @@ def test_folders_are_counted_anew_when_sessions_or_repositories_change() -> None
     known.replace([replace(INFRA, modified=NOW_MS)], [FIX.path])
     assert [(row.cwd, row.sessions) for row in known.projects()] == [(None, 2), ("/srv/infra", 1), ("/home/u/web", 1)]
     known.know_directories({"/srv/infra": "/home/u/web"}, {})
-    known.group_by_repository(True)
+    known.by_repository = True
     assert [(row.cwd, row.sessions) for row in known.projects()] == [(None, 2), ("/home/u/web", 2)]
     known.keep_only([WEB.path])
     assert known.counts() == (1, 1)
@@ -147,13 +147,13 @@ def test_sessions_fit_a_query_by_name_first_message_directory_id_and_times() -> 
         ("name:refactor agent:pi", ["Refactor auth"]),
         ("agent:omp", []),
     ):
-        found = made.fitting(parse_search(text), named=False, hidden=False, archived=False)
+        found = made.fitting(parse_search(text), made.newest_first())
         assert [each.title for each in found] == expected, text
     assert "Did you mean infra?" in made.unmatched(parse_search("project:infar"))[0]
 
 
 def test_letters_in_order_are_found_in_names_and_directories_best_first() -> None:
-    found = library(WEB, FIX, INFRA).scattered(["rfc"], cwd=None, named=False, hidden=False, archived=False)
+    found = with_scattered_letters(["rfc"], library(WEB, FIX, INFRA).newest_first())
     assert [each.title for each in found] == ["Refactor auth"]
-    found = library(WEB, INFRA).scattered(["nfr"], cwd=None, named=False, hidden=False, archived=False)
+    found = with_scattered_letters(["nfr"], library(WEB, INFRA).newest_first())
     assert [each.title for each in found] == ["Terraform drift"]
