@@ -97,8 +97,11 @@ class NotForAgents(msgspec.Struct, frozen=True, kw_only=True):
     """Labels, such as `private`, whose sessions are hidden."""
 
 
-MACHINE_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{1,31}"
-"""Names of machines, which are names of folders and stand before directories; one letter would look like a drive."""
+MACHINE_NAME = r"(?!(?i:con|prn|aux|nul|com\d|lpt\d)(?![A-Za-z0-9_-]))[A-Za-z0-9][A-Za-z0-9_-]{1,31}"
+"""Names of machines, which are names of folders and stand before directories.
+
+One letter would look like a drive; Windows has no folders with the names of its devices.
+"""
 
 
 class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,7 +111,7 @@ class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the machine in lists (`@name`)."""
     host: Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9_][A-Za-z0-9_.@:%\[\]-]{0,254}\Z")]
     """The machine's name in ssh's own configuration, or `user@host`; ssh's options are set in that configuration."""
-    roots: tuple[str, ...] = ()
+    roots: tuple[Annotated[str, msgspec.Meta(pattern=r"\A[^\x00-\x1f\x7f]{1,1024}\Z")], ...] = ()
     """Directories on that machine to look for sessions, in addition to those of the agents."""
     look: Literal["asked", "start"] = "asked"
     """`start`: the browser looks at the machine when it starts; `asked`: only a key or a command does."""
@@ -262,7 +265,7 @@ def _entries_of(kind: Any, table: Mapping[str, object], name: str, problems: lis
         try:
             good[key] = msgspec.convert(value, kind)
         except msgspec.ValidationError:
-            problems.append(f'"{name}.{key}" must be {_WANTED_EACH[name]}; the value is ignored.')
+            problems.append(f'"{name}.{key}" must be {WANTED_EACH[name]}; the value is ignored.')
     return good
 
 
@@ -279,7 +282,7 @@ def _tables_of(kind: type[T], tables: list[Any], name: str, problems: list[str])
             one = _settings_of(kind, msgspec.convert(table, dict[str, Any]), f"{here}.", problems)
         except msgspec.ValidationError:
             if len(problems) == told:
-                problems.append(f'"{here}" must be {_WANTED[name]}; the {_TABLES[kind]} is ignored.')
+                problems.append(f'"{here}" must be {WANTED[name]}; the {_TABLES[kind]} is ignored.')
             continue
         key = one.name.casefold() if isinstance(one, MachineSettings) else number
         if key in found:
@@ -296,10 +299,10 @@ def _question(key: str, fields: Mapping[str, object], above: str) -> str:
 def _wanted(name: str, kind: object) -> str:
     last = name.rpartition(".")[2]
     table = re.sub(r"\[\d+\]", "", name)
-    return _WANTED.get(table) or _WANTED.get(last if table != name else name) or "one of " + ", ".join(get_args(kind))
+    return WANTED.get(table) or WANTED.get(last if table != name else name) or "one of " + ", ".join(get_args(kind))
 
 
-_WANTED = {
+WANTED = {
     "theme": "a text in quotes",
     "fold_families": "true or false",
     "preview": "true or false",
@@ -320,7 +323,11 @@ _WANTED = {
     "resume.command": 'a list of texts such as ["kitty", "{argv}"]',
     "commands": 'a table with at least name and run, such as {name = "Editor", run = ["code", "{cwd}"]}',
     "machines": 'a table with name and host, such as {name = "mini", host = "mini.local"}',
-    "machines.name": "a name of 2 to 32 letters, digits, - and _, which begins with a letter or digit",
+    "machines.name": (
+        "a name of 2 to 32 letters, digits, - and _, which begins with a letter or digit "
+        "and is not that of a device of Windows (con, nul); one letter would be a drive"
+    ),
+    "machines.roots": 'a list of paths there such as ["~/old/.pi/agent"], without control characters',
     "machines.host": "a name that ssh knows, or user@host; it cannot begin with -",
     "name": "a text in quotes",
     "run": 'a shell line in quotes, or a list of texts such as ["code", "{cwd}"]',
@@ -388,4 +395,4 @@ def _own_dir(kind: str, env: Mapping[str, str], home: Path | None, system: str =
 
 
 _TABLES: Mapping[Any, str] = {CustomCommand: "command", MachineSettings: "machine"}
-_WANTED_EACH = {"keys": 'a text such as "f6"', "agents": 'a list of texts such as ["npx", "pi"]'}
+WANTED_EACH = {"keys": 'a text such as "f6"', "agents": 'a list of texts such as ["npx", "pi"]'}

@@ -93,6 +93,40 @@ def test_a_wrong_key_or_program_is_named_and_the_others_hold(tmp_path: Path) -> 
     )
 
 
+@pytest.mark.parametrize("key", ["name", "host", "roots"])
+def test_a_machine_whose_name_host_or_directory_could_be_misread_is_refused_with_a_sentence(
+    tmp_path: Path, key: str
+) -> None:
+    wrong = {
+        "name": [
+            "c",
+            "con",
+            "NUL",
+            "Prn",
+            "aux",
+            "COM1",
+            "lpt9",
+            "mini.",
+            "mi\\u0000ni",
+            "mini\\n",
+            "",
+            "..",
+            "a/b",
+            "-x",
+        ],
+        "host": ["-oProxyCommand=x", "a b", "mini\\u0000", "", "mini\\n", "a;b"],
+        "roots": ["/a\\u0000", "/a\\nb", "/\\u001b[2J", ""],
+    }[key]
+    for text in wrong:
+        value = f'["{text}"]' if key == "roots" else f'"{text}"'
+        lines = {"name": '"mini"', "host": '"mini.local"', key: value}
+        table = "[[machines]]\n" + "".join(f"{name} = {each}\n" for name, each in lines.items())
+        loaded = load(tmp_path, table + '[[machines]]\nname = "console"\nhost = "h"\n')
+        assert [machine.name for machine in loaded.settings.machines] in (["console"], ["mini", "console"]), text
+        assert (loaded.settings.machines[0].roots, len(loaded.problems)) == ((), 1), text
+        assert f'"machines[1].{key}" must be {config.WANTED[f"machines.{key}"]}; ' in loaded.problems[0], text
+
+
 def test_each_setting_has_words_for_what_it_takes() -> None:
     for name in Settings.__struct_fields__:
         _, problems = config.parse_settings(f"{name} = 1979-05-27")

@@ -258,6 +258,7 @@ def test_a_session_there_is_taken_here_into_a_directory_of_this_machine(
     assert Path(forked["path"]).is_relative_to(own_home / ".pi/agent/sessions")
     first = json.loads(Path(forked["path"]).read_bytes().splitlines()[0])
     assert (first["cwd"], first["parentSession"]) == (str(own_home), str(there))
+    assert Path(forked["path"]).stat().st_mode & 0o777 == 0o600
     assert forked["notes"] == ["The work tree does not come along: its files are on mini."]
     assert there.read_bytes() == before
     assert main(["fork", "s-1", "--cwd", "mini:/home/dev"]) == 1
@@ -292,6 +293,7 @@ def test_machines_are_added_listed_and_forgotten_with_their_rows_in_the_index(
             "sessions": 0,
             "bytes": 0,
             "error": None,
+            "same_as": None,
         }
     ]
     assert main(["machines", "forget", "mini"]) == 0
@@ -324,7 +326,15 @@ def test_a_machine_is_not_forgotten_while_a_look_or_a_link_would_keep_its_mirror
 
 
 @pytest.mark.parametrize(
-    "words", [("add", "x", "host"), ("add", "ok", "-oProxyCommand=x"), ("add", "ok", "a b"), ("add", "ok"), ("forget",)]
+    "words",
+    [
+        *[("add", name, "host") for name in ("x", "con", "NUL", "Prn", "com1", "a.", "a\0", "ok\n", "..", "a:b")],
+        ("add", "ok", "-oProxyCommand=x"),
+        ("add", "ok", "a b"),
+        ("add", "ok", "a\0"),
+        ("add", "ok"),
+        ("forget",),
+    ],
 )
 def test_names_and_hosts_that_ssh_or_paths_could_misread_are_refused(
     words: tuple[str, ...], own_home: Path, capfd: pytest.CaptureFixture[str]
@@ -345,6 +355,27 @@ def test_a_look_brings_the_sessions_of_a_machine_and_says_what_came(
     assert [(row["id"], row["machine"]) for row in told(capfd, "search", "jwt")] == [("s-1", "mini")]
     assert [one["sessions"] for one in told(capfd, "machines", "look", "mini")] == [1]
     assert "mini.local" in machine.calls[0]
+
+
+def test_two_names_of_one_machine_are_told(
+    own_home: Path, make_machine: MakeMachine, capfd: pytest.CaptureFixture[str]
+) -> None:
+    machine = make_machine()
+    machine.write(f".pi/agent/sessions/{FOLDER}/1_s-1.jsonl", header(id="s-1") + user("a", None, "about jwt"))
+    for name, host in (("mini", "mini.local"), ("second", "mini")):
+        assert main(["machines", "add", name, host]) == 0
+    assert main(["machines", "look"]) == 0
+    said = capfd.readouterr().err.splitlines()
+    assert said[-2].endswith("1 session file, 1 new.")
+    assert said[-1].endswith("second and mini are the same machine, whose sessions are listed twice: forget one.")
+    assert [(row["name"], row["same_as"]) for row in told(capfd, "machines")] == [
+        ("mini", "second"),
+        ("second", "mini"),
+    ]
+    assert main(["machines"]) == 0
+    assert "same machine" in " ".join(capfd.readouterr().out.split())
+    assert main(["machines", "forget", "second"]) == 0
+    assert [row["same_as"] for row in told(capfd, "machines")] == [None]
 
 
 def test_the_library_reads_a_session_there_and_refuses_every_change(there: Path, own_home: Path) -> None:

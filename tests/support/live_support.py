@@ -31,7 +31,7 @@ PATIENCE_SECONDS = 20.0
 
 def request_of(root: Path, cache: Path, **more: Any) -> MonitorDisk:
     """The request of a browser of one root."""
-    return MonitorDisk(home=str(root.parent), environ={}, cache=str(cache), roots=(str(root),), **more)
+    return MonitorDisk(home=str(root.parent), environ={}, cache=str(cache), **{"roots": (str(root),), **more})
 
 
 class Events:

@@ -32,6 +32,8 @@ def mirrored(name: str, path: str, *lines: bytes) -> Path:
     """Write a session into a machine's mirror, as the file that has this path over there."""
     here = Path(path_here(name, path))
     here.parent.mkdir(parents=True, exist_ok=True)
+    here.unlink(missing_ok=True)
     here.write_bytes(b"".join(lines))
+    here.chmod(0o400)
     os.utime(here, (SEEN / 1000 - 3600, SEEN / 1000 - 3600))
     return here

@@ -14,9 +14,9 @@ import msgspec
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.cli import output
 from sessionbrowse.cli.parser import AddCommand, settings_in_force
-from sessionbrowse.config import MachineSettings, Settings, cache_dir, example, load_settings, settings_path
+from sessionbrowse.config import WANTED, MachineSettings, Settings, cache_dir, example, load_settings, settings_path
 from sessionbrowse.errors import NotFound, RefusedWrite, did_you_mean
-from sessionbrowse.store.own.mirrors import MirrorState, read_state, states
+from sessionbrowse.store.own.mirrors import MirrorState, read_state, same_machine, states
 from sessionbrowse.text import age, clean, iso_ms, size
 
 
@@ -145,8 +145,8 @@ def _add(name: str, host: str) -> int:
         machine = msgspec.convert({"name": name, "host": host}, MachineSettings)
     except msgspec.ValidationError:
         raise RefusedWrite(
-            f"{clean(name)} {clean(host)}: a name has 2 to 32 letters, digits, - and _; "
-            "a host is a name that ssh knows, or user@host, and cannot begin with -."
+            f"{clean(name)} {clean(host)}: NAME must be {WANTED['machines.name']}. "
+            f"HOST must be {WANTED['machines.host']}."
         ) from None
     add_machine(settings_path(), machine)
     output.note(f"Added {name}. sessionbrowse machines look {name} reads its sessions, and writes nothing there.")
@@ -194,6 +194,8 @@ def _known(names: Sequence[str], settings: Settings) -> list[MachineSettings]:
 
 
 def _print_machines(settings: Settings, as_json: bool) -> int:
+    from sessionbrowse.services.machines.results import twice_words
+
     documents = [
         machine_document(one, read_state(one.name) or MirrorState(name=one.name, host=one.host))
         for one in _known((), settings)
@@ -209,7 +211,7 @@ def _print_machines(settings: Settings, as_json: bool) -> int:
             age(one["seen"], now) if one["seen"] else "never",
             str(one["sessions"]),
             size(one["bytes"]),
-            clean(one["error"] or ""),
+            clean(one["error"] or (twice_words(one["name"], one["same_as"]) if one["same_as"] else "")),
         )
         for one in documents
     ]
@@ -219,7 +221,10 @@ def _print_machines(settings: Settings, as_json: bool) -> int:
 
 
 def machine_document(machine: MachineSettings, state: MirrorState) -> dict[str, Any]:
-    """Return the JSON object of a machine; `seen` is the time of the last look that ended well, null before it."""
+    """Return the JSON object of a machine; `seen` is the time of the last look that ended well, null before it.
+
+    `same_as` is another name of the same machine.
+    """
     return {
         "name": machine.name,
         "host": machine.host,
@@ -227,6 +232,7 @@ def machine_document(machine: MachineSettings, state: MirrorState) -> dict[str, 
         "sessions": state.files,
         "bytes": state.size,
         "error": state.error,
+        "same_as": same_machine(state),
     }
 
 

@@ -205,8 +205,9 @@ class DiskMonitor:
         found: dict[str, Summary] = {}
         files: dict[str, FoundFile] = {}
         for places, scanned in scan_passes(self._scope, found.values, skipped=skipped.append):
-            if places and places[0] not in self._places:
-                self._places = (*self._places, *places)
+            # Those that settings of projects add, or that came since the start: another machine was looked at.
+            if new := [place for place in places if place not in self._places]:
+                self._places = (*self._places, *new)
                 self._watch()
             files.update({file.path: file for file in scanned})
             self._read(self._in_reading_order(scanned), found)

@@ -34,7 +34,7 @@ from sessionbrowse.services.machines.rows import (
 )
 from sessionbrowse.services.machines.surroundings import ask_environment, folders
 from sessionbrowse.store.find.roots import ROOT_SOURCE, root_places
-from sessionbrowse.store.own.mirrors import MirrorState, read_state, remote_path, write_state
+from sessionbrowse.store.own.mirrors import MirrorState, read_state, remote_path, same_machine, write_state
 from sessionbrowse.store.system.files import CLOEXEC, take_lock
 from sessionbrowse.text import clean
 
@@ -128,6 +128,7 @@ class _Look:
             error=error,
             asleep=is_asleep,
             stopped=is_stopped,
+            same_as=same_machine(self._state, self._top),
         )
 
     def save(self) -> None:
@@ -152,7 +153,9 @@ class _Look:
             found = ask_environment(conversation, projects)
             rooted = [place for place in state.places if place.source == ROOT_SOURCE]
             places = (*found.places, *rooted)
-            state = replace(state, shell=found.shell, home=found.home, places=places, asked=_now())
+            state = replace(
+                state, shell=found.shell, home=found.home, identity=found.identity, places=places, asked=_now()
+            )
         self._state = replace(state, clock_offset=seen * 1000 - _now())
         self._fetch(conversation, self._rows(conversation, seen))
         self._noted.seen = seen

@@ -1,12 +1,14 @@
 """The files of a mirror: what comes from a machine is written here, in whole lines, with the times of over there.
 
-Only this module writes files of a mirror. They are ours: no agent has them open, and no undo is needed.
+Only this module writes files of a mirror. They are ours: no agent has them open, and no undo is needed. They are
+read-only, so that a program that somebody starts on a copy by hand does not write into it.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Literal
@@ -25,6 +27,8 @@ PART_FILE = ".part"
 """Name of the file, beside the others, in which a new version of a file comes; nothing reads it."""
 Kind = Literal["t", "h", "w"]
 """The form in which a file comes: its tail, its first bytes and its tail, or the whole file."""
+# Windows could neither replace nor remove a file that is read-only.
+_MODE = 0o600 if sys.platform == "win32" else 0o400
 _BLOCK = 1024 * 1024
 _HEAD_FOR_DIRECTORY = 256 * 1024
 _DIRECTORY = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
@@ -191,10 +195,12 @@ class Incoming:
         if self._descriptor is None:
             path = self._files.part if self._is_beside else self._files.path(self._path)
             flags = os.O_WRONLY | os.O_CREAT | CLOEXEC | NOFOLLOW
-            flags |= os.O_TRUNC if self._is_beside else os.O_EXCL if self._size is None else 0
-            if self._size is None:
+            if self._is_beside or self._size is None:
+                flags |= os.O_EXCL
                 os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            self._descriptor = os.open(path, flags, 0o600)
+            else:
+                os.chmod(path, 0o600)
+            self._descriptor = os.open(path, flags, _MODE)
             os.lseek(self._descriptor, 0, os.SEEK_END)
         return self._descriptor
 
@@ -203,6 +209,8 @@ class Incoming:
             os.close(self._descriptor)
             self._descriptor = None
             path = self._files.part if self._is_beside else self._files.path(self._path)
+            with suppress(OSError):
+                os.chmod(path, _MODE)
             with suppress(OSError, OverflowError):
                 os.utime(path, ns=(self._row.mtime_ns, self._row.mtime_ns))
 

@@ -24,7 +24,8 @@ class LookResult(Struct, frozen=True, kw_only=True):
     """The result of a look: numbers of session files, bytes over the line, and a sentence if it failed.
 
     `left_out` maps reasons to numbers of files that were left out. `asleep` is True if the machine did not answer,
-    which is no error for a machine that sleeps; `stopped` is True if the user stopped the look.
+    which is no error for a machine that sleeps; `stopped` is True if the user stopped the look. `same_as` is another
+    name of the same machine.
     """
 
     name: str
@@ -39,6 +40,7 @@ class LookResult(Struct, frozen=True, kw_only=True):
     error: str | None = None
     asleep: bool = False
     stopped: bool = False
+    same_as: str | None = None
 
 
 def sentence_of(result: LookResult, seen_ms: float | None, now_ms: float) -> str:
@@ -51,8 +53,14 @@ def sentence_of(result: LookResult, seen_ms: float | None, now_ms: float) -> str
         return f"The look at {result.name} was stopped; the next look goes on."
     parts = [f"{count:,} {kind}" for kind in ("new", "grown", "replaced", "gone") if (count := getattr(result, kind))]
     sentence = f"{result.name}: {plural(result.files, 'session file')}, {', '.join(parts) or 'nothing new'}."
-    left = [f"{count:,} {reason}" for reason, count in result.left_out.items()]
-    return f"{sentence} Left out: {', '.join(left)}." if left else sentence
+    if left := [f"{count:,} {reason}" for reason, count in result.left_out.items()]:
+        sentence += f" Left out: {', '.join(left)}."
+    return sentence if result.same_as is None else f"{sentence} {twice_words(result.name, result.same_as)}"
+
+
+def twice_words(name: str, same_as: str) -> str:
+    """Return the sentence for two names of one machine."""
+    return f"{name} and {same_as} are the same machine, whose sessions are listed twice: forget one."
 
 
 def seen_words(name: str, seen_ms: float | None, now_ms: float) -> str:

@@ -51,7 +51,8 @@ e "$(date +%s) $o"
 """
 
 # csh and tcsh accept -l only without a command, and the option -l of an unknown shell may mean anything.
-SURROUNDINGS = """uname -s; printf '%s\\n' "$SHELL"; env | v
+SURROUNDINGS = """uname -s; printf '%s\\n' "$SHELL"; echo "$(uname -n) $(cd && r -maxdepth 0 -type d </dev/null)"
+env | v
 case $SHELL in */csh|*/tcsh) "$SHELL" -c env;; */bash|*/zsh|*/fish|*/dash|*/ash|*/ksh|*/mksh|*/sh) "$SHELL" -l -c env;;
 *) sh -l -c env;; esac </dev/null | v"""
 

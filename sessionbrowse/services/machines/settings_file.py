@@ -54,7 +54,8 @@ def remove_machine(path: Path, name: str) -> None:
             after = _TABLE.search(text, table.end())
             end = after.start() if after is not None else len(text)
             if any(one.name == name for one in parse_settings(text[table.start() : end])[0].machines):
-                return text[: table.start()].removesuffix("\n") + text[end:]
+                above = text[: table.start()]
+                return (above[:-1] if above.endswith("\n\n") else above) + text[end:]
         return text
 
     def wanted(before: Settings) -> tuple[MachineSettings, ...]:

@@ -25,10 +25,11 @@ _MOST_TEXT = 1024 * 1024
 
 
 class LoginEnvironment(Struct, frozen=True):
-    """The login shell and home directory over there, and the agents' places."""
+    """The login shell and home directory over there, a text that tells machine and home, and the agents' places."""
 
     shell: str
     home: str
+    identity: str
     places: tuple[Place, ...]
 
 
@@ -38,7 +39,7 @@ def ask_environment(conversation: Conversation, projects: Iterable[str]) -> Logi
     `projects` are working directories over there; settings in them may name further places.
     """
     answer = conversation.ask(script.SURROUNDINGS, _MOST_TEXT).decode("utf-8", "surrogateescape")
-    system, shell, *lines = answer.split("\n")
+    system, shell, node, *lines = (answer + "\n\n").split("\n")
     environ = dict(line.split("=", 1) for line in lines if "=" in line)
     home = environ.get("HOME", "")
     if home != "/" and not is_safe(home):
@@ -64,7 +65,10 @@ def ask_environment(conversation: Conversation, projects: Iterable[str]) -> Logi
             break
         disk.ask(conversation)
     kept = [place for place in places if place.kind in _DEPTHS and is_safe(place.root)]
-    return LoginEnvironment(shell, home, tuple(kept))
+    # Two aliases of ssh may lead to one machine: then its name, and the inode of the home directory, are the same.
+    name, _, inode = node.partition(" ")
+    inode = inode.partition(" ")[0]
+    return LoginEnvironment(shell, home, f"{name[:255]} {inode} {home}" if inode.isdigit() else "", tuple(kept))
 
 
 def folders(places: Iterable[Place], roots: Iterable[str], home: str) -> list[Folder]:

@@ -36,7 +36,8 @@ class MirrorState(Struct, frozen=True, kw_only=True):
     """The state of a mirror after the last look at its machine.
 
     `seen` is the time of the last look that ended well, in ms since 1970; `clock_offset` is by how many ms that
-    machine's clock is ahead of ours. `home` and `shell` are the user's home directory and login shell over there. The
+    machine's clock is ahead of ours. `home` and `shell` are the user's home directory and login shell over there, and
+    `identity` is a text that two machines, or homes, hardly share. The
     paths in `places`, and the working directories in `directories` (True: the directory is there), are those of that
     machine. `asked` is the time at which the places were asked for. `files` and `size` are the number and bytes of its
     session files here. `error` tells why the last look failed.
@@ -48,6 +49,7 @@ class MirrorState(Struct, frozen=True, kw_only=True):
     clock_offset: int = 0
     home: str = ""
     shell: str = ""
+    identity: str = ""
     places: tuple[Place, ...] = ()
     asked: int = 0
     directories: dict[str, bool] = {}
@@ -150,6 +152,12 @@ def states(top: str | None = None) -> Iterator[MirrorState]:
     except OSError:
         return
     yield from filter(None, (read_state(name, top) for name in names))
+
+
+def same_machine(state: MirrorState, top: str | None = None) -> str | None:
+    """Return the name of another mirror that is of the same machine and home directory; None if there is none."""
+    same = (one.name for one in states(top) if one.identity == state.identity != "" and one.name != state.name)
+    return next(same, None)
 
 
 def mirror_places(names: Iterable[str], top: str | None = None) -> list[Place]:

@@ -48,6 +48,9 @@ def write_new(
             write_all(descriptor, piece)
         if like is not None:
             keep_access(descriptor, like, path, may_be_ours=may_be_ours)
+            if may_be_ours:
+                # An agent goes on in a new session; the copy of one on another machine is read-only.
+                os.fchmod(descriptor, stat.S_IMODE(os.fstat(descriptor).st_mode) | stat.S_IWUSR)
         if mtime_ns is not None:
             os.utime(descriptor, ns=(mtime_ns, mtime_ns))
         flush(descriptor)

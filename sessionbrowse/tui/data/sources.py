@@ -63,7 +63,8 @@ def source_of(options: BrowseOptions) -> Source:
             summary.path,
             summary.agent,
             around,
-            place=place_of(summary, places),
+            # Machines can be added while the browser is open.
+            place=place_of(summary, places if summary.machine is None else places_of(scope)),
             settings_command=options.settings.agents.get(summary.agent),
             directory=directory,
         )

@@ -36,6 +36,7 @@ from sessionbrowse.store.read.summarise import summaries_of
 from sessionbrowse.store.watch import Watcher, is_remote, times_and_sizes
 from tests.support.file_helpers import counted_forks
 from tests.support.live_support import PATIENCE_SECONDS, index, live, step_until
+from tests.support.mirrors import STORE, mirror, mirrored
 from tests.support.session_files import answer, header, user, written
 
 
@@ -172,6 +173,17 @@ def test_a_new_directory_and_one_that_goes_are_reported(tmp_path: Path) -> None:
     step_until(made, lambda: "8.jsonl" in events.names())
     shutil.rmtree(folder)
     step_until(made, lambda: "8.jsonl" not in events.names())
+    made.end()
+
+
+def test_a_machine_that_came_while_the_browser_is_open_is_watched_too(tmp_path: Path, own_home: Path) -> None:
+    made, events = live(own_home / "nothing", tmp_path / "cache", roots=())
+    mirror("mini")
+    mirrored("mini", f"{STORE}/--a--/1.jsonl", header(id="s-1"), user("a", None, "x"))
+    made.take(Rescan(hidden=False))
+    step_until(made, lambda: "1.jsonl" in events.names())
+    mirrored("mini", f"{STORE}/--a--/2.jsonl", header(id="s-2"), user("a", None, "x"))
+    step_until(made, lambda: "2.jsonl" in events.names())
     made.end()
 
 

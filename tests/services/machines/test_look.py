@@ -43,7 +43,7 @@ def test_a_look_brings_sessions_with_their_times_and_the_next_only_what_is_new(
     assert machine.mirrored() == whole
     here = machine.here(f"{SESSIONS}/s.jsonl")
     assert abs(here.stat().st_mtime - there.stat().st_mtime) < (1 if form == "busybox" else 0.001)
-    assert here.stat().st_mode & 0o777 == 0o600
+    assert here.stat().st_mode & 0o777 == 0o400
     inode = here.stat().st_ino
     with there.open("ab") as file:
         file.write(LINE + b'{"torn')
