@@ -16,7 +16,7 @@ from sessionbrowse.model.tree import rows as tree
 from sessionbrowse.tui.data.jobs import Job
 from sessionbrowse.tui.session.state import TreeRows, TreeState
 
-FIRST_SECONDS, MORE_SECONDS = 0.05, 0.15
+FIRST_SECONDS, MORE_SECONDS = 0.012, 0.15
 """Seconds until a long search shows its first hits, and until it shows further hits; the latter doubles each time."""
 FRAME_SECONDS = 0.03
 """Seconds that the search pauses while its hits are painted: two busy threads would slow each other down."""
