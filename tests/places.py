@@ -30,8 +30,12 @@ def command_places() -> dict[str, set[str]]:
     places: dict[str, set[str]] = {}
     for path in modules().values():
         for node in nodes(path):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith(HANDLER):
-                places.setdefault(node.name.removeprefix(HANDLER), set()).add(_shown(path))
+            names = [node.name] if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else []
+            if isinstance(node, ast.Assign):
+                names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            for name in names:
+                if name.startswith(HANDLER):
+                    places.setdefault(name.removeprefix(HANDLER), set()).add(_shown(path))
     return {name: files for name, files in places.items() if name in BY_ID}
 
 

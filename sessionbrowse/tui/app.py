@@ -21,7 +21,7 @@ from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.data.jobs import Lane, Outcome
 from sessionbrowse.tui.data.library import Library
 from sessionbrowse.tui.data.options import BrowseOptions
-from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
+from sessionbrowse.tui.outside.editor import TemporaryCopies
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.paint.textual_driver import terminal_driver
 from sessionbrowse.tui.shell.browser import Browser
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sessionbrowse.services.background.channel import Channel
     from sessionbrowse.tui.changes.change_runner import ChangeRunner
     from sessionbrowse.tui.commands.command import Command
-    from sessionbrowse.tui.data.picking import Picking
+    from sessionbrowse.tui.data.options import Picking
     from sessionbrowse.tui.data.source import SessionUpdates, Source
 
 YOUNG_OBJECTS = 20_000
@@ -258,7 +258,7 @@ class BrowseApp(Browser, inherit_bindings=False):
 
     def search_lists(self, text: str, came_from: Summary | None = None) -> None:
         """Search for a text in the list of all sessions; leaving the search opens the session `came_from` again."""
-        from sessionbrowse.tui.lists.filter import search_for
+        from sessionbrowse.tui.lists.list_commands import search_for
         from sessionbrowse.tui.lists.screen import BrowseScreen
 
         while not isinstance(self.screen, BrowseScreen) and len(self.screen_stack) > 1:

@@ -13,24 +13,24 @@ from typing import Any, cast
 from sessionbrowse.tui import copying
 from sessionbrowse.tui.changes import actions, archive, checkout, delete, fork, label, relocate, rename, undo
 from sessionbrowse.tui.commands.command import CUSTOM_ID
-from sessionbrowse.tui.dialogs import help, messages, palette
-from sessionbrowse.tui.lists import families, filter, panes, pin, scope, sort
+from sessionbrowse.tui.dialogs import help, palette, text_window
+from sessionbrowse.tui.lists import list_commands
 from sessionbrowse.tui.resume import resume
 from sessionbrowse.tui.resume.custom_commands import run_custom_command
-from sessionbrowse.tui.session import tree_commands, view_commands
+from sessionbrowse.tui.session import session_commands
 from sessionbrowse.tui.shell import common_commands
-from sessionbrowse.tui.stats import open_stats
+from sessionbrowse.tui.stats import screen as stats_screen
 
-EVERY_SCREEN = (common_commands, actions, help, messages, palette)
-LISTS = (families, filter, open_stats, panes, pin, scope, sort)
-SESSION = (label, checkout, tree_commands, view_commands)
+EVERY_SCREEN = (common_commands, actions, help, text_window, palette)
+LISTS = (list_commands, stats_screen)
+SESSION = (label, checkout, session_commands)
 BOTH = (archive, delete, relocate, rename, fork, undo, copying, resume)
 
 LATER = {
-    "cleanup": "clean.open_clean",
-    "problems": "clean.open_clean",
-    "mend": "clean.open_clean",
-    "other_problems": "clean.open_clean",
+    "cleanup": "clean.doctor_screen",
+    "problems": "clean.doctor_screen",
+    "mend": "clean.doctor_screen",
+    "other_problems": "clean.doctor_screen",
     "prune": "clean.clean_copy",
     "shrink": "clean.clean_copy",
     "export": "clean.export_session",
@@ -45,7 +45,7 @@ MODULES = {
     "session": (*SESSION, *BOTH, *EVERY_SCREEN),
     "doctor": (delete, relocate, undo, *EVERY_SCREEN),
     "cleanup": (undo, *EVERY_SCREEN),
-    "stats": (open_stats, *EVERY_SCREEN),
+    "stats": (stats_screen, *EVERY_SCREEN),
 }
 """By screen name: the modules with the command functions of the screen; other screens use only `EVERY_SCREEN`."""
 

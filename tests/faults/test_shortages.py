@@ -21,7 +21,7 @@ import pytest
 import sessionbrowse
 from sessionbrowse.demo import make_demo
 from sessionbrowse.errors import WriteFailed
-from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
+from sessionbrowse.tui.outside.editor import TemporaryCopies
 from tests.support.disks import fill, mounted
 from tests.support.index_support import header, user, write
 from tests.support.terminal import Terminal, TimedOut

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import argparse
 
     from sessionbrowse.cli.parser import AddCommand
-    from sessionbrowse.tui.data.picking import Picking
+    from sessionbrowse.tui.data.options import Picking
 
 
 def browse(roots: Sequence[str] = (), agents: Sequence[str] = ()) -> int:

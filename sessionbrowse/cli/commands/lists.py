@@ -116,9 +116,8 @@ def run_labels(arguments: argparse.Namespace) -> int:
     """Run `labels`: print the labels of all sessions; only session files with labels are opened."""
     from sessionbrowse.model.search.query import parse_question
     from sessionbrowse.services.inspect import documents as inspect
-    from sessionbrowse.services.search.checkpoints import fits
     from sessionbrowse.services.search.hits import Checkpoint
-    from sessionbrowse.services.search.session_filters import SessionFilters
+    from sessionbrowse.services.search.session_filters import SessionFilters, fits
     from sessionbrowse.store.read.session_file import open_session
 
     scope = scope_of(arguments)

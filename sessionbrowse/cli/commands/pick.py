@@ -27,7 +27,7 @@ from sessionbrowse.store.find.agent_of_path import agent_of_path
 from sessionbrowse.store.read.content import closing, head_of, open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
-from sessionbrowse.tui.data.picking import Caller, Picking
+from sessionbrowse.tui.data.options import Caller, Picking
 
 CHOSEN, FAILED = 0, 3
 

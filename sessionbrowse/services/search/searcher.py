@@ -21,7 +21,6 @@ from sessionbrowse.model.search.patterns import FindFirst, MatchSpan, first_span
 from sessionbrowse.model.search.query import SearchQuery, has_words, is_as_typed, may_be_in, snippet, word_spans
 from sessionbrowse.model.search.words import literal, words_of
 from sessionbrowse.services.list.snapshot import Snapshot
-from sessionbrowse.services.search.checkpoints import fits
 from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
 from sessionbrowse.services.search.hits import (
     DONE_ROLE,
@@ -33,7 +32,7 @@ from sessionbrowse.services.search.hits import (
     entry_hit,
     recent_score,
 )
-from sessionbrowse.services.search.session_filters import SessionFilters
+from sessionbrowse.services.search.session_filters import SessionFilters, fits
 from sessionbrowse.services.search.session_trees import SessionTreeCache
 from sessionbrowse.services.search.text_index import TextIndex, why_no_engine
 from sessionbrowse.store.index.index import Index

@@ -10,8 +10,11 @@ from msgspec.structs import replace
 
 from sessionbrowse.errors import did_you_mean
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.search.query import THIS_MACHINE, SearchQuery, doubts, fits_machine
+from sessionbrowse.model.search.entry_facts import is_in_time
+from sessionbrowse.model.search.patterns import is_in
+from sessionbrowse.model.search.query import THIS_MACHINE, SearchQuery, doubts, fits_machine, has_words
 from sessionbrowse.model.search.words import literal
+from sessionbrowse.services.search.hits import Checkpoint
 from sessionbrowse.store.find.directories import project_texts, spellings_of, within
 
 
@@ -97,3 +100,20 @@ class SessionFilters:
             found = [within(self.projects, spellings_of(each, os.curdir), below=True) for each in directories]
             self._asked = directories, frozenset().union(*found)
         return self._asked[1]
+
+
+def fits(query: SearchQuery, mark: Checkpoint, pattern_is_in: Callable[[str, str], bool] = is_in) -> bool:
+    """Return True if a checkpoint matches a query by its label, time, entry state and text.
+
+    The filters that select sessions are left to `SessionFilters`.
+    """
+    if query.states and mark.state not in query.states:
+        return False
+    if query.labels and not any(word in literal(mark.label) for word in query.labels):
+        return False
+    if not is_in_time(query, mark.time_ms):
+        return False
+    text = f"{mark.label} {mark.session or ''} {mark.cwd} {mark.preview}"
+    if not has_words(query, text):
+        return False
+    return query.pattern is None or pattern_is_in(query.pattern, text)

@@ -33,8 +33,7 @@ from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean
-from sessionbrowse.tui.changes.listed_paths import listed_in
-from sessionbrowse.tui.changes.reread import below, read_again, touched
+from sessionbrowse.tui.changes.reread import below, listed_in, read_again, touched
 from sessionbrowse.tui.data.source import SessionUpdates, place_of
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.dialogs.progress import ProgressScreen

@@ -13,7 +13,7 @@ from sessionbrowse.tui.changes.label import entry_parts
 from sessionbrowse.tui.changes.session_titles import quoted, session_parts
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
-from sessionbrowse.tui.paint.words import one_line
+from sessionbrowse.tui.paint.spans import one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 

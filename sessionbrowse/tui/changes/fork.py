@@ -16,8 +16,7 @@ from sessionbrowse.tui.changes.session_titles import named, quoted, session_part
 from sessionbrowse.tui.data.source import place_of
 from sessionbrowse.tui.dialogs.dialogs import prompt
 from sessionbrowse.tui.layout.parts import LinePart, Part
-from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import project_name
+from sessionbrowse.tui.paint.spans import Line, project_name
 from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen

@@ -15,8 +15,7 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.session_titles import quoted
 from sessionbrowse.tui.dialogs.dialogs import prompt
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
-from sessionbrowse.tui.paint.spans import Line, fit
-from sessionbrowse.tui.paint.words import one_line
+from sessionbrowse.tui.paint.spans import Line, fit, one_line
 from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen

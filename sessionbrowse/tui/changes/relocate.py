@@ -13,8 +13,7 @@ from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.fork import expanded
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, prompt
 from sessionbrowse.tui.layout.parts import LinePart, Part
-from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import one_line
+from sessionbrowse.tui.paint.spans import Line, one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 

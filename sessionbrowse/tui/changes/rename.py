@@ -13,8 +13,7 @@ from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.session_titles import quoted, session_items, session_parts, sessions_named
 from sessionbrowse.tui.dialogs.dialogs import prompt
-from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import one_line
+from sessionbrowse.tui.paint.spans import Line, one_line
 from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 

@@ -17,8 +17,7 @@ from sessionbrowse.store.write.journal import Change
 from sessionbrowse.text import clean, is_time, plural, size
 from sessionbrowse.tui.changes.reread import Known
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
-from sessionbrowse.tui.paint.spans import Line, fit, sides
-from sessionbrowse.tui.paint.words import GLYPHS, agent_span, one_line, project_name
+from sessionbrowse.tui.paint.spans import GLYPHS, Line, agent_span, fit, one_line, project_name, sides
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangeRun, Changes
 
 MOST_OPENED = 200

@@ -16,12 +16,11 @@ from sessionbrowse.services.transaction.change import finish_notes
 from sessionbrowse.services.undo.undo import Undoable, Undone, undo, undoable
 from sessionbrowse.text import parse_time, plural
 from sessionbrowse.tui.changes.change_runner import paths_of
-from sessionbrowse.tui.changes.listed_paths import Listed, listed_in
-from sessionbrowse.tui.changes.reread import Known
+from sessionbrowse.tui.changes.reread import Known, Listed, listed_in
 from sessionbrowse.tui.changes.session_titles import MOST_OPENED, bare_title_of, named, quoted
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
-from sessionbrowse.tui.paint.words import GLYPHS, one_line
+from sessionbrowse.tui.paint.spans import GLYPHS, one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.row_list import RowList

@@ -14,7 +14,7 @@ from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.resume.questions import repair_first
+from sessionbrowse.tui.resume.resume import repair_first
 from sessionbrowse.tui.session.screen import SessionScreen
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 

@@ -20,8 +20,7 @@ from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.dialogs.dialogs import Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import session_title
-from sessionbrowse.tui.paint.spans import Line, fit, pad, right_aligned
-from sessionbrowse.tui.paint.words import agent_span, one_line
+from sessionbrowse.tui.paint.spans import Line, agent_span, fit, one_line, pad, right_aligned
 from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
 
 _WHY = {

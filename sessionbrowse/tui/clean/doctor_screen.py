@@ -1,4 +1,4 @@
-"""The doctor screen: lists damage in session files and offers remedies, such as a repair."""
+"""The doctor screen, which lists damage in session files and offers remedies; the commands that open it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from sessionbrowse.tui.changes.delete import do_delete
 from sessionbrowse.tui.changes.relocate import do_relocate
 from sessionbrowse.tui.changes.session_titles import count_done, session_items, session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
+from sessionbrowse.tui.clean.cleanup_screen import CleanupScreen
 from sessionbrowse.tui.clean.findings_screen import FindingsScreen, Report
 from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import DOCTOR
@@ -28,9 +29,12 @@ from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import session_title
-from sessionbrowse.tui.paint.spans import Line, fit, pad
-from sessionbrowse.tui.paint.words import agent_span, one_line
+from sessionbrowse.tui.lists.screen import BrowseScreen
+from sessionbrowse.tui.paint.spans import Line, agent_span, fit, one_line, pad
+from sessionbrowse.tui.session.screen import SessionScreen
+from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 _KIND_CELLS = 20
 _MENDS = {"repair": "repair", "checkout": "check out the newest message", "relocate": "relocate", "delete": "delete"}
@@ -242,3 +246,50 @@ class DoctorScreen(FindingsScreen[Finding]):
 
 def _sessions(findings: Iterable[Finding]) -> list[Summary]:
     return list({one.summary.path: one.summary for one in findings}.values())
+
+
+def do_cleanup(screen: BrowseScreen) -> None:
+    """List the sessions that could go."""
+    screen.browser.push_screen(CleanupScreen())
+
+
+def do_other_problems(screen: CommandScreen[None]) -> None:
+    """Show the sessions that could go instead of the damage in sessions, or the damage instead of these."""
+    below = screen.app.screen_stack[-2]
+    if isinstance(below, DoctorScreen | CleanupScreen):
+        screen.dismiss(None)
+    elif isinstance(screen, DoctorScreen):
+        screen.browser.push_screen(CleanupScreen())
+    else:
+        screen.browser.push_screen(DoctorScreen(_here(screen)))
+
+
+def do_problems(screen: BrowseScreen | SessionScreen) -> None:
+    """List the problems of the open session, or of the selected sessions; without a selection, of all sessions."""
+    if isinstance(screen, BrowseScreen) and not screen.sessions_list.marks:
+        screen.browser.push_screen(DoctorScreen(_here(screen)))
+    else:
+        do_mend(screen)
+
+
+def _here(screen: CommandScreen[None]) -> list[Summary]:
+    """Return the sessions of this machine: those of others are repaired there."""
+    return [one for one in screen.browser.library.all() if one.machine is None]
+
+
+def do_mend(screen: BrowseScreen | SessionScreen) -> None:
+    """List the problems of the chosen sessions, to repair them."""
+    if len(screen.chosen) == 1:
+        _examine_one(screen.browser, screen.chosen[0])
+    else:
+        screen.browser.push_screen(DoctorScreen(screen.chosen))
+
+
+def _examine_one(browser: Browser, summary: Summary) -> None:
+    def show(findings: list[Finding]) -> None:
+        if findings:
+            browser.push_screen(DoctorScreen([summary], findings))
+        else:
+            browser.say("No damage found in this session.")
+
+    browser.changes.run(lambda run: findings_of(summary, is_one=True), show)

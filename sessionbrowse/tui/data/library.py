@@ -6,23 +6,73 @@ thousand sessions.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from sessionbrowse.model.listing.directories import normal_form, one_spelling, split
 from sessionbrowse.model.listing.families import families, folded
 from sessionbrowse.model.listing.picker import fuzzy, ordered, scattered, threads
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.first_rows import make_first_rows
 from sessionbrowse.services.background.monitor_messages import FirstRows
 from sessionbrowse.store.own.pins import Pins
-from sessionbrowse.tui.data.spellings import Spellings
 
 if TYPE_CHECKING:
     from sessionbrowse.model.search.query import SearchQuery
     from sessionbrowse.services.search.ranked_page import RankedSession
     from sessionbrowse.services.search.session_filters import SessionFilters
+
+
+class Spellings:
+    """The working directories of all sessions, and what is known of links in their paths.
+
+    `stored` returns the directories as session files store them; call `forget` when its result has changed.
+    """
+
+    def __init__(self, stored: Callable[[], set[str]]) -> None:
+        self._stored = stored
+        self._links: Mapping[str, str] = {}
+        self._known: dict[str, str] | None = None
+
+    def learn(self, links: Mapping[str, str]) -> None:
+        """Remember the paths without links, by stored directory."""
+        self._links = {**self._links, **links}
+        self.forget()
+
+    def forget(self) -> None:
+        """Compare the directories again when they are needed next."""
+        self._known = None
+
+    def known(self) -> dict[str, str]:
+        """Return the one spelling of each stored directory; the paths without links are keys too."""
+        if self._known is None:
+            spelled = one_spelling(self._stored(), self._links)
+            self._known = {**{self._path(each): one for each, one in spelled.items()}, **spelled}
+        return self._known
+
+    def of(self, directory: str) -> str:
+        """Return the spelling that stands for all spellings of a directory."""
+        known = self.known()
+        return known.get(directory) or known.get(self._path(directory), directory)
+
+    def text(self, directory: str) -> str:
+        """Return the text in which a filter by project searches: all spellings of a directory."""
+        same = [each for each, one in self.known().items() if one == self.of(directory)]
+        return "\n".join([f"{each.rstrip('/')}/" for each in same or [directory]])
+
+    def _path(self, directory: str) -> str:
+        return self._links.get(directory) or normal_form(directory)
+
+
+def same_names(directories: Iterable[str]) -> frozenset[str]:
+    """Return the directories whose last path component occurs more than once among the given directories."""
+    by_name: dict[str, list[str]] = {}
+    for directory in directories:
+        by_name.setdefault(split(directory)[1], []).append(directory)
+    return frozenset([path for paths in by_name.values() if len(paths) > 1 for path in paths])
+
 
 SORTS = ("newest", "threaded", "name", "size", "cost")
 """The sort orders of the session list without a search."""

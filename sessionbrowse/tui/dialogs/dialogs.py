@@ -21,7 +21,7 @@ from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
 from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.command_screen import CommandScreen
-from sessionbrowse.tui.widgets.filter_input import FilterInput
+from sessionbrowse.tui.widgets.filter_line import FilterInput
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
 from sessionbrowse.tui.widgets.text_view import TextView
 

@@ -16,7 +16,7 @@ from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.dialogs.text_window import TextWindow
 from sessionbrowse.tui.layout.parts import LinePart, Part, wrap_line
 from sessionbrowse.tui.paint.spans import Line, Span, pad
-from sessionbrowse.tui.search.examples import EXAMPLES
+from sessionbrowse.tui.search.sentences import EXAMPLES
 from sessionbrowse.tui.shell.command_screen import CommandScreen, state_for_commands
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.text_view import TextView

@@ -14,7 +14,7 @@ from sessionbrowse.tui.commands.command import MOVE, Command, CommandContext, ha
 from sessionbrowse.tui.commands.contexts import OVERLAY
 from sessionbrowse.tui.paint.spans import Line, sides
 from sessionbrowse.tui.shell.command_screen import CommandScreen, state_for_commands
-from sessionbrowse.tui.widgets.filter_input import FilterInput
+from sessionbrowse.tui.widgets.filter_line import FilterInput
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
 
 

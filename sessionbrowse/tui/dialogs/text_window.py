@@ -1,17 +1,19 @@
-"""A window that shows a text over a screen."""
+"""A window that shows a text over a screen, and the window of the last messages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from datetime import datetime
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
 from sessionbrowse.tui.commands.contexts import OVERLAY
-from sessionbrowse.tui.layout.parts import Part
+from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.shell.command_screen import CommandScreen
+from sessionbrowse.tui.widgets.bars import MESSAGE_ROLES
 from sessionbrowse.tui.widgets.text_view import TextView
 
 
@@ -48,3 +50,25 @@ class TextWindow(CommandScreen[None]):
 
     # The help key both opens and closes the help; a text has no commands for the palette.
     do_quit = do_help = do_palette = do_close
+
+
+class MessagesScreen(TextWindow):
+    """The last messages, newest first, each with its time."""
+
+    def __init__(self) -> None:
+        super().__init__("Messages", name="messages")
+
+    def parts(self) -> list[Part]:
+        """Return the lines of the window."""
+        parts: list[Part] = []
+        for said in reversed(self.browser.messages):
+            time = f"{datetime.fromtimestamp(said.time_ms / 1000):%H:%M:%S}  "
+            first, *more = said.sentence.split("\n")
+            parts.append(LinePart([(time, "dim"), (first, MESSAGE_ROLES[said.severity])], indent=len(time)))
+            parts += [LinePart([(" " * len(time), ""), (line, "")], indent=len(time)) for line in more]
+        return parts or [LinePart([("There was no message yet.", "dim")])]
+
+
+def do_messages(screen: CommandScreen[Any]) -> None:
+    """Show the last messages."""
+    screen.browser.push_screen(MessagesScreen())

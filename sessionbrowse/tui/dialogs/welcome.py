@@ -11,8 +11,7 @@ from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.contexts import WELCOME
 from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.layout.parts import LinePart, Part
-from sessionbrowse.tui.paint.spans import Line, pad
-from sessionbrowse.tui.paint.words import agent_span
+from sessionbrowse.tui.paint.spans import Line, agent_span, pad
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.bars import KeyBar
 from sessionbrowse.tui.widgets.text_view import TextView

@@ -1,4 +1,4 @@
-"""Syntax colours of code: Pygments splits the code into tokens, from its first line down to the visible lines.
+"""Syntax colours of code and JSON: Pygments splits code into tokens, from its first line down to the visible lines.
 
 After a jump far down, Pygments begins at the visible lines, to be fast; a string that began above may then have the
 wrong colour. Long texts and texts with very long lines have no colours.
@@ -6,6 +6,7 @@ wrong colour. Long texts and texts with very long lines have no colours.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from typing import Any
@@ -168,3 +169,32 @@ class CodePart:
     def plain(self) -> str:
         """Return the lines of code as text, for the clipboard."""
         return "\n".join(self._code.lines[self._first : self._end])
+
+
+_JSON_LINE = re.compile(r'(\s*)("(?:[^"\\]|\\.)*")(:?)(.*)')
+_JSON_WORD = re.compile(r"\s*(?:true|false|null),?\s*")
+_JSON_NUMBER = re.compile(r"\s*-?\d[\d.eE+-]*,?\s*")
+
+
+def style_json(line: str) -> Line:
+    """Return one line of indented JSON as coloured pieces of text (spans)."""
+    match = _JSON_LINE.fullmatch(line)
+    if match is None:
+        return _json_value(line)
+    indent, string, colon, rest = match.groups()
+    if colon:
+        return [(indent, ""), (string, "name"), (colon, "dim"), *_json_value(rest)]
+    return [(indent, ""), (string, "string"), (rest, "dim")]
+
+
+def _json_value(piece: str) -> Line:
+    stripped = piece.strip()
+    if stripped.startswith('"'):
+        return [(piece, "string")]
+    if _JSON_WORD.fullmatch(piece):
+        return [(piece, "keyword")]
+    if _JSON_NUMBER.fullmatch(piece):
+        return [(piece, "number")]
+    if stripped and all(character in "{}[],: " for character in stripped):
+        return [(piece, "dim")]
+    return [(piece, "string")]

@@ -11,7 +11,7 @@ from sessionbrowse.services.machines.look import look
 from sessionbrowse.services.machines.results import LookResult, Machine, sentence_of
 from sessionbrowse.store.own.mirrors import machines_dir, read_state
 from sessionbrowse.tui.data.jobs import Job, Lane, Outcome
-from sessionbrowse.tui.lists.panes import do_reload
+from sessionbrowse.tui.lists.list_commands import do_reload
 from sessionbrowse.tui.lists.screen import BrowseScreen
 
 

@@ -18,12 +18,22 @@ from sessionbrowse.model.listing.directories import machine_in, missing_word
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.text import clean
 from sessionbrowse.tui.data.library import ProjectRow, SessionRow
-from sessionbrowse.tui.paint.spans import Line, fit, line_width, pad, right_aligned, sides
-from sessionbrowse.tui.paint.words import STATUS_SIGNS, agent_span, one_line, project_name
+from sessionbrowse.tui.paint.spans import (
+    STATUS_SIGNS,
+    Line,
+    agent_span,
+    fit,
+    line_width,
+    one_line,
+    pad,
+    project_name,
+    right_aligned,
+    sides,
+)
 
 if TYPE_CHECKING:
     from sessionbrowse.store.own.mirrors import MirrorState
-    from sessionbrowse.tui.data.picking import Caller
+    from sessionbrowse.tui.data.options import Caller
 
 _DATE_CELLS: dict[str, int] = {"age": 5, "date": 13, "iso": 21}
 
@@ -136,8 +146,7 @@ def session_row(row: SessionRow, width: int, style: ListStyle) -> Line:
         badges, room = [], width - line_width(right) - line_width(prefix) - 1
     title = session_title(summary)
     if row.found is not None:
-        from sessionbrowse.tui.search.found_rows import name_hit
-        from sessionbrowse.tui.search.hit_rows import snippet_spans
+        from sessionbrowse.tui.search.found_rows import name_hit, snippet_spans
 
         named = name_hit(row.found)
         title = snippet_spans(named, max(0, room)) if named is not None else title

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from sessionbrowse.model.listing.summary import Summary
@@ -20,10 +21,9 @@ from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.commands.command import MOVE, Command
 from sessionbrowse.tui.commands.contexts import EVERYWHERE, SESSIONS
 from sessionbrowse.tui.data.jobs import Outcome
-from sessionbrowse.tui.data.source import DirectoryFacts, directory_facts
-from sessionbrowse.tui.data.update_throttle import UpdateThrottle
+from sessionbrowse.tui.data.source import DirectoryFacts, SessionUpdates, directory_facts
 from sessionbrowse.tui.lists.titles import ScanProgress, advanced
-from sessionbrowse.tui.paint.words import one_line
+from sessionbrowse.tui.paint.spans import one_line
 from sessionbrowse.tui.shell.paned_screen import ListScreen
 
 PROJECT_SECONDS = 0.05
@@ -218,3 +218,50 @@ def _needs_row(command: Command) -> bool:
     if command.group == MOVE:
         return EVERYWHERE in command.where
     return command.id == "actions" or (SESSIONS in command.where and command.reason is not None)
+
+
+REST = 4
+"""Factor for the pause after an update: the pause is this many times as long as the update, to leave time for keys."""
+
+
+class UpdateThrottle:
+    """Collects changed and removed sessions and publishes them to the screens, with pauses between two updates."""
+
+    def __init__(
+        self,
+        publish: Callable[[SessionUpdates], None],
+        set_timer: Callable[[float, Callable[[], None]], object],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._publish = publish
+        self._set_timer = set_timer
+        self._clock = clock
+        self._changed: dict[str, Summary] = {}
+        self._gone: set[str] = set()
+        self._rested = 0.0
+        self.due = False
+
+    def add(self, changed: Sequence[Summary], gone: Sequence[str]) -> None:
+        """Publish changed sessions and the paths of removed ones now, or when the pause after the last update ends."""
+        for summary in changed:
+            self._changed[summary.path] = summary
+            self._gone.discard(summary.path)
+        for path in gone:
+            self._changed.pop(path, None)
+            self._gone.add(path)
+        if self.due:
+            return
+        wait = self._rested - self._clock()
+        if wait <= 0:
+            self._tell()
+        else:
+            self.due = True
+            self._set_timer(wait, self._tell)
+
+    def _tell(self) -> None:
+        updates = SessionUpdates(summaries=tuple(self._changed.values()), gone=frozenset(self._gone))
+        self._changed, self._gone, self.due = {}, set(), False
+        began = self._clock()
+        self._publish(updates)
+        now = self._clock()
+        self._rested = now + REST * (now - began)

@@ -16,19 +16,16 @@ from sessionbrowse.store.own.remembered_views import ListView
 from sessionbrowse.text import plural, width
 from sessionbrowse.tui.commands.command import Command, CommandContext
 from sessionbrowse.tui.commands.contexts import LIST, PREVIEW, PROJECTS, SESSIONS
-from sessionbrowse.tui.data.library import Library, SessionRow, path_of_key
+from sessionbrowse.tui.data.library import Library, SessionRow, path_of_key, same_names
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.data.source import SessionUpdates
-from sessionbrowse.tui.data.spellings import same_names
 from sessionbrowse.tui.lists.preview import Preview
 from sessionbrowse.tui.lists.rows import ListStyle, directory_state, heading, project_row, session_row
 from sessionbrowse.tui.lists.scan_updates import ScanUpdates
 from sessionbrowse.tui.lists.titles import count_selected, facts_line, no_sessions_sentence, path_line, sessions_title
-from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import project_name
+from sessionbrowse.tui.paint.spans import Line, project_name
 from sessionbrowse.tui.reading.views import ViewedEntry
-from sessionbrowse.tui.search.list_search import ListSearch
-from sessionbrowse.tui.search.queries import Queries
+from sessionbrowse.tui.search.list_search import ListSearch, Queries
 from sessionbrowse.tui.shell.paned_screen import ListScreen
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
@@ -342,7 +339,7 @@ class BrowseScreen(ListScreen):
         row = self._rows[index]
         if isinstance(row, SessionRow):
             return session_row(row, width, style)
-        from sessionbrowse.tui.search.hit_rows import hit_row
+        from sessionbrowse.tui.search.found_rows import hit_row
 
         return hit_row(row.hit, width, row.more, self.browser.keys.key_of("family"))
 

@@ -11,8 +11,7 @@ from textual.content import Content
 from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.data.list_state import ListState
 from sessionbrowse.tui.lists.rows import progress_bar
-from sessionbrowse.tui.paint.spans import Line, cut_left, line_width
-from sessionbrowse.tui.paint.words import CRUMB, one_line, project_name
+from sessionbrowse.tui.paint.spans import CRUMB, Line, cut_left, line_width, one_line, project_name
 
 if TYPE_CHECKING:
     from sessionbrowse.tui.commands.keymap import Keys

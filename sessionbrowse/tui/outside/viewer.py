@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.store.read.blobs import read_blob
 from sessionbrowse.tui.layout.images import EXTENSIONS, image_bytes, kind_of
-from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
+from sessionbrowse.tui.outside.editor import TemporaryCopies
 
 Start = Callable[[Sequence[str], Mapping[str, str]], None]
 """A function that starts a program and returns without waiting for the program's end."""

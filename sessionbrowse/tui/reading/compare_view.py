@@ -12,8 +12,7 @@ from sessionbrowse.services.inspect.changed_lines import changed_words
 from sessionbrowse.services.inspect.compare import ComparedBranch, Comparison, cost_words
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.parts import SHOWN_FIRST, LazyPart, LinePart, Part, warm
-from sessionbrowse.tui.paint.spans import Line, pad
-from sessionbrowse.tui.paint.words import one_line
+from sessionbrowse.tui.paint.spans import Line, one_line, pad
 from sessionbrowse.tui.reading.documents import find_result, is_talk, rule, talk_parts
 from sessionbrowse.tui.reading.texts import Detail
 

@@ -21,8 +21,7 @@ from sessionbrowse.model.edits import path_of
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.parts import EntryLink, FittedPart, LazyPart, LinePart, Part, warm
-from sessionbrowse.tui.paint.spans import Line, fit
-from sessionbrowse.tui.paint.words import one_line
+from sessionbrowse.tui.paint.spans import Line, fit, one_line
 from sessionbrowse.tui.reading.messages import message_heading, message_parts
 from sessionbrowse.tui.reading.texts import Detail, said_parts
 

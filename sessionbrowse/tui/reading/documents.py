@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -29,6 +31,8 @@ from sessionbrowse.format.entries import (
     UnknownEntry,
     Usage,
 )
+from sessionbrowse.model.context.build import build
+from sessionbrowse.model.context.forgotten import forgotten
 from sessionbrowse.model.listing.directories import missing_word
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import ROOT, Session
@@ -36,12 +40,20 @@ from sessionbrowse.model.tree.row_text import caller_of
 from sessionbrowse.model.usage.request import price_of
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.folds import Fold
-from sessionbrowse.tui.layout.json_style import style_json
+from sessionbrowse.tui.layout.highlight import style_json
 from sessionbrowse.tui.layout.markdown import markdown_parts
-from sessionbrowse.tui.layout.parts import FactPart, FittedPart, ItemsPart, LazyPart, LinePart, Part, text_parts, warm
-from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import GLYPHS, one_line, project_name, status_words
-from sessionbrowse.tui.reading.forgotten_view import forgotten_parts
+from sessionbrowse.tui.layout.parts import (
+    EntryLink,
+    FactPart,
+    FittedPart,
+    ItemsPart,
+    LazyPart,
+    LinePart,
+    Part,
+    text_parts,
+    warm,
+)
+from sessionbrowse.tui.paint.spans import GLYPHS, Line, fit, one_line, project_name, status_words
 from sessionbrowse.tui.reading.messages import content_parts, message_heading, message_parts
 from sessionbrowse.tui.reading.texts import BAR, Detail, extra_parts, json_hint, pretty_json, value_parts
 from sessionbrowse.tui.reading.tools import call_parts
@@ -457,3 +469,25 @@ def talk_parts(session: Session, index: int, detail: Detail = PREVIEW_DETAIL, *,
             body = content_parts(entry.content, detail)
             return [LinePart([(f"● {name}", "note strong"), *label]), *body, LinePart([])]
     return []
+
+
+def forgotten_parts(session: Session, index: int) -> list[Part]:
+    """Return up to three folds: files, commands and labels that a compaction's summary does not mention.
+
+    Each item is a link to its entry.
+    """
+    lost = forgotten(session, index, [left.index for left in build(session, index).left_out])
+    kinds = (("file", lost.files), ("command", lost.commands), ("label", lost.labels))
+    return [
+        Fold([(f"{plural(len(found), kind)} not in the summary", "warning")], partial(_links, found))
+        for kind, found in kinds
+        if found
+    ]
+
+
+def _links(found: Sequence[tuple[str, int]]) -> list[Part]:
+    def link(name: str, index: int) -> Part:
+        shown = one_line(name, 300)
+        return EntryLink(lambda width: fit([("  ↗ ", "accent"), (shown, "")], width), shown, index)
+
+    return [link(name, index) for name, index in found]

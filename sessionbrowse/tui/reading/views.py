@@ -1,4 +1,4 @@
-"""The views of an entry (entry, context, raw, diff) next to the tree, and the function that builds their documents."""
+"""The views of an entry (entry, context, raw, diff) next to the tree, their documents, and entries found again."""
 
 from __future__ import annotations
 
@@ -83,3 +83,15 @@ def _window(session: Session, context: Context, request: ViewRequest) -> int | N
     around = replace(real_surroundings(), home=request.home, environ=request.environ)
     places = AGENTS[session.rules.agent].places(around)
     return context_window(context.model.provider, context.model.model_id, places[0].agent_dir if places else None)
+
+
+ENTRY_IS_GONE = "The entry is gone: the session's file was changed meanwhile."
+
+
+def find_again(session: Session, index: int | None, entry_id: str | None) -> int | None:
+    """Return the new index of an entry, given its index and id before the file was read again; None if it is gone."""
+    if entry_id is None:
+        return index if index is not None and index < len(session.ids) else None
+    if index is not None and index < len(session.ids) and session.ids[index] == entry_id:
+        return index
+    return session.index_by_id.get(entry_id)

@@ -10,7 +10,85 @@ from msgspec.structs import replace
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.search.hits import Hit
 from sessionbrowse.services.search.ranked_page import PER_SESSION, RankedSession
+from sessionbrowse.text import clean, plural
+from sessionbrowse.text import fit as fit_text
 from sessionbrowse.tui.data.library import SessionRow
+from sessionbrowse.tui.layout.parts import overlay, slice_line
+from sessionbrowse.tui.paint.spans import Line, line_width, pad
+from sessionbrowse.tui.shell.match_spans import apart
+
+ROLES = {
+    "bashExecution": "bash",
+    "pythonExecution": "python",
+    "toolCall": "call",
+    "toolResult": "tool",
+    "branch_summary": "summary",
+    "compaction": "summary",
+}
+"""Short names of roles (kinds of entries), for roles whose own name is too long for a row."""
+ROLE_LOOKS = {
+    "user": "user",
+    "assistant": "assistant",
+    "toolCall": "tool",
+    "toolResult": "tool",
+    "bashExecution": "tool",
+    "label": "label",
+}
+STATE_SIGNS = {"abandoned": "⌥", "compacted": "▒"}
+"""Symbols for the state of entries that the model does not receive: on an abandoned branch, or compacted."""
+
+_ROLE_CELLS, _NARROW_ROLE_CELLS, _STATE_CELLS = 10, 5, 10
+
+
+def hit_row(hit: Hit, width: int, more: int = 0, more_key: str = "") -> Line:
+    """Return the row of a hit: role, text around the matches, number of the entry's copies, state.
+
+    `more` is the number of the session's hits without a row, which `more_key` shows.
+    """
+    looks = ROLE_LOOKS.get(hit.role, "title" if hit.role == "name" else "note")
+    role = "⚑" if hit.role == "label" else clean(ROLES.get(hit.role, hit.role))
+    cells = 2 if hit.role == "label" else _ROLE_CELLS if width >= 44 else _NARROW_ROLE_CELLS
+    line: Line = [("  ", ""), *pad([(fit_text(role, cells - 1), looks)], cells)]
+    signs: Line = []
+    if hit.copies:
+        copies = f"  also in {plural(hit.copies, 'copy', 'copies')}" if width >= 76 else f" ⧉{hit.copies}"
+        signs.append((copies, "dim"))
+    signs += state_spans(hit.state, width) if hit.state in STATE_SIGNS else []
+    if more:
+        signs.append((f"  +{more} more: {more_key}", "faint"))
+    room = width - line_width(line) - line_width(signs)
+    return [*line, *pad(snippet_spans(hit, room), room), *signs]
+
+
+def snippet_spans(hit: Hit, room: int) -> Line:
+    """Return a matching entry's text with highlighted matches, cut to `room` cells so that most matches are visible."""
+    # Removed control characters shift the matches' positions in the text, so no match is highlighted then.
+    shown = clean(hit.snippet)
+    marks = hit.marks if len(shown) == len(hit.snippet) else ()
+    line = overlay([(shown, "title" if hit.role == "name" else "dim")], apart(marks), "match")
+    if line_width(line) <= room or not marks:
+        return line
+    first, last = max(
+        [(begin, max(end for _, end in marks if end <= begin + room)) for begin, end in marks if end <= begin + room],
+        key=lambda part: sum(part[0] <= begin and end <= part[1] for begin, end in marks),
+        default=(marks[0][0], marks[0][0]),
+    )
+    begin = first - max(0, (room - (last - first)) // 2)
+    # The beginning says most of what a text is, so it is cut only if the matches do not fit behind it.
+    if begin <= 0 or last < room:
+        return line
+    # If the matches are near the end of the text, cut less at the left, so that the rest fills all `room` cells.
+    begin = min(begin, max(0, len(shown) - room + 1))
+    return [("…", "faint"), *slice_line(line, min(begin + 1, first), len(shown))]
+
+
+def state_spans(state: str, width: int) -> Line:
+    """Return the symbol of an entry's state (abandoned, compacted); a wide row adds the name of the state."""
+    sign = STATE_SIGNS.get(state, " ")
+    if width < 100:
+        return [(f" {sign}", "branch")]
+    word = state if sign != " " else ""
+    return [(f"  {sign} {word:<{_STATE_CELLS}}", "branch")]
 
 
 class HitRow(Struct, frozen=True):

@@ -21,6 +21,41 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.layout.parts import Part
     from sessionbrowse.tui.search.found_rows import FoundRow
 
+MOST_QUERIES = 50
+
+
+class Queries:
+    """The latest queries, oldest first, and the one that was brought back last."""
+
+    def __init__(self, known: Sequence[str]) -> None:
+        self.known = list(known)
+        self._at: int | None = None
+
+    def add(self, text: str) -> None:
+        """Add a query that was used, as the latest one."""
+        text = text.strip()
+        if text:
+            self.known = [*[each for each in self.known if each != text], text][-MOST_QUERIES:]
+        self._at = None
+
+    def recalled(self, text: str, step: int) -> str | None:
+        """Return the query before (`step` -1) or after (1) the one that was brought back last.
+
+        None if `text`, which stands in the line, was typed by the user, or if there is no such query.
+        """
+        at = self._at if self._at is not None and text == self.known[self._at] else None
+        if at is None and (text or step > 0):
+            return None
+        wanted = (len(self.known) if at is None else at) + step
+        if wanted >= len(self.known):
+            self._at = None
+            return ""
+        if wanted < 0:
+            return None
+        self._at = wanted
+        return self.known[wanted]
+
+
 PAGE_SESSIONS, ALL_SESSIONS = 50, 500
 """Numbers of found sessions per request; the second if they are sorted by size or the like, which needs all of them."""
 NEAR_END = 15
@@ -400,7 +435,7 @@ class ListSearch:
         keys = self._screen.browser.keys
         if not self._screen.typing or keys.types or self._state.filtered != "sessions" or self.text:
             return []
-        from sessionbrowse.tui.search.examples import example_parts
+        from sessionbrowse.tui.search.sentences import example_parts
 
         return example_parts(*[keys.key_of(command) for command in ("scope", "search_tools", "sort")])
 

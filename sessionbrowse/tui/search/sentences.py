@@ -1,4 +1,4 @@
-"""The sentences of a search: how the search interpreted the query, why nothing was found, and what to try."""
+"""The sentences of a search: examples of queries, how a query was interpreted, why nothing was found, what to try."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from sessionbrowse.model.search.query import SearchQuery, doubts
 from sessionbrowse.services.background.search_messages import HitPage
 from sessionbrowse.services.search.ranked_page import RankedSession
 from sessionbrowse.text import plural
-from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.words import one_line
+from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.paint.spans import Line, one_line
 
 _MEANINGS = {
     "forms": "only other word forms",
@@ -58,3 +58,28 @@ def _quoted(words: Sequence[str]) -> str:
 
 def _words(words: Sequence[str]) -> str:
     return one_line(", ".join(words[:MAX_WORDS]) + (" …" if len(words) > MAX_WORDS else ""), 60)
+
+
+EXAMPLES = {
+    "auth token": "both words in any order, also as word prefixes",
+    '"auth token"': "an exact phrase",
+    "auth -token": "without a word",
+    "after:7d": "the last seven days; also before:2026-08, after:yesterday",
+    "role:user": "your messages; also role:assistant, role:tool …",
+    "project:webshop": "in one project; also agent:pi, name:jwt, machine:mini",
+    "label:works": "entries whose label contains the word",
+    "tool:bash": "a tool's calls and results",
+    "model:opus": "answers of a model",
+    "branch:abandoned": "on abandoned branches; also branch:active, branch:compacted",
+    "re:Err.*timeout": "a regular expression, which takes the rest of the line",
+}
+"""Descriptions of the entries that an example of a query finds."""
+
+
+def example_parts(scope_key: str, tools_key: str, sort_key: str) -> list[Part]:
+    """Return the examples, and the keys that change what is searched, as parts of a document."""
+    parts: list[Part] = [LinePart([("Search", "title")]), LinePart([])]
+    for query, finds in EXAMPLES.items():
+        parts += [LinePart([(query, "key")]), LinePart([("  " + finds, "dim")])]
+    keys = f"{scope_key} this project or all · {tools_key} tool calls too · {sort_key} order · ↑ earlier searches"
+    return [*parts, LinePart([]), LinePart([(keys, "dim")])]

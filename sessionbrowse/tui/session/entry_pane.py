@@ -11,7 +11,7 @@ from textual.content import Content
 from sessionbrowse.text import clean
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.layout.parts import Part
-from sessionbrowse.tui.paint.words import one_line
+from sessionbrowse.tui.paint.spans import one_line
 from sessionbrowse.tui.reading.views import VIEWS, ViewName, ViewRequest, document
 from sessionbrowse.tui.session.tree_pane import TreePane
 from sessionbrowse.tui.shell.command_screen import CommandScreen

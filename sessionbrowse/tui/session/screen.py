@@ -15,14 +15,12 @@ from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import LIST, SESSION, TREE, TREE_LINE, VIEW
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.data.source import SessionUpdates
-from sessionbrowse.tui.paint.spans import line_width
-from sessionbrowse.tui.paint.words import one_line
-from sessionbrowse.tui.reading.find_entry import ENTRY_IS_GONE
-from sessionbrowse.tui.reading.views import VIEWS, ViewedEntry
+from sessionbrowse.tui.paint.spans import line_width, one_line
+from sessionbrowse.tui.reading.views import ENTRY_IS_GONE, VIEWS, ViewedEntry
 from sessionbrowse.tui.session.entry_pane import EntryPane
-from sessionbrowse.tui.session.state import TreeState
 from sessionbrowse.tui.session.titles import facts_line, hit_position, path_line
 from sessionbrowse.tui.session.tree_pane import TreePane
+from sessionbrowse.tui.session.tree_search import TreeState
 from sessionbrowse.tui.shell.command_screen import opens_by_resuming
 from sessionbrowse.tui.shell.paned_screen import ROOM_FOR, PanedScreen
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar

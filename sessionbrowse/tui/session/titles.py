@@ -12,9 +12,8 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.query import doubts, parse_search
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.text import plural
-from sessionbrowse.tui.paint.spans import Line, line_width
-from sessionbrowse.tui.paint.words import CRUMB, one_line, project_name
-from sessionbrowse.tui.session.state import ShownTree, TreeState
+from sessionbrowse.tui.paint.spans import CRUMB, Line, line_width, one_line, project_name
+from sessionbrowse.tui.session.tree_search import ShownTree, TreeState
 
 
 def path_line(summary: Summary, session: Session | None, index: int | None, home: str, room: int) -> Line:

@@ -18,12 +18,10 @@ from sessionbrowse.model.usage.branch_costs import BranchCosts, branch_costs, fi
 from sessionbrowse.store.own.remembered_views import SessionView
 from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.reading.find_entry import ENTRY_IS_GONE, find_again
-from sessionbrowse.tui.session.row_texts import RowTexts
-from sessionbrowse.tui.session.state import NOTHING_SHOWN, ShownTree, TreeRows, TreeState, shown_tree
+from sessionbrowse.tui.reading.views import ENTRY_IS_GONE, find_again
 from sessionbrowse.tui.session.titles import found_status, no_rows_sentence, tree_title
-from sessionbrowse.tui.session.tree_rows import TreeStyle, row_width, shift_for, tree_row
-from sessionbrowse.tui.session.tree_search import make_rows
+from sessionbrowse.tui.session.tree_rows import RowTexts, TreeStyle, row_width, shift_for, tree_row
+from sessionbrowse.tui.session.tree_search import NOTHING_SHOWN, ShownTree, TreeRows, TreeState, make_rows, shown_tree
 from sessionbrowse.tui.shell.command_screen import ANSWER_SECONDS, CommandScreen
 from sessionbrowse.tui.shell.match_spans import MatchMarks
 from sessionbrowse.tui.widgets.filter_line import FilterLine

@@ -1,16 +1,19 @@
-"""Make a row of the tree as styled text: connecting lines, fold symbol, active branch, text, label, leaf, cost."""
+"""Make a row of the tree as styled text: lines, fold symbol, text, label, leaf, cost; read the texts of the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
+from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.session.session import LabelMark, Session
-from sessionbrowse.model.tree.row_text import RowText
+from sessionbrowse.model.tree.row_text import RowText, read_row
 from sessionbrowse.model.tree.rows import Row
 from sessionbrowse.text import clean, cost, time_ms
+from sessionbrowse.tui.data.jobs import Job, Lane
 from sessionbrowse.tui.layout.parts import overlay
 from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
 from sessionbrowse.tui.widgets.text_view import FindMatches
@@ -149,3 +152,59 @@ def label_time(time: str | float | None, now_ms: float) -> str:
         return clock
     day = f"{moment.month}/{moment.day}"
     return f"{day} {clock}" if moment.year == now.year else f"{moment:%y}/{day} {clock}"
+
+
+MOST_KEPT = 4000
+"""If more row texts than this are cached, the cache drops all texts that are not near the visible rows."""
+
+
+class RowTexts:
+    """Cache of the texts of one session's rows; jobs of the background queue `lane` read the texts from the file."""
+
+    def __init__(self, session: Session, home: str, lane: Lane) -> None:
+        self._session = session
+        self._home = home
+        self._lane = lane
+        self._texts: dict[int, RowText] = {}
+
+    def get(self, index: int) -> RowText | None:
+        """Return the text of an entry's row; None if the text is not read yet."""
+        return self._texts.get(index)
+
+    def prepare(self, entries: Sequence[int], visible: range) -> threading.Event | None:
+        """Start reading the texts of the visible rows, then of a screenful above and below; any thread may call this.
+
+        `entries` contains for each row the position of its entry in the session. Returns an event that is set when the
+        texts of the visible rows are read; None if these texts are cached already.
+        """
+        page = len(visible)
+        texts = self._texts
+        missing = [index for index in entries[visible.start : visible.stop] if index not in texts]
+        near = entries[max(0, visible.start - page // 2) : visible.stop + page // 2]
+        if not missing and all(index in texts for index in near):
+            return None
+        wanted = entries[max(0, visible.start - page) : visible.stop + page]
+        if len(texts) > MOST_KEPT:
+            self._texts = {index: texts[index] for index in wanted if index in texts}
+        done = threading.Event()
+
+        def read(job: Job) -> None:
+            self._read(missing, job)
+            if not job.cancelled():
+                done.set()
+                job.emit(None)
+            self._read(wanted, job)
+
+        self._lane.ask(read)
+        return done if missing else None
+
+    def _read(self, indexes: Sequence[int], job: Job) -> None:
+        for index in indexes:
+            if job.cancelled():
+                return
+            if index not in self._texts:
+                try:
+                    text = read_row(self._session, index, self._home)
+                except SessionBrowseError as error:
+                    text = RowText(str(error))
+                self._texts[index] = text

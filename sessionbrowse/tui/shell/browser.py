@@ -37,9 +37,8 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.data.library import Library
     from sessionbrowse.tui.data.options import BrowseOptions
     from sessionbrowse.tui.data.search_client import SearchClient
-    from sessionbrowse.tui.data.session_cache import SessionCache
-    from sessionbrowse.tui.data.source import SessionUpdates, Source
-    from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
+    from sessionbrowse.tui.data.source import SessionCache, SessionUpdates, Source
+    from sessionbrowse.tui.outside.editor import TemporaryCopies
     from sessionbrowse.tui.paint.spans import Line
     from sessionbrowse.tui.shell.change_plan import Changes
     from sessionbrowse.tui.shell.view_memory import ViewMemory
@@ -271,7 +270,7 @@ class Browser(TerminalApp, inherit_bindings=False):
 
     @cached_property
     def _session_cache(self) -> SessionCache:
-        from sessionbrowse.tui.data.session_cache import SessionCache
+        from sessionbrowse.tui.data.source import SessionCache
 
         return SessionCache(lambda path, agent: self.source.open_session(path, agent))
 

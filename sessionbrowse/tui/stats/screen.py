@@ -1,4 +1,4 @@
-"""The statistics screen: total cost of sessions, a chart over time, and tables.
+"""The statistics screen: total cost of sessions, a chart over time, and tables; the spans of time to choose from.
 
 Each request to a model is counted once, even if several files contain copies of it.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 
 from msgspec.structs import replace
@@ -14,7 +15,7 @@ from textual.app import ComposeResult
 from textual.strip import Strip
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.model.usage.request import COST
+from sessionbrowse.model.usage.request import ALL_TIME, COST, Span
 from sessionbrowse.services.background.search_messages import FindPaths, FoundPaths, Refresh, SearchAnswer, SearchStatus
 from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
 from sessionbrowse.services.usage.stats import ABANDONED_FIRST
@@ -25,14 +26,41 @@ from sessionbrowse.tui.commands.command import CommandContext
 from sessionbrowse.tui.commands.contexts import STATS
 from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.data.source import SessionUpdates
+from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.stats.chart import chart, table_head, table_row, total_line
-from sessionbrowse.tui.stats.times import ALL, TIMES, span_named
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import RowList, RowState
 from sessionbrowse.tui.widgets.span_view import SpanView
+
+ALL = "all time"
+TIMES = (ALL, "last 30 days", "last 7 days", "this month", "last month", "this week", "last week", "today")
+"""The names of the spans of time, in the order in which keys go through them."""
+
+
+def span_named(name: str, now_ms: float) -> Span:
+    """Return the span of time that `name` means at the time `now_ms`, in local time; weeks begin on Monday."""
+    if name == ALL:
+        return ALL_TIME
+    today = datetime.fromtimestamp(now_ms / 1000).replace(hour=0, minute=0, second=0, microsecond=0)
+    if name == "today":
+        begin, end = today, today + timedelta(days=1)
+    elif name.endswith("days"):
+        begin, end = today - timedelta(days=int(name.split()[1]) - 1), today + timedelta(days=1)
+    elif name.endswith("week"):
+        begin = today - timedelta(days=today.weekday())
+        end = begin + timedelta(days=7)
+        if name == "last week":
+            begin, end = begin - timedelta(days=7), begin
+    else:
+        begin = today.replace(day=1)
+        end = (begin + timedelta(days=32)).replace(day=1)
+        if name == "last month":
+            begin, end = (begin - timedelta(days=1)).replace(day=1), begin
+    return Span(begin.timestamp() * 1000, end.timestamp() * 1000)
+
 
 TABLES = ("project", "session", "model", "family", "branch", "agent", "provider")
 PERIODS = ("day", "week", "month")
@@ -374,3 +402,25 @@ class StatsScreen(CommandScreen[None]):
 def after(names: tuple[str, ...], name: str) -> str:
     """Return the name that follows `name`; the first one follows the last."""
     return names[(names.index(name) + 1) % len(names)]
+
+
+def do_cost(screen: BrowseScreen) -> None:
+    """Open the costs of the listed project, or of all projects, for the sessions that the list's search found."""
+    state, library = screen.state, screen.state.library
+    shown = state.shown_project
+    project = shown if shown is not None else state.other_project(screen.subject)
+    # A project's row contains several directories if it is a repository, or if the directory has several spellings.
+    directories = tuple([cwd for cwd in library.directories() if library.project_of(cwd) == project])
+    cwds = None if project is None else directories or (project,)
+    question = UsageQuestion(cwds=None if shown is None else cwds)
+    screen.browser.push_screen(StatsScreen(question, project=cwds, text=state.searched))
+
+
+def do_stats_next_span(screen: StatsScreen) -> None:
+    """Show only costs from the next span of time in `TIMES`."""
+    screen.limit(after(TIMES, screen.times))
+
+
+def do_stats_previous_span(screen: StatsScreen) -> None:
+    """Show only costs from the previous span of time in `TIMES`."""
+    screen.limit(after(TIMES[::-1], screen.times))

@@ -1,15 +1,36 @@
-"""The row in which the user types a filter or a search, with the number of results or the error at the right."""
+"""The row in which the user types a filter or a search, with the result at the right; the text field of dialogs."""
 
 from __future__ import annotations
 
 from functools import cached_property
 
+from textual import events
 from textual.containers import Horizontal
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.widgets import Input
 
+from sessionbrowse.text import clean
 from sessionbrowse.tui.paint.spans import Line, line_width
 from sessionbrowse.tui.widgets.bars import Bar
-from sessionbrowse.tui.widgets.filter_input import FilterInput
+
+
+class FilterInput(Input):
+    """A one-line text field; it removes control characters from pasted text."""
+
+    ALLOW_SELECT = False
+
+    # Textual declares this attribute with `layout=True`; each typed letter would then lay out the whole screen again.
+    virtual_size: Reactive[Size] = Reactive(Size(0, 0), layout=False)
+
+    def on_mount(self) -> None:
+        """Turn off the blinking of the text cursor."""
+        self.cursor_blink = False
+
+    def on_paste(self, event: events.Paste) -> None:
+        # Only clean the text: Textual's own paste handler runs next, and inserts `event.text` into the field.
+        event.text = clean(event.text.strip())
+
 
 STATUS_CELLS, LEAST_ROOM = 46, 8
 """Cells of the status text, as in the style sheet; cells that stay free beside the typed text if it grows."""

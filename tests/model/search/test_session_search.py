@@ -16,8 +16,7 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.data.jobs import Job, Lane
-from sessionbrowse.tui.session.state import TreeRows, TreeState, shown_tree
-from sessionbrowse.tui.session.tree_search import make_rows
+from sessionbrowse.tui.session.tree_search import TreeRows, TreeState, make_rows, shown_tree
 from tests.support.index_support import answer, entry, folder, header, result, user, write
 from tests.support.program_search import search_text
 

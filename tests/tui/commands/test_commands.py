@@ -9,7 +9,7 @@ import pytest
 from sessionbrowse.model.search.query import FILTERS
 from sessionbrowse.tui.clean.cleanup_screen import CleanupScreen
 from sessionbrowse.tui.clean.doctor_screen import DoctorScreen
-from sessionbrowse.tui.clean.review_screen import ReviewScreen
+from sessionbrowse.tui.clean.redact_session import ReviewScreen
 from sessionbrowse.tui.commands.command import GROUPS, MOVE, CommandContext
 from sessionbrowse.tui.commands.contexts import (
     CLEANUP,
@@ -45,9 +45,8 @@ from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.dialogs.welcome import WelcomeScreen
 from sessionbrowse.tui.handlers import EVERY_SCREEN, MODULES, find_handler
 from sessionbrowse.tui.lists.screen import BrowseScreen
-from sessionbrowse.tui.paint.spans import line_width
-from sessionbrowse.tui.paint.words import GLYPHS, STATUS_SIGNS
-from sessionbrowse.tui.search.examples import EXAMPLES
+from sessionbrowse.tui.paint.spans import GLYPHS, STATUS_SIGNS, line_width
+from sessionbrowse.tui.search.sentences import EXAMPLES
 from sessionbrowse.tui.session.screen import SessionScreen
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.stats.screen import StatsScreen

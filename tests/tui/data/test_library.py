@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from sessionbrowse.model.search.query import parse_search
 from sessionbrowse.services.background.first_rows import make_first_rows
 from sessionbrowse.store.own.pins import Pins
-from sessionbrowse.tui.data.library import Library, SessionRow, with_scattered_letters
-from sessionbrowse.tui.data.spellings import same_names
+from sessionbrowse.tui.data.library import Library, SessionRow, same_names, with_scattered_letters
 from tests.support.tui_support import NOW_MS, summary
 
 HOUR = 3_600_000

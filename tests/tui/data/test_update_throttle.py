@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
-from sessionbrowse.tui.data.update_throttle import REST, UpdateThrottle
+from sessionbrowse.tui.lists.scan_updates import REST, UpdateThrottle
 
 
 class Screens:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sessionbrowse.services.background.usage_program import CountingFailed
 from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion, UsageScope, answer
 from sessionbrowse.tui.data.source import SessionUpdates
-from sessionbrowse.tui.lists import family_total
+from sessionbrowse.tui.lists import preview
 from tests.support.index_support import folder
 from tests.support.search_support import index_of
 from tests.support.session_files import answer as paid
@@ -64,7 +64,7 @@ async def test_a_total_that_cannot_be_counted_is_left_out(store: Path) -> None:
 
 
 async def test_a_total_is_counted_again_once_the_disk_is_quiet(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(family_total, "QUIET_SECONDS", 0.01)
+    monkeypatch.setattr(preview, "QUIET_SECONDS", 0.01)
     async with browsing(**options(store), size=(120, 30)) as browser:
         assert "family total $0.50" in browser.screen_text()
         with (store / "fork.jsonl").open("ab") as fork:

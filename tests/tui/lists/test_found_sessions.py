@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.tui.data.picking import Picking
+from sessionbrowse.tui.data.options import Picking
 from sessionbrowse.tui.widgets.text_view import TextView
 from tests.support.index_support import answer, entry, folder, header, user, write
 from tests.support.search_support import index_of, searched_source

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.demo import make_demo
-from sessionbrowse.tui.data.picking import Picking
+from sessionbrowse.tui.data.options import Picking
 from tests.support.story_support import StoryHome, message
 from tests.support.terminal import ENTER, ESCAPE, Terminal
 from tests.support.tui_support import browsing, demo_options

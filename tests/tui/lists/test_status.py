@@ -10,7 +10,7 @@ from sessionbrowse.model.listing.summary import SessionStatus, Summary
 from sessionbrowse.text import width
 from sessionbrowse.tui.data.library import SessionRow
 from sessionbrowse.tui.lists.rows import RECENT_MS, ListStyle, session_row
-from sessionbrowse.tui.paint.words import STATUS_SIGNS
+from sessionbrowse.tui.paint.spans import STATUS_SIGNS
 from sessionbrowse.tui.reading.documents import summary_parts
 from tests.support.change_helpers import NOW_MS
 from tests.support.tui_support import summary

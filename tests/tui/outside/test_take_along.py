@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.tui.outside.clipboard import LARGEST_FOR_TERMINAL, TooLargeToCopy, copy_text, copyable
-from sessionbrowse.tui.outside.editor import NoEditor, editor_command, private_copy
-from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
+from sessionbrowse.tui.outside.editor import NoEditor, TemporaryCopies, editor_command, private_copy
 from sessionbrowse.tui.reading.entry_plain import context_text, entry_text, raw_text
 from sessionbrowse.tui.reading.texts import Detail, output_parts
 from tests.support.session_files import answer, entry, header, opened, user, written

@@ -23,7 +23,7 @@ from sessionbrowse.tui.layout.heights import DocumentLayout
 from sessionbrowse.tui.layout.highlight import code_parts, lexer_for_path, lexer_named
 from sessionbrowse.tui.layout.images import ImagePart, dimensions, image_line
 from sessionbrowse.tui.layout.parts import SHOWN_FIRST, LazyPart, LinePart, Part, text_parts, warm
-from sessionbrowse.tui.outside.temporary_copies import TemporaryCopies
+from sessionbrowse.tui.outside.editor import TemporaryCopies
 from sessionbrowse.tui.outside.viewer import NoViewer, show_image
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.diffs import edit_counts, edit_parts, style_diff

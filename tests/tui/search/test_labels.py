@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from sessionbrowse.errors import CannotResume
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.query import parse_search
-from sessionbrowse.services.search.checkpoints import fits
 from sessionbrowse.services.search.hits import Checkpoint
+from sessionbrowse.services.search.session_filters import fits
 from sessionbrowse.store.read.session_file import open_session
 from tests.support.index_support import answer, entry, folder, header, user, write
 from tests.support.search_support import searched_source

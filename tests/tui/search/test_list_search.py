@@ -17,11 +17,11 @@ from sessionbrowse.services.background.search_messages import HitPage, SearchPro
 from sessionbrowse.services.search.ranked_page import RankedSession
 from sessionbrowse.tui.changes.reread import read_again
 from sessionbrowse.tui.data.search_client import SearchClient
-from sessionbrowse.tui.lists.filter import HINT
+from sessionbrowse.tui.lists.list_commands import HINT
 from sessionbrowse.tui.lists.screen import BrowseScreen
 from sessionbrowse.tui.paint.spans import line_width
-from sessionbrowse.tui.search.examples import EXAMPLES
-from sessionbrowse.tui.search.hit_rows import hit_row, snippet_spans
+from sessionbrowse.tui.search.found_rows import hit_row, snippet_spans
+from sessionbrowse.tui.search.sentences import EXAMPLES
 from sessionbrowse.tui.shell.match_spans import words_in
 from sessionbrowse.tui.widgets.text_view import TextView
 from tests.support.index_support import append, folder, header, user, write

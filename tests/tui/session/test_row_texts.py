@@ -87,7 +87,7 @@ async def test_every_frame_has_the_texts_of_its_rows(tmp_path: Path, monkeypatch
 async def test_texts_that_are_far_from_the_cursor_are_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sessionbrowse.tui.session.row_texts.MOST_KEPT", 150)
+    monkeypatch.setattr("sessionbrowse.tui.session.tree_rows.MOST_KEPT", 150)
     async with in_long_session(tmp_path) as browser:
         await browser.press("enter", "home", *["pagedown"] * 8)
         texts = browser.app.screen.tree_pane._texts._texts  # type: ignore[attr-defined]

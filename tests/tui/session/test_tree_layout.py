@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.tui.paint.words import one_line
+from sessionbrowse.tui.paint.spans import one_line
 from sessionbrowse.tui.widgets.text_view import TextView
 from tests.support.index_support import answer, folder, header, result, user, write
 from tests.support.tui_support import Driven, browsing, demo_options, fixed_source, summary

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.config import Settings
-from sessionbrowse.tui.data.picking import Picking
+from sessionbrowse.tui.data.options import Picking
 from tests.support.tui_support import browsing, demo_options, fixed_source
 
 

@@ -20,8 +20,7 @@ from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.paint.spans import line_width
 from sessionbrowse.tui.stats.chart import chart, periods, table_head, table_row
-from sessionbrowse.tui.stats.screen import PERIODS, TABLES
-from sessionbrowse.tui.stats.times import ALL, TIMES, span_named
+from sessionbrowse.tui.stats.screen import ALL, PERIODS, TABLES, TIMES, span_named
 from tests.support.search_support import searched_source
 from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options
 
