@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import select
@@ -15,10 +16,16 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from sessionbrowse.agents import AGENTS, Surroundings
+from sessionbrowse.services.machines import script
+from sessionbrowse.store.find.roots import own_places
+from sessionbrowse.store.own.mirrors import read_state
 from tests.services.machines.other_machine import missing
 from tests.services.machines.ssh_machine import SshMachine, no_sshd
 from tests.services.machines.test_histories import live_many
+from tests.services.machines.traces import no_strace, trace_of, traced
 
 MakeSsh = Callable[..., AbstractContextManager[SshMachine]]
 AtSending = Callable[[Callable[[], None]], None]
@@ -156,6 +163,80 @@ def test_nothing_is_written_over_there(ssh_machine: MakeSsh) -> None:
         assert machine.look().error is None
         assert machine.look().error is None
         assert (state(), machine.files()) == (before, content)
+
+
+SECRETS = (
+    ".pi/agent/auth.json",
+    ".omp/agent/agent.db",
+    ".codex/auth.json",
+    ".claude/.credentials.json",
+    ".ssh/id_ed25519",
+    ".netrc",
+    "dev/shop/.env",
+    "dev/shop/main.py",
+    f"{SESSIONS}/s/image.png",
+    f"{SESSIONS}/notes.txt",
+)
+
+
+@pytest.mark.parametrize(("form", "shell"), SHELLS)
+def test_the_script_opens_only_sessions_and_settings_over_there_and_writes_nothing(
+    form: str, shell: str, ssh_machine: MakeSsh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if (why := no_strace()) is not None:
+        pytest.skip(f"{why}; checksums and times are compared by another test")
+    log = tmp_path / "trace"
+    with ssh_machine(form, shell, traced(log, shutil.which(shell) or "")) as machine:
+        for name in (f"{SESSIONS}/s.jsonl", ".codex/sessions/2026/01/02/r.jsonl", ".claude/projects/-a/s.jsonl"):
+            machine.write(name, LINE.replace(b'"/"', json.dumps(str(machine.home / "dev/shop")).encode()))
+        machine.write(".omp/profiles/work/agent/sessions/-a/s.jsonl", LINE)
+        machine.write(".omp/agent/.env", b"OMP_PROFILE=work\n")
+        machine.write(".pi/agent/settings.json", b"{}")
+        for name in SECRETS:
+            machine.write(name, b"secret")
+        machine.write("dev/shop/.pi/settings.json", b"{}")
+        assert machine.look().new == 4
+        with (machine.home / SESSIONS / "s.jsonl").open("ab") as file:
+            file.write(LINE)
+        assert machine.look().error is None
+        trace = trace_of(log)
+        assert trace.changing == []
+        state = read_state("mini", machine.top)
+        assert state is not None
+        settings = own_settings(machine.home)
+        for path in trace.opened:
+            is_ours = path in settings or any(f"{path}/".startswith(f"{place.root}/") for place in state.places)
+            is_system = path.startswith(("/usr/", "/lib", "/proc/", str(machine.path))) or path in SYSTEM
+            assert is_ours or is_system or os.path.isdir(path), path
+        assert {str(machine.home / SESSIONS / "s.jsonl"), str(machine.home / ".omp/agent/.env")} <= trace.opened
+        assert trace.opened.isdisjoint(str(machine.home / name) for name in SECRETS)
+        # What the trace would tell if the script wrote a file.
+        monkeypatch.setattr(script, "BEGIN", f': >"$HOME/made"\n{script.BEGIN}')
+        machine.look()
+        assert ['made"' in line for line in trace_of(log).changing] == [True]
+
+
+SYSTEM = ("/dev/null", "/dev/tty", "/etc/ld.so.cache", "/etc/localtime")
+
+
+def own_settings(home: Path) -> set[str]:
+    """Return the paths of settings and `.env` files that the agents' own rules name."""
+    named: set[str] = set()
+    disk = Surroundings.real().disk
+
+    def read(path: str) -> bytes | None:
+        named.add(path)
+        return disk.read(path)
+
+    around = Surroundings(
+        home=str(home),
+        environ={},
+        cwd=str(home),
+        projects=(str(home / "dev/shop"),),
+        disk=replace(disk, read=read),
+    )
+    own_places(around, AGENTS)
+    return named
 
 
 def through_a_master(machine: SshMachine) -> None:
