@@ -1,4 +1,4 @@
-"""Sessions of another machine from adding it to forgetting it, in a real terminal, by a program that stands for ssh."""
+"""Sessions of another machine from adding to forgetting it, in a real terminal, by a stand-in for ssh and by sshd."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.services.machines.other_machine import OtherMachine
+from tests.services.machines.ssh_machine import SshMachine, no_sshd
 from tests.support.story_support import StoryHome, quit_browser
 from tests.support.terminal import ENTER
 
@@ -23,10 +25,22 @@ def story(tmp_path: Path) -> StoryHome:
     return StoryHome(tmp_path / "home")
 
 
+@pytest.fixture(params=["stand-in", pytest.param("sshd", marks=pytest.mark.slow)])
+def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OtherMachine]:
+    """Make a machine that a stand-in for ssh leads to, or the real ssh and sshd."""
+    if request.param == "stand-in":
+        yield OtherMachine(tmp_path / "machine")
+    elif (why := no_sshd()) is not None:
+        pytest.skip(why)
+    else:
+        real = SshMachine(tmp_path / "machine")
+        with real.running_sshd():
+            yield real
+
+
 def test_the_sessions_of_another_machine_are_found_read_resumed_taken_here_and_forgotten(
-    story: StoryHome, tmp_path: Path
+    story: StoryHome, machine: OtherMachine, tmp_path: Path
 ) -> None:
-    machine = OtherMachine(tmp_path / "machine")
     there = StoryHome(machine.home)
     shop = there.project("it's a shop")
     session = there.session(shop, ["Why does the invoice round up", "By the tax table."], days_ago=2)
