@@ -15,8 +15,7 @@ from sessionbrowse.errors import NoSuchEntry, NotASession, RefusedWrite
 from sessionbrowse.format import ids
 from sessionbrowse.format.entries import Header
 from sessionbrowse.format.javascript import trim
-from sessionbrowse.manager import agent_lists
-from sessionbrowse.manager.agent_lists import Progress, SessionInfo
+from sessionbrowse.manager import session_lists
 from sessionbrowse.manager.context import (
     ModelChoice,
     ProjectedEntry,
@@ -41,12 +40,12 @@ from sessionbrowse.manager.memory_session import (
 from sessionbrowse.manager.memory_session import migrate_session_entries as _migrate
 from sessionbrowse.manager.moving import SessionMover
 from sessionbrowse.manager.session_file import SessionFile, first_lines, lines_of
-from sessionbrowse.manager.session_lists import SessionLists
+from sessionbrowse.manager.session_lists import Progress, SessionInfo, SessionLists
 from sessionbrowse.model.fork import ReadLine, path_lines
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.change import fork as forking
 from sessionbrowse.services.convert.convert import convert
-from sessionbrowse.store.find.agent_of_path import agent_of_path
+from sessionbrowse.store.find.discover import agent_of_path
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.write.admission import shown_name
 from sessionbrowse.text import iso_ms
@@ -205,12 +204,12 @@ class SessionManager(SessionMover, SessionLists):
         environment = environment or Environment.real()
         agent_named(agent)
         place = resolved(cwd, environment.around)
-        directory, is_shared = agent_lists.directory_of(place, session_dir, agent, environment.around)
+        directory, is_shared = session_lists.directory_of(place, session_dir, agent, environment.around)
 
         def is_wanted(header: Header) -> bool:
-            return not is_shared or agent_lists.is_of(header.cwd or "", place, environment.around)
+            return not is_shared or session_lists.is_of(header.cwd or "", place, environment.around)
 
-        found = agent_lists.most_recent(directory, agent, is_wanted, internal=include_internal)
+        found = session_lists.most_recent(directory, agent, is_wanted, internal=include_internal)
         if found is None:
             return cls.create(place, directory, agent=agent, environment=environment)
         override = None if agent == "omp" else place

@@ -284,8 +284,7 @@ def print_context(document: dict[str, Any]) -> None:
 
 def print_comparison(document: dict[str, Any]) -> None:
     """Print the number of entries that two branches share, then the entries of each branch."""
-    from sessionbrowse.services.inspect.changed_lines import changed_words
-    from sessionbrowse.services.inspect.compare import cost_words
+    from sessionbrowse.services.inspect.compare import changed_words, cost_words
 
     ancestor = document["ancestor"]
     if document["shared_entries"]:

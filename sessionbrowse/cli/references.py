@@ -71,7 +71,7 @@ def _find(arguments: argparse.Namespace, reference: str, scope: Scope, skipped: 
 
 def _choices(error: AmbiguousReference) -> str:
     """Return the sentence of `error`, and one row (id, age, title, path) for each of the first sessions that match."""
-    from sessionbrowse.store.find.agent_of_path import agent_of_path
+    from sessionbrowse.store.find.discover import agent_of_path
     from sessionbrowse.store.read.summarise import summarise_path
 
     shown = error.candidates[:_MOST_CANDIDATES]

@@ -18,10 +18,9 @@ from sessionbrowse.format import ids
 from sessionbrowse.format.title_slot import Source
 from sessionbrowse.manager.arguments import check_entry, check_usage, checked_arguments
 from sessionbrowse.manager.context import current_system_message
-from sessionbrowse.manager.memory_session import EntryObject, memory_session_of, role_of
+from sessionbrowse.manager.memory_session import EntryObject, memory_session_of, plain, role_of
 from sessionbrowse.manager.reading import SessionReader
 from sessionbrowse.manager.session_file import SessionFile, entry_of, lines_of
-from sessionbrowse.manager.to_json import plain
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import refuse_only_read_agent
 from sessionbrowse.text import iso_ms, parse_time

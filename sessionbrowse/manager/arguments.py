@@ -13,7 +13,7 @@ from msgspec import UNSET
 from sessionbrowse.format.entries import Value
 from sessionbrowse.format.javascript import is_true
 from sessionbrowse.format.lines import MAX_DEPTH
-from sessionbrowse.manager.to_json import plain
+from sessionbrowse.manager.memory_session import plain
 from sessionbrowse.store.write.admission import refuse_only_read_agent
 
 Json = Any

@@ -17,8 +17,14 @@ from sessionbrowse.format.entries import Compaction
 from sessionbrowse.format.javascript import trim
 from sessionbrowse.format.json_value import BadJson, json_line, loads
 from sessionbrowse.format.lines import line_blocks
-from sessionbrowse.manager.memory_session import CURRENT_SESSION_VERSION, EntryObject, MemorySession, id_of, time_ms
-from sessionbrowse.manager.to_json import plain
+from sessionbrowse.manager.memory_session import (
+    CURRENT_SESSION_VERSION,
+    EntryObject,
+    MemorySession,
+    id_of,
+    plain,
+    time_ms,
+)
 from sessionbrowse.model.context import build as model_context
 from sessionbrowse.model.context.message import ContextMessage, ModelRef, context_message, stored_message
 from sessionbrowse.model.context.pi import entries_taking_part

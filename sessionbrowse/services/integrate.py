@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS, Surroundings
 from sessionbrowse.errors import RefusedWrite
-from sessionbrowse.store.own.small_file import is_temporary_name, read_own_file, write_own_file
+from sessionbrowse.store.own.state_directory import is_temporary_name, read_own_file, write_own_file
 from sessionbrowse.text import clean, json_exact, shell_quote
 
 SEEN_LOADING = ("pi", "omp")

@@ -14,8 +14,7 @@ from sessionbrowse.cli import main
 from sessionbrowse.config import cache_dir
 from sessionbrowse.model.search.query import BadSearch, parse_question
 from sessionbrowse.services.background.search_messages import Find, SearchStatus
-from sessionbrowse.services.list.gather import gather_summaries
-from sessionbrowse.services.list.snapshot import Snapshot
+from sessionbrowse.services.list.gather import Snapshot, gather_summaries
 from sessionbrowse.services.search.searcher import Searcher
 from tests.services.background.test_search_server import asking
 from tests.services.search.test_searcher import random_query, random_store

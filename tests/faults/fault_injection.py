@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from sessionbrowse.store.write import atomic_rename
+from sessionbrowse.store.write import moves
 
 Action = Callable[[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 """What happens at the chosen call: gets its name, the real function and the arguments."""
@@ -75,7 +75,7 @@ def failing_disk(
             patches.enter_context(replaced(os, name, patched(name, getattr(os, name))))
         patches.enter_context(replaced(builtins, "open", patched("file", builtins.open)))
         for name in ("exchange", "rename_to_free"):
-            patches.enter_context(replaced(atomic_rename, name, patched(name, getattr(atomic_rename, name))))
+            patches.enter_context(replaced(moves, name, patched(name, getattr(moves, name))))
         yield disk
 
 

@@ -20,11 +20,10 @@ from sessionbrowse.services.change.delete import Into, delete
 from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.restore import restore
-from sessionbrowse.services.clean.clean import Where, clean_session
+from sessionbrowse.services.clean.clean import Where, branches_plan, clean_session, shrink_plan
 from sessionbrowse.services.clean.doctor import repair
-from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
 from sessionbrowse.services.transaction.trash_directories import own_trash
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.find.roots import Scope
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, NOW_MS, Store, header, line, target, user
 

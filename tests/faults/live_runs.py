@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.services.transaction.change import changing
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.read import archive as places
 from tests.faults.fault_injection import Action, ended_by, failing_disk, fails_with, in_child
 from tests.faults.fault_table import BROKEN

@@ -20,10 +20,10 @@ from sessionbrowse.services.change.archive import archive, unarchive
 from sessionbrowse.services.change.delete import delete
 from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.restore import restore
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.find.discover import discover
 from sessionbrowse.store.find.roots import find_places
-from sessionbrowse.store.write import atomic_rename, let_go
+from sessionbrowse.store.write import let_go, moves
 from tests.faults.fault_injection import replaced
 from tests.faults.fault_worlds import FILE_VERBS, NEW, Verb, World, following
 from tests.support.change_helpers import target
@@ -124,7 +124,7 @@ def _no_renameat2() -> Iterator[None]:
     """A system or a disk that neither exchanges names nor renames to a free name in one step."""
     with ExitStack() as patches:
         for name in ("exchange", "rename_to_free"):
-            patches.enter_context(replaced(atomic_rename, name, lambda first, second: False))
+            patches.enter_context(replaced(moves, name, lambda first, second: False))
         yield
 
 

@@ -19,7 +19,7 @@ from sessionbrowse.services.change.checkout import checkout
 from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.transaction.change import changing
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.read.session_file import open_session
 from tests.faults.fault_injection import Action, after, failing_disk, in_child
 from tests.faults.fault_table import FAULTS, some_calls, survived

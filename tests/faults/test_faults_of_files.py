@@ -17,8 +17,8 @@ from _pytest.mark import ParameterSet
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.services.transaction.change import changing
-from sessionbrowse.services.undo.undo import undo
-from sessionbrowse.store.write import atomic_rename
+from sessionbrowse.services.undo import undo
+from sessionbrowse.store.write import moves
 from tests.faults.fault_injection import (
     Action,
     after,
@@ -262,7 +262,7 @@ def test_a_disk_that_cannot_rename_to_a_free_name_in_one_step_loses_nothing_eith
     tmp_path: Path, own_home: Path, verb: str, fault: str
 ) -> None:
     own_system_trash()
-    with replaced(atomic_rename, "rename_to_free", lambda source, target: False):
+    with replaced(moves, "rename_to_free", lambda source, target: False):
         case = Case(tmp_path, verb, fault, own_home / ".local" / "share")
         assert "link" in case.calls
         for at in range(1, len(case.calls) + 1):

@@ -17,7 +17,7 @@ import pytest
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.services.transaction.change import changing
-from sessionbrowse.store.write import atomic_rename, let_go
+from sessionbrowse.store.write import let_go, moves
 from sessionbrowse.store.write.in_use import RECENT_MS
 from tests.faults.fault_injection import failing_disk, replaced
 from tests.faults.fault_worlds import FILE_VERBS, World, looks_of
@@ -88,7 +88,7 @@ def test_a_line_that_the_second_name_does_not_show_yet_is_never_lost(
 ) -> None:
     own_system_trash()
     for name in ("exchange", "rename_to_free"):
-        monkeypatch.setattr(atomic_rename, name, lambda first, second: False)
+        monkeypatch.setattr(moves, name, lambda first, second: False)
     monkeypatch.setattr(let_go, "proves_by_lease", lambda descriptor: False)
     carry_over: Callable[..., None] = let_go._carry_over
     counted = World(tmp_path / "world", FILE_VERBS[verb], own_home / ".local" / "share")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.services.transaction.change import changing
-from sessionbrowse.services.undo.undo import undo
-from sessionbrowse.store.write import atomic_rename
+from sessionbrowse.services.undo import undo
+from sessionbrowse.store.write import moves
 from tests.faults.fault_injection import failing_disk, fails_with, in_child, killed_before
 from tests.faults.fault_table import some_calls
 from tests.faults.fault_worlds import FILE_VERBS, World, looks_of
@@ -32,14 +32,14 @@ VERBS = (
 def image(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     """The inodes of the folders that come from the image: a stand-in for overlayfs refuses to rename them."""
     folders: set[int] = set()
-    real = atomic_rename.rename_to_free
+    real = moves.rename_to_free
 
     def refused(source: str, target: str) -> bool:
         if os.path.isdir(source) and os.lstat(source).st_ino in folders:
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
         return real(source, target)
 
-    monkeypatch.setattr(atomic_rename, "rename_to_free", refused)
+    monkeypatch.setattr(moves, "rename_to_free", refused)
     return folders
 
 

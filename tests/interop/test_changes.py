@@ -24,7 +24,7 @@ from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.change.restore import restore
 from sessionbrowse.services.inspect.documents import context_document
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target

@@ -12,8 +12,7 @@ from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import NothingStays
 from sessionbrowse.model.clean.masker import Mask, Masker
 from sessionbrowse.model.clean.plan import CleanPlan
-from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, clean_session
-from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
+from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, branches_plan, clean_session, shrink_plan
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.write.admission import Target
 from tests.interop import real

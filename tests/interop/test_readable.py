@@ -25,7 +25,7 @@ from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.list.locate import Located, locate
 from sessionbrowse.services.transaction.change import target_of
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
 from tests.conftest import CORPUS

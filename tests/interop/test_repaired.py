@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.errors import RefusedWrite
-from sessionbrowse.services.clean.clean import Where, clean_session
+from sessionbrowse.services.clean.clean import Where, branches_plan, clean_session
 from sessionbrowse.services.clean.doctor import examine, repair
-from sessionbrowse.services.clean.prune import branches_plan
 from sessionbrowse.store.write.admission import Target
 from tests.interop import real
 from tests.interop.test_clean import asked, context_at

@@ -8,7 +8,7 @@ import pytest
 
 from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import BadLine
-from sessionbrowse.manager import agent_lists
+from sessionbrowse.manager import session_lists
 from tests.support.session_files import header
 
 
@@ -27,7 +27,7 @@ def test_bad_lines_before_the_header_are_skipped_whatever_kind_they_are(
         return TornLine(value.reason) if isinstance(value, BadLine) else value
 
     for decoder in (decode_line, decode):
-        monkeypatch.setattr(agent_lists, "decode_line", decoder)
-        found = agent_lists.header_of(str(path))
+        monkeypatch.setattr(session_lists, "decode_line", decoder)
+        found = session_lists.header_of(str(path))
         assert found is not None
         assert found.id == "found"

@@ -11,7 +11,7 @@ import pytest
 import sessionbrowse
 from sessionbrowse import SessionManager
 from sessionbrowse.errors import InUse, RefusedWrite
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.read.session_file import open_session
 from tests.manager.test_session_manager import ANSWER, QUESTION, World
 from tests.support.change_helpers import LONG_AGO_NS, NOW_MS, PROJECT, lines_of

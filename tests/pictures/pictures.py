@@ -22,7 +22,7 @@ from textual.strip import Strip
 
 from sessionbrowse.config import CustomCommand, Settings
 from sessionbrowse.model.usage.request import ABANDONED, COST, KEPT, Totals
-from sessionbrowse.services.list.scan import Batch
+from sessionbrowse.services.list.gather import Batch
 from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
 from sessionbrowse.services.usage.stats import Stats
 from sessionbrowse.services.usage.usage_listing import UsageRow

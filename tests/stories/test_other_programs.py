@@ -27,7 +27,7 @@ from sessionbrowse.services.export.export import export
 from sessionbrowse.services.list.gather import gather, gather_summaries, update_index
 from sessionbrowse.services.resume.plan import plan
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.session_manager import SessionManager
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.index.index import open_index

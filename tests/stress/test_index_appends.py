@@ -10,8 +10,7 @@ from statistics import median
 import pytest
 
 from sessionbrowse.model.search.query import parse_search
-from sessionbrowse.services.list.gather import gather, update_index
-from sessionbrowse.services.list.snapshot import take_snapshot
+from sessionbrowse.services.list.gather import gather, take_snapshot, update_index
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.index import Index, open_index
 from tests.support.index_support import append, folder, header, scope_of, user, write

@@ -16,7 +16,7 @@ import pytest
 
 from sessionbrowse.model.search.query import parse_search
 from sessionbrowse.services.list import gather
-from sessionbrowse.services.list.snapshot import Snapshot, take_snapshot
+from sessionbrowse.services.list.gather import Snapshot, take_snapshot
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.schema import IndexBusy

@@ -23,7 +23,7 @@ from sessionbrowse.demo import make_demo
 from sessionbrowse.errors import CannotResume
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.services.list.scan import Batch
+from sessionbrowse.services.list.gather import Batch
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.commands.table import BY_ID

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.store.write import atomic_rename
+from sessionbrowse.store.write import moves
 
 # What each event's path arguments are, and where its `dir_fd` stands if it has one.
 _CHANGES = {
@@ -61,7 +61,7 @@ def watched() -> Iterator[set[str]]:
     _watched.append(set())
     patch = pytest.MonkeyPatch()
     for name in ("exchange", "rename_to_free"):
-        patch.setattr(atomic_rename, name, _told(getattr(atomic_rename, name)))
+        patch.setattr(moves, name, _told(getattr(moves, name)))
     try:
         yield _watched[-1]
     finally:

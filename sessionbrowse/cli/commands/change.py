@@ -40,10 +40,9 @@ from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.change.restore import of_group, restore
 from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.services.list.locate import header_of, shown_files
-from sessionbrowse.services.transaction.bulk import in_bulk
-from sessionbrowse.services.transaction.change import ChangeResult
+from sessionbrowse.services.transaction.change import ChangeResult, in_bulk
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.undo.undo import Undoable, undo, undoable
+from sessionbrowse.services.undo import Undoable, undo, undoable
 from sessionbrowse.store.find.roots import Scope, places_of
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.trash import NoTrash

@@ -18,14 +18,12 @@ from sessionbrowse.config import cache_dir
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.clean.cleanup import KINDS, NOTHING_OWN, CleanupRow
 from sessionbrowse.services.change.delete import Deleted, Into
-from sessionbrowse.services.clean.clean import Cleaned, Where, clean_session
+from sessionbrowse.services.clean.clean import Cleaned, Where, branches_plan, clean_session, shrink_plan
 from sessionbrowse.services.clean.cleanup import clean_up, find_cleanup
 from sessionbrowse.services.clean.doctor import every_session, examine, repair
-from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
 from sessionbrowse.services.list.gather import completed, open_listing
 from sessionbrowse.services.list.locate import Located
-from sessionbrowse.services.transaction.bulk import in_bulk
-from sessionbrowse.services.transaction.change import target_of
+from sessionbrowse.services.transaction.change import in_bulk, target_of
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import places_of
 from sessionbrowse.store.own.pins import read_pins

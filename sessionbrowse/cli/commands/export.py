@@ -16,8 +16,7 @@ from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.services.clean.clean import Where
 from sessionbrowse.services.clean.redact import Review, Suspect, context_of, redact, review_secrets
 from sessionbrowse.services.clean.secret_detector import SecretDetector, detector_with
-from sessionbrowse.services.export.export import FORMATS, export, export_to, proposed_name
-from sessionbrowse.services.export.redacted import export_redacted
+from sessionbrowse.services.export.export import FORMATS, export, export_redacted, export_to, proposed_name
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean, plural

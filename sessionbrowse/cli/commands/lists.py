@@ -287,8 +287,7 @@ def _searched(
     """Return the parsed query, all sessions, the sessions that pass the filters, and a searcher for these sessions."""
     from sessionbrowse.model.search.patterns import first_spans
     from sessionbrowse.model.search.query import parse_question
-    from sessionbrowse.services.list.gather import gather
-    from sessionbrowse.services.list.snapshot import Snapshot
+    from sessionbrowse.services.list.gather import Snapshot, gather
     from sessionbrowse.services.search.searcher import Searcher
     from sessionbrowse.store.index.index import open_index
 
@@ -313,10 +312,10 @@ def _note_projects(directories: Sequence[str]) -> None:
     """
     sys.stdout.flush()
     if directories:
-        from sessionbrowse.store.find import moved_projects
+        from sessionbrowse.store.find import repositories
 
         until = time.monotonic() + _NOTING_SECONDS
-        moved_projects.note(directories, str(state_dir()), lambda: time.monotonic() > until, _NOTING_SECONDS)
+        repositories.note(directories, str(state_dir()), lambda: time.monotonic() > until, _NOTING_SECONDS)
 
 
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {

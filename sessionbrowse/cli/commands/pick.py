@@ -23,7 +23,7 @@ from sessionbrowse.format.json_value import BadJson, loads
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.entry_text import message_text
 from sessionbrowse.services.list.locate import Located
-from sessionbrowse.store.find.agent_of_path import agent_of_path
+from sessionbrowse.store.find.discover import agent_of_path
 from sessionbrowse.store.read.content import closing, head_of, open_regular
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path

@@ -20,8 +20,8 @@ from sessionbrowse.model.convert.carried import TARGETS
 from sessionbrowse.model.convert.losses import loss_lines
 from sessionbrowse.services.list.locate import Located
 from sessionbrowse.services.resume.before_resume import before_resume
+from sessionbrowse.services.resume.launch import endings_there, run_agent
 from sessionbrowse.services.resume.plan import ResumeCommand, check_directory, plan
-from sessionbrowse.services.resume.run_agent import endings_there, run_agent
 from sessionbrowse.services.transaction.change import target_of
 from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.text import clean, clean_lines, plural, shell_quote

@@ -19,7 +19,7 @@ from sessionbrowse.errors import NotFound, did_you_mean
 from sessionbrowse.model.search.patterns import FindFirst, first_spans
 from sessionbrowse.model.search.query import SearchQuery, parse_question
 from sessionbrowse.sequences import without_sequences
-from sessionbrowse.services.list.snapshot import take_snapshot
+from sessionbrowse.services.list.gather import take_snapshot
 from sessionbrowse.services.search.hits import HIT_FIELDS, Hit, hit_document
 from sessionbrowse.services.search.ranked_page import PER_SESSION, RankedSession, Ranking, grouped
 from sessionbrowse.services.search.ranking import Ranker, can_rank

@@ -26,8 +26,7 @@ from sessionbrowse.cli.parser import (
 )
 from sessionbrowse.config import cache_dir
 from sessionbrowse.model.usage.request import REQUESTS, UNPRICED, UNRECORDED, Span, Totals, tokens_of
-from sessionbrowse.services.usage.stats import BY, SORTS, Stats, stats
-from sessionbrowse.services.usage.stats_document import cents, name_of, stats_document
+from sessionbrowse.services.usage.stats import BY, SORTS, Stats, cents, name_of, stats, stats_document
 from sessionbrowse.services.usage.usage_listing import UsageRow, open_usage
 from sessionbrowse.text import clean, plural, shorten_home, tokens
 

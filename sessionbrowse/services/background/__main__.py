@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> None:
 
             run_search(inherited(arguments, SearchRequest))
         case "index":
-            from sessionbrowse.services.background.indexer import IndexFiles, run_indexer
+            from sessionbrowse.services.background.disk_monitor import IndexFiles, run_indexer
 
             run_indexer(inherited(arguments, IndexFiles))
         case "pattern":

@@ -1,7 +1,8 @@
 """The disk monitor: a background process that sends the browser the sessions in the index, then every change on disk.
 
-A session is sent again only if its summary has changed. The monitor updates the index, and also works without an index.
-One thread does all the work; other threads only put messages into its inbox.
+A session is sent again only if its summary has changed. The monitor updates the index, and also works without an
+index; many files are indexed by one more process of low priority. One thread does all the work; other threads only put
+messages into its inbox.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from sessionbrowse.agents import Place
@@ -28,7 +30,6 @@ from sessionbrowse.services.background.first_rows import (
     first_order,
     make_first_rows,
 )
-from sessionbrowse.services.background.indexer import IndexFiles, start_indexing
 from sessionbrowse.services.background.monitor_messages import (
     FirstRows,
     IndexProgress,
@@ -45,13 +46,16 @@ from sessionbrowse.services.background.monitor_messages import (
     SessionsGone,
     SessionsInUse,
 )
+from sessionbrowse.services.background.programs import start_job
 from sessionbrowse.services.list.summary_cache import SummaryCache
 from sessionbrowse.store.find.discover import FoundFile, Skipped, is_session_name, newest_first
 from sessionbrowse.store.find.file_stamp import stamp_of
 from sessionbrowse.store.find.parent_links import link_parents
 from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings, scan_passes
+from sessionbrowse.store.index.index import UpdateProgress, open_index
+from sessionbrowse.store.index.schema import IndexUnavailable
 from sessionbrowse.store.watch import Watcher
-from sessionbrowse.store.write.sessions_in_use import sessions_in_use
+from sessionbrowse.store.write.in_use import sessions_in_use
 
 SLICE = 400
 """Maximum number of sessions in one message: so few that the browser can process them between two key presses."""
@@ -412,3 +416,61 @@ def run_monitor(channel: Channel[MonitorRequest]) -> None:
 def _letters(path: str) -> str:
     """Return the letters and digits of a path: the same for a directory and for a folder that is named after it."""
     return "".join(filter(str.isalnum, path))
+
+
+# ---- the indexer, a process of its own ---------------------------------------------------------------------
+
+NICENESS = 10
+"""Process priority of the indexer: lower than that of the browser and of running agents."""
+
+
+class IndexFiles(Struct, frozen=True, kw_only=True):
+    """Request to read files into the index in the directory `cache`.
+
+    With `tools`, tool calls and results are indexed too; without `tools` the index keeps its present setting.
+    """
+
+    cache: str
+    files: Sequence[FoundFile]
+    tools: bool
+
+
+def start_indexing(request: IndexFiles, progress: Callable[[IndexProgress], object]) -> bool:
+    """Start a process that indexes the files. A thread calls `progress` again and again with the number of files done.
+
+    The last call of `progress` reports all files as done, even if the process has failed. If another process is
+    already writing the index, the new process does nothing, because the other process reads the same files. Returns
+    False if the process cannot be started.
+    """
+    # In the group of the disk monitor, so that the browser kills both at once.
+    channel = start_job("index", request, IndexProgress, leads_group=False)
+    if channel is None:
+        return False
+
+    def ended() -> None:
+        channel.kill()
+        progress(IndexProgress(len(request.files), len(request.files)))
+
+    channel.listen(progress, ended)
+    return True
+
+
+def run_indexer(channel: Channel[IndexFiles]) -> None:
+    """Index the files in the browser's request and report progress; exit early if the browser closes the channel.
+
+    This function starts no threads, because it forks processes that share the reading.
+    """
+    request = channel.receive()
+    if request is None:
+        return
+    os.nice(NICENESS)
+
+    def report(step: UpdateProgress) -> None:
+        if not channel.send(IndexProgress(step.files_done, step.files)):
+            os._exit(0)
+
+    index = open_index(Path(request.cache), create=True)
+    if index is not None:
+        with suppress(IndexUnavailable):
+            tools = True if request.tools else None
+            index.update(request.files, tools=tools, may_fork=True, progress=report)

@@ -22,7 +22,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.query import AGENTS
 from sessionbrowse.services.background.monitor_messages import BrowserScope, DirectoryCount, FirstRows, MonitorDisk
 from sessionbrowse.store.own.remembered_views import recall, scope_key
-from sessionbrowse.store.own.small_file import DAMAGED, read_own_file, write_own_file
+from sessionbrowse.store.own.state_directory import DAMAGED, read_own_file, write_own_file
 
 FIRST_ROWS = 120
 """Number of sessions that are saved: enough to fill the first screen of any terminal."""

@@ -36,8 +36,7 @@ from sessionbrowse.services.background.search_messages import (
     StopSearch,
 )
 from sessionbrowse.services.background.search_results import Results
-from sessionbrowse.services.list.scan import scan
-from sessionbrowse.services.list.snapshot import Snapshot, indexed_snapshot, take_snapshot
+from sessionbrowse.services.list.gather import Snapshot, indexed_snapshot, scan, take_snapshot
 from sessionbrowse.services.search.ranking import HALF_LIFE_DAYS
 from sessionbrowse.services.search.searcher import Searcher, is_outdated
 from sessionbrowse.services.search.text_index import why_no_engine

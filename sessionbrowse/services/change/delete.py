@@ -37,7 +37,7 @@ from sessionbrowse.services.transaction.trash_directories import (
     own_trash,
     put_in_systems,
 )
-from sessionbrowse.store.find.agent_of_path import agent_of_path
+from sessionbrowse.store.find.discover import agent_of_path
 from sessionbrowse.store.read.files_of_session import further_files, without_further_files
 from sessionbrowse.store.write import trash
 from sessionbrowse.store.write.admission import Target, admitted, shown_name

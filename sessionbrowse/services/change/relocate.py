@@ -36,11 +36,10 @@ from sessionbrowse.services.transaction.change import (
 )
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover import sentence_of
-from sessionbrowse.store.find import moved_projects
-from sessionbrowse.store.find.agent_of_path import agent_of_path
+from sessionbrowse.store.find import repositories
 from sessionbrowse.store.find.directories import given, given_here, refuse_other_machine, resolved, spellings_of
-from sessionbrowse.store.find.discover import FoundFile
-from sessionbrowse.store.find.moved_projects import Candidate
+from sessionbrowse.store.find.discover import FoundFile, agent_of_path
+from sessionbrowse.store.find.repositories import Candidate
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.summarise import agent_of_file
 from sessionbrowse.store.write import replace_many
@@ -174,7 +173,7 @@ def candidates(old: str, directories: Sequence[str], context: ChangeContext | No
     """
     context = context or ChangeContext.real()
     old = given(old, context.around.cwd)
-    return moved_projects.candidates(old, context.state, directories)
+    return repositories.candidates(old, context.state, directories)
 
 
 def take_back(change: Change, context: ChangeContext, force: bool = False) -> ChangeResult:

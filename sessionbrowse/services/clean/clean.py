@@ -1,4 +1,4 @@
-"""Make a clean copy of a session (without dropped, shrunk or masked content): a new file, or in place of the original.
+"""Make a clean copy of a session, without dropped, shrunk or masked content: a new file, or in place of the original.
 
 An original that is replaced goes to the trash.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,10 +19,12 @@ from sessionbrowse.format.json_value import json_bytes
 from sessionbrowse.format.splice import with_member
 from sessionbrowse.model.clean.copy import Copy, clean_copy
 from sessionbrowse.model.clean.damage import damage_of
+from sessionbrowse.model.clean.dropped import abandoned
 from sessionbrowse.model.clean.plan import CleanPlan, CopyPreview, Removed
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.change.fork import RandomBytes, artifacts_of, copy_artifacts, create_session, new_session_id
 from sessionbrowse.services.clean.replace_file import refuse_running, replace_by
+from sessionbrowse.services.list.locate import find_entry
 from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import holders_of
@@ -277,3 +279,33 @@ def _read(file: OpenedFile, offset: int, size: int) -> bytes:
     if len(content) < size:
         raise ChangedMeanwhile(f"{file.name} got shorter while it was read; nothing was changed. Try again.")
     return content
+
+
+def branches_plan(entries: Sequence[str], *, all_abandoned: bool = False, keep_labelled: bool = False) -> MakePlan:
+    """Return a function that plans a clean copy without the given entries and their descendants.
+
+    Each entry is named by an id, the beginning of an id, or a label. `all_abandoned` drops all inactive branches too;
+    with `keep_labelled`, inactive branches with a labelled entry stay.
+    """
+
+    def make_plan(session: Session) -> CleanPlan:
+        drop = {find_entry(session, entry) for entry in entries}
+        if all_abandoned:
+            drop |= abandoned(session, keep_labelled=keep_labelled)
+        return CleanPlan(drop=frozenset(drop))
+
+    if not entries and not all_abandoned:
+        raise RefusedWrite("Name the branches to drop. Nothing was changed.")
+    return make_plan
+
+
+def shrink_plan(*, images: bool = False, results_over: int | None = None, thinking: bool = False) -> MakePlan:
+    """Return a function that plans a smaller clean copy of a session.
+
+    With `images`, images become short texts. Tool results of more than `results_over` bytes become short texts too;
+    None keeps them. With `thinking`, reasoning is dropped, except after the last user message of a branch.
+    """
+    if not images and not thinking and results_over is None:
+        raise RefusedWrite("Say what to shrink: images, tool results above a size, or reasoning. Nothing was changed.")
+    plan = CleanPlan(images=images, results_over=results_over, thinking=thinking)
+    return lambda session: plan

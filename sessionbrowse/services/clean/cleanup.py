@@ -31,7 +31,7 @@ from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.store.read.content import closing, feed_lines, file_blocks, open_content
 from sessionbrowse.store.write.admission import Target, shown_name
 from sessionbrowse.store.write.copies import files_below
-from sessionbrowse.store.write.sessions_in_use import sessions_in_use
+from sessionbrowse.store.write.in_use import sessions_in_use
 from sessionbrowse.text import clean, plural
 
 Progress = Callable[[int, int, str], object]

@@ -37,8 +37,7 @@ from sessionbrowse.services.transaction.change import ChangeResult, Origin, chan
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.directories import given_here
 from sessionbrowse.store.find.roots import find_places
-from sessionbrowse.store.read.blobs import read_blob
-from sessionbrowse.store.read.content import closing, file_blocks, open_content
+from sessionbrowse.store.read.content import closing, file_blocks, open_content, read_blob
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.write.admission import Target, is_path, refuse_outside, shown_name, taken_here
 from sessionbrowse.store.write.journal import Fingerprint

@@ -1,26 +1,35 @@
-"""Export a session, or the path up to one entry, as HTML, Markdown, JSON, or JSONL (like pi's `/export`)."""
+"""Export a session, or the path up to one entry, as HTML, Markdown, JSON, or JSONL (like pi's `/export`).
+
+Secrets and personal names can be masked: the export is then made of a temporary masked copy of the session.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, Literal
 
 from sessionbrowse.errors import NotASession
 from sessionbrowse.format import ids
 from sessionbrowse.format.splice import without_member
+from sessionbrowse.model.clean.masker import Masker
 from sessionbrowse.model.fork import path_lines
 from sessionbrowse.model.session.session import ROOT, Session
 from sessionbrowse.model.tree import rows as tree
+from sessionbrowse.services.clean.clean import Where
+from sessionbrowse.services.clean.redact import Review, Suspect, redact
 from sessionbrowse.services.export.page import PageEntry, page
 from sessionbrowse.services.export.parts import CHANGE_TYPES, HIDDEN_TYPES, PrintedPart, heading, parts
 from sessionbrowse.services.export.safe_markdown import code_block, code_span, escaped, quoted, safe_markdown
 from sessionbrowse.services.list.locate import find_entry
+from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
 from sessionbrowse.store.read.session_file import open_session, refuse_damaged
 from sessionbrowse.store.system.files import pread
+from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.whole_files import create_file
 from sessionbrowse.text import clean, json_exact
 
@@ -204,3 +213,34 @@ def _json(session: Session, path: str, indexes: Iterable[int]) -> Iterator[bytes
         between = b"," if number else b""
         yield between + json_exact(session.fields(index)).encode("utf-8", "backslashreplace")
     yield b"]}\n"
+
+
+def export_redacted(
+    target: Target,
+    form: Format,
+    review: Review,
+    is_accepted: Callable[[Suspect], bool],
+    *,
+    at: str | None = None,
+    home: str = "",
+    context: ChangeContext | None = None,
+) -> Iterator[bytes]:
+    """Yield an export of a session as pieces of bytes, with secrets masked.
+
+    Of the secrets found in `review`, those for which `is_accepted` returns True are masked. Errors are raised before
+    the first piece.
+
+    Raises:
+        RefusedWrite: a secret cannot be masked, or the session changed since the review.
+        NotASession, NoSuchEntry: as for `export`.
+    """
+    masker = Masker(one.mask for one in review.suspects if is_accepted(one))
+    entry_id = None
+    if at is not None:
+        session = open_session(target.path, target.agent)
+        entry_id = session.ids[find_entry(session, at)]
+    with tempfile.TemporaryDirectory(prefix="sessionbrowse-") as folder:
+        path = os.path.join(folder, masker.text(os.path.basename(target.path).removesuffix(".zst")))
+        redact(target, review, is_accepted, Where(to=path), context=context)
+        shown = masker.text(target.path)
+        yield from export(path, target.agent, form, at=entry_id, home=home, shown_path=shown)

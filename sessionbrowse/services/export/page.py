@@ -1,7 +1,7 @@
 """Build an HTML page of a session in one file: tree, entries, search field, folded parts, images.
 
-Text from the session is escaped. The page's Content-Security-Policy forbids all requests, and allows only the script
-in this module, identified by its hash.
+Text from the session is escaped; of its Markdown, links, images and HTML tags stay text. The page's
+Content-Security-Policy forbids all requests, and allows only the script in this module, identified by its hash.
 """
 
 from __future__ import annotations
@@ -11,12 +11,18 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from html import escape
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from sessionbrowse.services.export.parts import CHANGE_TYPES, PrintedPart
-from sessionbrowse.services.export.rendered import rendered
+from sessionbrowse.services.export.safe_markdown import LARGEST_PARSED, safe_markdown
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
 
 _IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _LONG_LINES = 12
@@ -181,3 +187,33 @@ def _image(part: PrintedPart) -> str:
 
 def _text(text: str) -> str:
     return escape(text, quote=True)
+
+
+def rendered(text: str) -> str:
+    """Return a message's Markdown as HTML; a text that is too large to be parsed is returned as plain text."""
+    if len(text) > LARGEST_PARSED:
+        return f'<div class="text">{escape(text)}</div>'
+    return f'<div class="md">{_parser().render(safe_markdown(text))}</div>'
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # Imported here because only this export needs it.
+
+    parser = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 100}).enable("table")
+    # With every link invalid, the parser leaves the source text of links and images as it is.
+    parser.validateLink = lambda url: False  # type: ignore[method-assign]
+    parser.add_render_rule("fence", _code)
+    parser.add_render_rule("code_block", _code)
+    for cell in ("th_open", "td_open"):
+        parser.add_render_rule(cell, _without_style)
+    return parser
+
+
+def _code(self: Any, tokens: Any, position: int, options: Any, env: Any) -> str:
+    """Return a code block as HTML, without a `class` attribute for the language: no session text in attributes."""
+    return f"<pre><code>{escape(tokens[position].content)}</code></pre>\n"
+
+
+def _without_style(self: Any, tokens: Any, position: int, options: Any, env: Any) -> str:
+    return f"<{tokens[position].tag}>"

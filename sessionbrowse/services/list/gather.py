@@ -9,15 +9,16 @@ Its steps:
 4. `newest` or `select` filters and sorts.
 5. `completed` links the chosen sessions with their parents, and reads what the index has only in part.
 
-`summary_cache` repeats steps 2 and 3 for the browser,
-which keeps its summaries. `SessionManager` only reads files as in step 3, because it finds files by the rules of each
-program.
+`scan` yields the sessions in batches while they are read, and `take_snapshot` keeps the index rows for a search.
+`summary_cache` repeats steps 2 and 3 for the browser, which keeps its summaries. `SessionManager` only reads files as
+in step 3, because it finds files by the rules of each program.
 """
 
 from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from functools import cached_property
@@ -31,10 +32,10 @@ from sessionbrowse.errors import Unreadable
 from sessionbrowse.model.listing.summary import Summary, first_message_of
 from sessionbrowse.store.find.discover import FoundFile, Skipped, newest_first
 from sessionbrowse.store.find.parent_links import link_parents, placed
-from sessionbrowse.store.find.roots import Scope, scan_passes
+from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
 from sessionbrowse.store.index.index import Index, Note, UpdateProgress, discard_index, open_index
 from sessionbrowse.store.index.rows import FileRow, unread_bytes
-from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_locked
+from sessionbrowse.store.index.schema import IndexBusy, IndexUnavailable, is_damage, is_locked
 
 MAX_UPDATE_BYTES = 64 * 1024 * 1024
 """Maximum number of bytes of changed files for which a list command updates the index; `update_index` has no limit."""
@@ -374,3 +375,111 @@ def _read(
     from sessionbrowse.store.read.worker_processes import one_worker, workers_for
 
     return summaries_of(files, summarise, workers_for=workers_for if processes else one_worker)
+
+
+# ---- batches while sessions are read -----------------------------------------------------------------------
+
+BATCH_SECONDS = 0.05
+
+
+class Batch(Struct, frozen=True):
+    """Some summaries of sessions, the number of files read so far, and the total number of files.
+
+    A summary replaces an earlier summary with the same path.
+    """
+
+    summaries: list[Summary]
+    done: int
+    total: int
+
+
+def scan(
+    scope: Scope,
+    *,
+    cancelled: Callable[[], bool] = lambda: False,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+    summarise: Summarise | None = None,
+) -> Iterator[Batch]:
+    """Yield the summaries of all sessions in batches, newest files first.
+
+    The last batch repeats forks whose parent session was read after them, now with the parent's path.
+
+    Raises:
+        NotFound: a given root is not a directory, or a given agent is unknown.
+    """
+    files: dict[str, FoundFile] = {}
+    sessions: dict[str, Summary] = {}
+    pending: list[Summary] = []
+    done = 0
+    # A batch is yielded at `deadline`. It starts at 0, so the first session is a batch by itself and is shown at once.
+    deadline = 0.0
+    for summary in gather_into(files, sessions, scope, cancelled=cancelled, skipped=skipped, summarise=summarise):
+        done += 1
+        if summary is not None:
+            pending.append(summary)
+        if pending and time.monotonic() >= deadline:
+            yield Batch(pending, done, len(files))
+            pending = []
+            deadline = time.monotonic() + BATCH_SECONDS
+    if cancelled():
+        return
+    if pending or not done:
+        yield Batch(pending, done, len(files))
+    linked = link_parents(sessions.values())
+    if linked:
+        yield Batch(linked, done, len(files))
+
+
+# ---- the sessions that a search covers ---------------------------------------------------------------------
+
+
+class Snapshot(Struct, frozen=True):
+    """The sessions of a scope (directories and agents) at one moment, with their index rows by path.
+
+    Files without a row are searched line by line. `generation` is the index's rebuild counter at that moment; the rows
+    are outdated once the counter has changed.
+    """
+
+    summaries: Sequence[Summary]
+    rows: Mapping[str, FileRow] = {}
+    generation: int = 0
+
+
+def take_snapshot(
+    scope: Scope,
+    index: Index | None,
+    *,
+    skipped: Callable[[Skipped], None] = lambda _: None,
+    note: Note = lambda _: None,
+) -> Snapshot:
+    """Return a snapshot of the sessions of a scope (directories and agents) for a search.
+
+    Raises:
+        NotFound: a given root is not a directory, or a given agent is unknown.
+    """
+    try:
+        # The index's rebuild counter is read before the rows, so that a rebuild by another process is noticed.
+        generation = index.generation if index is not None else 0
+    except sqlite3.DatabaseError as error:
+        if index is not None and is_damage(error):
+            discard_index(index, error, note)
+        return take_snapshot(scope, None, skipped=skipped)
+    listing = gather(scope, index, skipped=skipped, note=note)
+    return Snapshot(listing.sessions, listing.rows, generation)
+
+
+def indexed_snapshot(scope: Scope, index: Index) -> Snapshot:
+    """Return the sessions in the index that belong to a scope (directories and agents); empty if the index is damaged.
+
+    Raises:
+        NotFound: a given root is not a directory, or a given agent is unknown.
+    """
+    roots = tuple([place.root.rstrip("/") + "/" for place in places_of(scope)])
+    try:
+        generation = index.generation
+        rows = {row.path: row for row in index.rows() if row.path.startswith(roots)}
+    except sqlite3.Error:
+        # The next call of `gather` finds the damage too, and reports it to the user.
+        return Snapshot([])
+    found = [row.summary for row in rows.values() if scope.hidden or not row.summary.hidden]
+    return Snapshot(Listing(scope, found, {}, rows, index).sessions, rows, generation)

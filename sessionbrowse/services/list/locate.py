@@ -18,8 +18,7 @@ from sessionbrowse.format.codec import decode_line
 from sessionbrowse.format.entries import Header
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.services.list.withheld import shown_paths
-from sessionbrowse.store.find.agent_of_path import agent_of_path
-from sessionbrowse.store.find.discover import FoundFile, Skipped, discover
+from sessionbrowse.store.find.discover import FoundFile, Skipped, agent_of_path, discover
 from sessionbrowse.store.find.roots import Scope, places_of, scan_passes
 from sessionbrowse.store.own.mirrors import machine_of
 from sessionbrowse.store.read.content import HEAD_BYTES, closing, open_regular

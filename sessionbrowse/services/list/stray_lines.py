@@ -28,8 +28,7 @@ def explained(summaries: Sequence[Summary], around: Surroundings) -> list[Summar
 def _explained(summary: Summary, around: Surroundings) -> Summary:
     # Imported here because only files without a header need these modules, and hardly any list contains such a file.
     from sessionbrowse.store.read.session_file import open_session
-    from sessionbrowse.store.write.journal import Journal
-    from sessionbrowse.store.write.whereabouts import left_for
+    from sessionbrowse.store.write.journal import Journal, left_for
 
     journal = Journal(str(state_dir(around.environ, Path(around.home))), lambda: time.time() * 1000)
     try:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from sessionbrowse.config import cache_dir
 from sessionbrowse.format.json_value import Json
-from sessionbrowse.store.find.agent_of_path import agent_of_path
+from sessionbrowse.store.find.discover import agent_of_path
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.store.write.journal import Change

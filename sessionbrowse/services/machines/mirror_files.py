@@ -19,7 +19,7 @@ from msgspec import Struct
 from sessionbrowse.services.machines.rows import RemoteRow, posix_sum
 from sessionbrowse.services.machines.script import HEAD
 from sessionbrowse.store.own.mirrors import FILES, mirror_dir
-from sessionbrowse.store.own.small_file import write_own_file
+from sessionbrowse.store.own.state_directory import write_own_file
 from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW, pread, pwrite
 
 ROWS_FILE = "rows.json"

@@ -12,7 +12,7 @@ import msgspec
 
 from sessionbrowse.config import MachineSettings, Settings, parse_settings
 from sessionbrowse.errors import RefusedWrite
-from sessionbrowse.store.own.small_file import write_own_file
+from sessionbrowse.store.own.state_directory import write_own_file
 from sessionbrowse.text import clean
 
 _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)

@@ -17,8 +17,7 @@ from sessionbrowse.model.search.words import EXACT as EXACT_FORM
 from sessionbrowse.model.search.words import MISSPELT
 from sessionbrowse.services.search.hits import DONE_ROLE, LABEL_SCORE, MATCHES, Hit, entry_hit
 from sessionbrowse.services.search.searcher import Searcher
-from sessionbrowse.store.index.rows import FileRow
-from sessionbrowse.store.index.stored_entries import StoredEntries
+from sessionbrowse.store.index.rows import FileRow, StoredEntries
 
 PER_SESSION = 3
 """Maximum number of entries shown for one session in the results, by default."""

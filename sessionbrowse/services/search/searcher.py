@@ -20,7 +20,7 @@ from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_fa
 from sessionbrowse.model.search.patterns import FindFirst, MatchSpan, first_spans
 from sessionbrowse.model.search.query import SearchQuery, has_words, is_as_typed, may_be_in, snippet, word_spans
 from sessionbrowse.model.search.words import literal, words_of
-from sessionbrowse.services.list.snapshot import Snapshot
+from sessionbrowse.services.list.gather import Snapshot
 from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
 from sessionbrowse.services.search.hits import (
     DONE_ROLE,

@@ -1,4 +1,4 @@
-"""The steps that every change of a session shares: locking, the check for writers, the journal, recovery.
+"""The steps that every change of a session shares: locking, the check for writers, the journal; changes in bulk.
 
 A change is first recorded in the journal as pending, then made, then recorded as made. If it is interrupted in between,
 the next change finds it pending, checks the file, and completes the record.
@@ -7,17 +7,18 @@ the next change finds it pending, checks the file, and completes the record.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import secrets
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.agents.change_plans import AppendLine
-from sessionbrowse.errors import ChangedMeanwhile, InUse, SessionBrowseError, WriteFailed
+from sessionbrowse.errors import ChangedMeanwhile, InUse, SameFile, SessionBrowseError, WriteFailed
 from sessionbrowse.services.list.locate import Located, looks_like_path
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover import let_old_go, recover_all, recover_change
@@ -294,3 +295,83 @@ def noted(
     if let_old_go(context, moves) and context.journal.done(change, after, left):
         return ()
     return ("The change is made, but the journal could not record that; the next change will complete the record.",)
+
+
+# ---- one kind of change for many items ---------------------------------------------------------------------
+
+Item = TypeVar("Item")
+C = TypeVar("C", bound=ChangeResult)
+
+ReportProgress = Callable[[int, int], object]
+"""Callback with the number of finished items and the total: first (0, total), then once after each item."""
+Cancelled = Callable[[], bool]
+"""Callback that is called before each item; if it returns True, the bulk change stops."""
+
+
+class FailedItem(Struct, Generic[Item], frozen=True):
+    """An item whose change failed, and the error; the item is unchanged unless the error says otherwise."""
+
+    item: Item
+    error: SessionBrowseError
+
+
+class Bulk(Struct, Generic[Item, C], frozen=True, kw_only=True):
+    """The result of a bulk change: the changes made (`done`), failed items, and items left after a cancellation.
+
+    `undo_id` undoes all changes at once; None if nothing can be undone.
+    """
+
+    done: tuple[C, ...]
+    failed: tuple[FailedItem[Item], ...]
+    left: tuple[Item, ...]
+    undo_id: str | None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """All notes for the user, each sentence once."""
+        return tuple(dict.fromkeys(note for one in self.done for note in one.notes))
+
+
+def in_bulk(
+    items: Sequence[Item],
+    change: Callable[[Item, ChangeContext, str | None], C],
+    *,
+    context: ChangeContext | None = None,
+    on_progress: ReportProgress = lambda finished, total: None,
+    cancelled: Cancelled = lambda: False,
+    group: str | None = None,
+) -> Bulk[Item, C]:
+    """Change items one after another; if the change of an item fails, note the error and go on with the next item.
+
+    Only after `SameFile` the rest is left.
+
+    `group` adds the changes to the group of an earlier change, so that one undo takes all of them back.
+
+    `change` is called with an item, the `ChangeContext`, and the group of the bulk change (None for a single item):
+    `in_bulk(targets, lambda target, context, group: archive(target, context=context, group=group))`.
+    """
+    context = context or ChangeContext.real()
+    group = group or (secrets.token_hex(4) if len(items) > 1 else None)
+    done: list[C] = []
+    failed: list[FailedItem[Item]] = []
+    finished = 0
+    on_progress(finished, len(items))
+    for item in items:
+        if cancelled():
+            break
+        try:
+            done.append(change(item, context, group))
+        except SessionBrowseError as error:
+            failed.append(FailedItem(item, error))
+            if isinstance(error, SameFile):
+                finished += 1
+                break
+        finished += 1
+        on_progress(finished, len(items))
+    undo_ids = [one.undo_id for one in done if one.undo_id is not None]
+    return Bulk(
+        done=tuple(done),
+        failed=tuple(failed),
+        left=tuple(items[finished:]),
+        undo_id=undo_ids[0] if len(undo_ids) == 1 else group if undo_ids else None,
+    )

@@ -11,7 +11,6 @@ import msgspec
 
 from sessionbrowse.errors import RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.transaction.move_together import Move
 from sessionbrowse.services.transaction.trash_directories import (
     deleted_at,
     homes,
@@ -26,7 +25,7 @@ from sessionbrowse.store.system.files import pread
 from sessionbrowse.store.write import copies, replace_many, trash
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.let_go import OldVersion
-from sessionbrowse.store.write.moves import Moves, is_copy, is_same_file, rename
+from sessionbrowse.store.write.moves import Move, Moves, is_copy, is_same_file, rename
 from sessionbrowse.store.write.trash import Trashed
 
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Find the session files in places (directories in which agents keep sessions), each file once.
+"""Find the session files in places (directories in which agents keep sessions), each file once, and their agents.
 
 Files that the agent itself would not list are marked. Only directories are read; no session file is opened.
 """
@@ -451,3 +451,18 @@ _APPLE_DOUBLE = b"\x00\x05\x16\x07"
 def is_apple_double(path: str) -> bool:
     """Return True if a file has only the attributes of another file, which macOS keeps on disks without attributes."""
     return (read_many([path])[path] or b"").startswith(_APPLE_DOUBLE)
+
+
+def agent_of_path(path: str, marks: Marks | None = None, declared: Sequence[str] = ()) -> str:
+    """Return the agent of a session file, judged by its path and by `marks` (content that only one agent writes).
+
+    If neither path nor marks determine the agent, the first of pi, omp, atomic, indusagi that is in `declared` (agents
+    that the user named) is returned, or pi if `declared` is empty.
+    """
+    if path.endswith(TRANSCRIPT_SUFFIX) and not (marks and marks.agents):
+        return "indusagi"
+    owner = owner_by_name(path)
+    folder = os.path.basename(os.path.dirname(path))
+    in_store = os.path.basename(os.path.dirname(os.path.dirname(path))) == "sessions"
+    agents, marks = [owner] if owner else declared, marks or Marks()
+    return attribute(agents, folder if in_store else "", marks, is_store=owner is not None)

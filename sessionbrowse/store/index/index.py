@@ -34,7 +34,7 @@ from sessionbrowse.store.index.schema import (
 
 if TYPE_CHECKING:
     from sessionbrowse.store.index.collector import State
-    from sessionbrowse.store.index.stored_entries import StoredEntries
+    from sessionbrowse.store.index.rows import StoredEntries
 
 BULK_BYTES = 64 * 1024 * 1024
 """An update that reads at least this number of bytes uses several processes."""
@@ -105,7 +105,7 @@ class Index:
         Raises:
             sqlite3.DatabaseError: the index is damaged.
         """
-        from sessionbrowse.store.index.stored_entries import unpack_entries
+        from sessionbrowse.store.index.rows import unpack_entries
 
         found = self.connection.execute("SELECT packed FROM entries WHERE file = ?", (row.row,)).fetchone()
         if found is None:

@@ -1,7 +1,7 @@
-"""Rows of the index as Python values (`FileRow`), and the packing of values that the database stores as bytes.
+"""Rows of the index as Python values (`FileRow`, `StoredEntries`), and the packing of values that it stores as bytes.
 
 All rows are decoded at once, because fetching 10,000 rows with a column for each value takes longer than getting the
-status of 10,000 files.
+status of 10,000 files. Parent ids and offsets of entries are stored only if they do not follow from the entry before.
 """
 
 from __future__ import annotations
@@ -9,10 +9,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import zlib
+from array import array
 from collections.abc import Callable
+from itertools import accumulate
 from typing import TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from sessionbrowse.agents import Marks
 from sessionbrowse.model.listing.summary import Summary
@@ -130,3 +133,70 @@ def read_rows(connection: sqlite3.Connection, path: str | None = None) -> list[F
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode_rows = msgspec.msgpack.Decoder(list[FileRow]).decode
+
+
+# ---- the entries of a file ---------------------------------------------------------------------------------
+
+
+class StoredEntries(Struct, frozen=True):
+    """The entries of a file, in file order: byte offset and size of each entry's line, its id and its parent's id.
+
+    `has_boundary` is True if an entry ends the context before it, such as a compaction.
+    """
+
+    offsets: array[int]
+    sizes: array[int]
+    ids: list[str | None]
+    parent_ids: list[str | None]
+    has_boundary: bool
+
+
+class _PackedEntries(Struct, array_like=True):
+    """Entries in the database. `gaps` are the bytes between each line and the previous entry's line, nearly all zero.
+
+    `parents` has the parent ids of the entries whose parent is not the entry before.
+    """
+
+    sizes: list[int]
+    gaps: list[int]
+    ids: list[str | None]
+    parents: dict[int, str | None]
+    has_boundary: bool
+
+
+_decode = msgspec.msgpack.Decoder(_PackedEntries).decode
+
+
+def pack_entries(entries: StoredEntries) -> bytes:
+    """Pack the entries of a file.
+
+    Raises:
+        UnicodeEncodeError: a text contains a lone surrogate, which cannot be encoded.
+    """
+    ends = [0, *[offset + size + 1 for offset, size in zip(entries.offsets, entries.sizes, strict=True)]]
+    gaps = [offset - end for offset, end in zip(entries.offsets, ends, strict=False)]
+    expected = [None, *entries.ids]
+    parents = {place: parent for place, parent in enumerate(entries.parent_ids) if parent != expected[place]}
+    return pack_small(_PackedEntries(entries.sizes.tolist(), gaps, entries.ids, parents, entries.has_boundary))
+
+
+def unpack_entries(packed: bytes) -> StoredEntries:
+    """Return the entries of a file from the bytes that `pack_entries` has made.
+
+    Raises:
+        sqlite3.DatabaseError: the bytes were not made by `pack_entries`.
+    """
+    return unpack(packed, _entries_of)
+
+
+def _entries_of(packed: bytes) -> StoredEntries:
+    found = _decode(packed)
+    sizes, ids = found.sizes, found.ids
+    parent_ids: list[str | None] = [None, *ids][: len(ids)]
+    for place, parent in found.parents.items():
+        parent_ids[place] = parent
+    ends = accumulate([size + gap + 1 for size, gap in zip(sizes, found.gaps, strict=True)])
+    offsets = array("q", [end - size - 1 for end, size in zip(ends, sizes, strict=True)])
+    if len(ids) != len(sizes):
+        raise ValueError("entries are missing")
+    return StoredEntries(offsets, array("q", sizes), ids, parent_ids, found.has_boundary)

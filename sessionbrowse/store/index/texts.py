@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 import time
 import unicodedata
 import zlib
@@ -24,10 +25,8 @@ import msgspec
 
 from sessionbrowse.model.search.entry_text import ROLES
 from sessionbrowse.model.search.words import engine_text
-from sessionbrowse.store.index import text_files
 from sessionbrowse.store.index.rows import damaged, pack, unpack
 from sessionbrowse.store.index.schema import remove_tree
-from sessionbrowse.store.index.text_files import META
 from sessionbrowse.store.watch import is_remote
 
 SAID, TOOLS = "text", "tools"
@@ -40,9 +39,16 @@ _ANALYSER = "words"
 _PATIENCE, _PAUSE_S = 50, 0.01
 """Number of attempts to open texts that another process changes meanwhile, and seconds between two attempts."""
 
+META, _MANAGED = "meta.json", ".managed.json"
+"""Files of the engine in a text directory: the list of segments, and the list of files that the engine may delete."""
+_FOOTER_END = 8
+
+Stamps = list[tuple[str, int, int, int, int, int]]
+"""For each file: name, size in bytes, mtime and ctime in ns, inode, and checksum (CRC-32) of the content."""
+
 T = TypeVar("T")
 
-_decode_stamps = msgspec.msgpack.Decoder(text_files.Stamps).decode
+_decode_stamps = msgspec.msgpack.Decoder(Stamps).decode
 
 
 @cache
@@ -207,7 +213,7 @@ class GrowingTexts:
         """
         name = self.writers[kind].name
         if engine(self._directory) is not None:
-            text_files.adopt(self._directory / name, self._directory / made)
+            adopt(self._directory / name, self._directory / made)
         keep(self._connection, name, stamps_of(self._directory, name), writing=True)
 
     def __enter__(self) -> GrowingTexts:
@@ -247,7 +253,7 @@ def stamps_of(directory: Path, name: str) -> bytes | None:
     """Return the packed stamps of the files of a complete text directory, None if there is no such directory."""
     if engine(directory) is None:
         return pack([])
-    return pack(text_files.stamps(directory / name)) if (directory / name / META).exists() else None
+    return pack(file_stamps(directory / name)) if (directory / name / META).exists() else None
 
 
 def names(connection: sqlite3.Connection) -> list[str]:
@@ -262,7 +268,7 @@ def share_of_deleted(directory: Path, connection: sqlite3.Connection) -> float:
         sqlite3.DatabaseError: the index is damaged.
     """
     checked = check(directory, connection) if engine(directory) is not None else []
-    counts = [text_files.documents(directory / name) for name in checked]
+    counts = [document_numbers(directory / name) for name in checked]
     every = sum(count for count, _ in counts)
     return sum(deleted for _, deleted in counts) / every if every else 0.0
 
@@ -319,7 +325,7 @@ def _check(
     try:
         known = unpack(packed, _decode_stamps)
         stamps = {each[:-1]: each[-1] for each in known} if not thorough else {}
-        now = text_files.stamps(directory / name, stamps) if known else []
+        now = file_stamps(directory / name, stamps) if known else []
     except (ValueError, TypeError, LookupError, OSError) as error:
         raise damaged(f"the texts of the index are damaged: {error}") from error
     if not writing and now != known:
@@ -376,3 +382,85 @@ def _register(module: Any, index: Any) -> None:
 def analyser(module: Any) -> Any:
     """Return the engine's function that splits a text into words."""
     return module.TextAnalyzerBuilder(module.Tokenizer.simple()).filter(module.Filter.lowercase()).build()
+
+
+# ---- the files of a directory -------------------------------------------------------------------------------
+
+
+def file_stamps(path: Path, known: dict[tuple[Any, ...], int] | None = None) -> Stamps:
+    """Return the stamps of the files that a directory's `meta.json` names; checksums are computed if not in `known`.
+
+    Raises:
+        ValueError, OSError: a file is missing or not a regular file, or its checksum is wrong.
+    """
+    # The engine opens every file here, not only those in `meta.json`, and would wait for ever at a named pipe.
+    for each in os.scandir(path):
+        if not each.is_file():
+            raise ValueError(f"{each.name} is no file")
+    meta = (path / META).read_bytes()
+    segments = _segment_ids(msgspec.json.decode(meta))
+    names = [name for name in sorted(os.listdir(path)) if name.partition(".")[0] in segments]
+    if {name.partition(".")[0] for name in names} != segments:
+        raise ValueError("a file is missing")
+    found: Stamps = []
+    for name in [*names, META]:
+        status = os.lstat(path / name)
+        if not stat.S_ISREG(status.st_mode):
+            raise ValueError(f"{name} is no file")
+        stamp = (name, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+        checksum = known.get(stamp) if known is not None else None
+        if checksum is None:
+            checksum = zlib.crc32(meta) if name == META else _checksum(path / name, check=known is not None)
+        found.append((*stamp, checksum))
+    return found
+
+
+def adopt(path: Path, made: Path) -> None:
+    """Move the segments of one text directory into another, and remove the first."""
+    if not (made / META).exists():
+        return
+    path.mkdir(mode=0o700, exist_ok=True)
+    adopted = msgspec.json.decode((made / META).read_bytes())
+    held, managed = adopted | {"segments": []}, [META]
+    if (path / META).exists():
+        held, managed = [msgspec.json.decode((path / name).read_bytes()) for name in (META, _MANAGED)]
+    ids = _segment_ids(adopted)
+    moved = [name for name in os.listdir(made) if name.partition(".")[0] in ids]
+    segments, opstamp = held["segments"] + adopted["segments"], max(held["opstamp"], adopted["opstamp"])
+    # The files are listed before they are moved, so that the engine later deletes those that a killed process moved.
+    _write(path / _MANAGED, managed + moved)
+    for name in moved:
+        os.replace(made / name, path / name)
+    _write(path / META, held | {"segments": segments, "opstamp": opstamp})
+    remove_tree(made)
+
+
+def _write(path: Path, value: Any) -> None:
+    temporary = path.with_name("adopted.tmp")
+    temporary.write_bytes(msgspec.json.encode(value))
+    os.replace(temporary, path)
+
+
+def _segment_ids(meta: Any) -> set[str]:
+    return {named["segment_id"].replace("-", "") for named in meta["segments"]}
+
+
+def _checksum(path: Path, *, check: bool) -> int:
+    """Return the checksum in the footer of one of the engine's files; with `check`, compare it with the content."""
+    content = path.read_bytes() if check else b""
+    with open(path, "rb") as file:
+        file.seek(-_FOOTER_END, os.SEEK_END)
+        size = int.from_bytes(file.read(4), "little")
+        file.seek(-_FOOTER_END - size, os.SEEK_END)
+        footer = msgspec.json.decode(file.read(size))
+    checksum: int = footer["crc"]
+    if check and zlib.crc32(content[: -_FOOTER_END - size]) != checksum:
+        raise ValueError(f"{path.name} has a wrong checksum")
+    return checksum
+
+
+def document_numbers(path: Path) -> tuple[int, int]:
+    """Return the number of documents in a directory, and the number of deleted ones among them."""
+    segments = msgspec.json.decode((path / META).read_bytes())["segments"]
+    deleted = [each["deletes"]["num_deleted_docs"] for each in segments if each["deletes"]]
+    return sum(each["max_doc"] for each in segments), sum(deleted)

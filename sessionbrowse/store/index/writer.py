@@ -14,10 +14,8 @@ from sessionbrowse.agents import Marks
 from sessionbrowse.model.usage.request import FileRequests
 from sessionbrowse.sequences import without_sequences
 from sessionbrowse.store.find.discover import FoundFile
-from sessionbrowse.store.index.collector import EntryText, State
-from sessionbrowse.store.index.read_file import IndexedFile, read_for_index, read_growth
-from sessionbrowse.store.index.rows import FileRow, pack, pack_small, write_row
-from sessionbrowse.store.index.stored_entries import StoredEntries, pack_entries
+from sessionbrowse.store.index.collector import EntryText, IndexedFile, State, read_for_index, read_growth
+from sessionbrowse.store.index.rows import FileRow, StoredEntries, pack, pack_entries, pack_small, write_row
 from sessionbrowse.store.index.texts import SAID, TOOLS, TextWriter, new_name
 from sessionbrowse.store.index.usage_tables import PackedUsage, pack_usage
 from sessionbrowse.store.read.summarise import on_its_machine

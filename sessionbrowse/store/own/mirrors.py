@@ -21,7 +21,7 @@ from sessionbrowse.agents.base import Place
 from sessionbrowse.config import APP, data_dir
 from sessionbrowse.config import MACHINE_NAME as NAME
 from sessionbrowse.model.listing.directories import listed, stored
-from sessionbrowse.store.own.small_file import DAMAGED, read_own_file, write_own_file
+from sessionbrowse.store.own.state_directory import DAMAGED, read_own_file, write_own_file
 
 FILES = "files"
 STATE_FILE = "state.json"

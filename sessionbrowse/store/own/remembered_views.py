@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from sessionbrowse.store.own.small_file import DAMAGED, read_own_file, write_own_file
+from sessionbrowse.store.own.state_directory import DAMAGED, read_own_file, write_own_file
 
 ViewT = TypeVar("ViewT")
 

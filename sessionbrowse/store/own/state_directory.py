@@ -1,14 +1,18 @@
-"""Create sessionbrowse's private state directory, append lines to its files durably, and lock changes of sessions.
+"""sessionbrowse's private state directory: created, its files replaced as a whole or appended to, changes locked.
 
-The content of the files, such as the journal, is defined in other modules.
+After a crash, a replaced file has its old or its new content as a whole; appended lines are durable. The content of the
+files, such as the journal, is defined in other modules.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+import msgspec
 
 from sessionbrowse.errors import InUse, RefusedWrite
 from sessionbrowse.store.system.files import CLOEXEC, DIRECTORY, NOFOLLOW, OPENS_DIRECTORIES, flush, pread, take_lock
@@ -118,3 +122,50 @@ def is_held(directory: str) -> bool:
 def _no_journal(directory: str, error: OSError) -> str:
     reason = error.strerror or str(error)
     return f"The change cannot be noted for undo in {clean(directory)} ({reason})."
+
+
+MOST_BYTES = 16 * 1024 * 1024
+DAMAGED = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""The exceptions that decoding a damaged state file can raise."""
+
+
+def read_own_file(path: str) -> bytes | None:
+    """Return the content of a small file; None if the file is missing or cannot be read."""
+    try:
+        # Opening a FIFO without O_NONBLOCK would block until another process writes to it.
+        with open(path, "rb", opener=lambda path, flags: os.open(path, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+            return file.read(MOST_BYTES)
+    except (OSError, ValueError):
+        return None
+
+
+def is_temporary_name(name: str, of: str) -> bool:
+    """Return True if a file's name has the form that `write_own_file` uses for a new version of the file named `of`."""
+    return re.fullmatch(rf"\.{re.escape(of)}\.[0-9a-f]{{8}}", name) is not None
+
+
+def write_own_file(path: str, content: bytes) -> None:
+    """Replace a small file by a new version atomically; if several processes write, the last version stays.
+
+    Raises:
+        OSError: the file could not be written; the old file is unchanged.
+    """
+    import secrets  # Imported here because only writing needs `secrets`.
+
+    folder, name = os.path.split(path)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(4)}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            flush(file.fileno())
+        if os.path.isdir(path) and not os.path.islink(path):
+            # A file cannot replace a directory, so a directory with this name is renamed and keeps its content.
+            os.rename(path, os.path.join(folder, f"odd-{secrets.token_hex(4)}-{name}"))
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,11 +1,13 @@
-"""Read the bytes of one session file, in blocks or at an offset. Reading never writes, repairs or creates a file."""
+"""Read the bytes of one session file, in blocks or at an offset, and of omp's blobs; nothing is written or repaired."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -172,3 +174,27 @@ def feed_lines(pieces: Iterable[bytes], taker: LineConsumer, offset: int = 0) ->
             taker.add_block(block)
         else:
             taker.add_lines(block.lines, block.offset)
+
+
+LARGEST_BLOB = 256 * 1024 * 1024
+_REFERENCE = re.compile("blob:sha256:([0-9a-f]{64})")
+
+
+def read_blob(session_path: str, reference: str) -> bytes | None:
+    """Return the bytes of a blob to which a session refers by `blob:sha256:…`; None if the blob does not exist.
+
+    Raises:
+        Unreadable: the blob cannot be read, or is too large for an image.
+    """
+    named = _REFERENCE.fullmatch(reference)
+    if named is None:
+        return None
+    for folder in Path(os.path.abspath(session_path)).parents:
+        path = folder.parent / "blobs" / named[1]
+        if folder.name == "sessions" and os.path.isfile(path):
+            with os.fdopen(open_regular(path), "rb") as blob:
+                content = blob.read(LARGEST_BLOB + 1)
+            if len(content) > LARGEST_BLOB:
+                raise Unreadable(f"{path} is too large for an image")
+            return content
+    return None

@@ -12,7 +12,7 @@ from sessionbrowse.format.other_files import recognise
 from sessionbrowse.model.session.build_session import build_session
 from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.store.find.agent_of_path import agent_of_path
+from sessionbrowse.store.find.discover import agent_of_path
 from sessionbrowse.store.read.archive import Unpacked
 from sessionbrowse.store.read.content import (
     HEAD_BYTES,

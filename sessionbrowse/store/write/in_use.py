@@ -1,7 +1,8 @@
 """Signs that a program may be writing a session file: open descriptors, running agents, recent changes.
 
 Even without any sign (state "free"), a program may have the session in use: pi, atomic and indusagi open and close the
-file for every line that they append, and omp opens the file only at its first append.
+file for every line that they append, and omp opens the file only at its first append. Of the sessions in a list, only
+the cheaper signs are read, to mark them: before a file is changed, `file_usage` checks more.
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from pathlib import PurePath
 from typing import BinaryIO, Literal, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from sessionbrowse.agents import Agent, Surroundings
+from sessionbrowse.agents import AGENTS, Agent, Surroundings
 from sessionbrowse.agents.base import stem_of
 from sessionbrowse.format.json_value import json_object
 from sessionbrowse.model.listing.directories import is_absolute
+from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.store.find.directories import resolved
+from sessionbrowse.store.find.discover import is_session_name
 from sessionbrowse.store.system.files import NONBLOCK
 from sessionbrowse.store.system.processes import is_alive, lsof_writers
 
@@ -334,3 +339,54 @@ def _ago(age_ms: float) -> str:
         return f"{seconds} second{'' if seconds == 1 else 's'} ago"
     minutes = seconds // 60
     return f"{minutes} minute{'' if minutes == 1 else 's'} ago"
+
+
+# ---- the sessions in a list --------------------------------------------------------------------------------
+
+
+def sessions_in_use(summaries: Iterable[Summary], around: Surroundings, proc: str = PROC) -> set[str]:
+    """Return the paths of sessions that running agents have open, were started with, or wrote last in a directory."""
+    programs = [
+        (name, process)
+        for process in running(proc)
+        for name, agent in AGENTS.items()
+        if process.pid != os.getpid() and is_program(process, agent)
+    ]
+    inside = around.environ.get("PI_SESSION_FILE", "")
+    if not programs and not inside:
+        return set()
+    among = list(summaries)
+    real = resolved({summary.cwd for summary in among})
+    by_name: dict[str, list[str]] = {}
+    there: dict[tuple[str, str], list[Summary]] = {}
+    for summary in among:
+        by_name.setdefault(os.path.basename(summary.path), []).append(summary.path)
+        there.setdefault((summary.agent, real[summary.cwd]), []).append(summary)
+    found: set[str] = set()
+    for name, process in programs:
+        named = _named(process, proc)
+        ours = {path for word in named for path in by_name.get(os.path.basename(word), ())}
+        if not ours and (near := there.get((name, process.cwd))):
+            roots = _roots(name, process, around, proc)
+            near = [each for each in near if os.path.realpath(each.path).startswith(roots)]
+        found |= ours or ({max(near, key=lambda each: each.mtime_ns).path} if near else set())
+    found |= set(by_name.get(os.path.basename(inside), ())) if inside else set()
+    return found
+
+
+def _roots(agent: str, process: Process, around: Surroundings, proc: str) -> tuple[str, ...]:
+    """Return the directories in which a running agent keeps its sessions, given its process's environment."""
+    environ = environment(process.pid, proc) or around.environ
+    places = AGENTS[agent].places(replace(around, environ=environ, home=environ.get("HOME") or around.home))
+    return tuple([os.path.join(os.path.realpath(place.root), "") for place in places])
+
+
+def _named(process: Process, proc: str) -> set[str]:
+    """Return the session files that a program's command line names, and those that it has open."""
+    words = {word for word in process.argv[1:] if is_session_name(word)}
+    folder = os.path.join(proc, str(process.pid), "fd")
+    with suppress(OSError):
+        for number in os.listdir(folder):
+            with suppress(OSError):
+                words.add(os.readlink(os.path.join(folder, number)))
+    return {word for word in words if is_session_name(word)}

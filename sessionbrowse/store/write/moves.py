@@ -7,18 +7,19 @@ and it is removed (see `let_go`).
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import os
 import stat
 import time
 from contextlib import suppress
 
-from sessionbrowse.errors import RefusedWrite
+from sessionbrowse.errors import RefusedWrite, WriteFailed
 from sessionbrowse.format.title_slot import SLOT_BYTES, parse_slot
 from sessionbrowse.store.own.state_directory import sync_directory
 from sessionbrowse.store.read.content import closing
 from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW
-from sessionbrowse.store.write import atomic_rename, let_go
+from sessionbrowse.store.write import let_go
 from sessionbrowse.store.write.copies import NEW_FILE, copy, discard, make_folder, remove
 from sessionbrowse.store.write.let_go import OldVersion, hidden_beside
 from sessionbrowse.text import clean
@@ -123,7 +124,7 @@ class Moves:
         for hidden in self._begun(source):
             if os.path.lexists(hidden):
                 continue
-            if _is_begun_by_name(source, aside) and not atomic_rename.exchange(aside, source):
+            if _is_begun_by_name(source, aside) and not exchange(aside, source):
                 rename(source, hidden)
             if _is_begun_by_name(aside, source):
                 rename(aside, hidden)
@@ -336,7 +337,7 @@ def _is_merged(source: str, target: str) -> bool:
 
 
 def _rename_at_once(source: str, target: str) -> None:
-    if atomic_rename.rename_to_free(source, target):
+    if rename_to_free(source, target):
         return
     status = os.lstat(source)
     if status.st_dev != os.lstat(os.path.dirname(target)).st_dev:
@@ -403,3 +404,94 @@ def _give_up_reserved(target: str, heir: str) -> None:
 def in_the_way(path: str) -> RefusedWrite:
     """Return the error for a target path at which a file or folder exists already."""
     return RefusedWrite(f"The path {clean(path)} exists already. Nothing was changed or overwritten.")
+
+
+# ---- atomic renames of the operating system ----------------------------------------------------------------
+
+_AT_FDCWD = -100
+_RENAME_NOREPLACE = 1
+_RENAME_EXCHANGE = 2
+_MACOS_FLAGS = {_RENAME_NOREPLACE: 4, _RENAME_EXCHANGE: 2}
+_NOT_HERE = frozenset({errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP})
+
+
+def exchange(first: str, second: str) -> bool:
+    """Swap two files' names in one step; return False if the operating system or the disk cannot do that.
+
+    Raises:
+        OSError: one of the files is gone, or another I/O error occurred.
+    """
+    return _renamed(first, second, _RENAME_EXCHANGE)
+
+
+def rename_to_free(source: str, target: str) -> bool:
+    """Rename a file or folder to an unused name in one step; return False if the system or disk cannot do that.
+
+    Raises:
+        FileExistsError: the new name is taken. OSError: the file or folder is gone, or another I/O error occurred.
+    """
+    return _renamed(source, target, _RENAME_NOREPLACE)
+
+
+def _renamed(source: str, target: str, flags: int) -> bool:
+    library = ctypes.CDLL(None, use_errno=True)
+    old, new = os.fsencode(source), os.fsencode(target)
+    if (renameat2 := getattr(library, "renameat2", None)) is not None:
+        result = renameat2(_AT_FDCWD, old, _AT_FDCWD, new, ctypes.c_uint(flags))
+    elif (renamex_np := getattr(library, "renamex_np", None)) is not None:
+        result = renamex_np(old, new, ctypes.c_uint(_MACOS_FLAGS[flags]))
+    else:
+        return False
+    if result == 0:
+        return True
+    code = ctypes.get_errno()
+    if code in _NOT_HERE:
+        return False
+    raise OSError(code, os.strerror(code), target)
+
+
+# ---- a session file together with the files that belong to it: all or none ---------------------------------
+
+Move = tuple[str, str]
+"""The move of one file or folder: its source path and its target path."""
+
+
+def move_all(pairs: list[Move], moves: Moves) -> None:
+    """Move all files or none of them, in the given order, the session file last.
+
+    The original of a file that was copied to another disk gets a hidden name. It is listed in `moves`, so that the
+    caller removes it when no program has it open.
+
+    Raises:
+        RefusedWrite: a target file exists, or a copy would get another owner (user); nothing was moved.
+        WriteFailed: an I/O error occurred. All files are at their old paths, except those that the message names.
+    """
+    for _, target in pairs:
+        if os.path.lexists(target):
+            raise in_the_way(target)
+    done: list[Move] = []
+    try:
+        for source, target in pairs:
+            done.append((source, target))
+            make_folder(os.path.dirname(target), os.path.dirname(source))
+            moves.move(source, target)
+    except (OSError, RefusedWrite) as error:
+        left = bring_back(done, moves)
+        if isinstance(error, RefusedWrite) and not left:
+            raise
+        told = f" {' '.join(left)}" if left else " Nothing was moved."
+        reason = error.sentence if isinstance(error, RefusedWrite) else error.strerror or error
+        raise WriteFailed(f"{clean(pairs[-1][0])} could not be moved ({reason}).{told}") from error
+
+
+def bring_back(pairs: list[Move], moves: Moves) -> list[str]:
+    """Undo moves in reverse order; return an error sentence for each file that could not be moved back."""
+    sentences = []
+    for source, target in reversed(pairs):
+        try:
+            make_folder(os.path.dirname(source), os.path.dirname(target))
+            moves.move_back(source, target)
+        except (OSError, RefusedWrite) as error:
+            reason = error.sentence if isinstance(error, RefusedWrite) else error.strerror or error
+            sentences.append(f"{clean(target)} could not be moved back ({reason}).")
+    return sentences

@@ -14,7 +14,7 @@ from contextlib import suppress
 from sessionbrowse.errors import ChangedMeanwhile, RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.store.own.state_directory import sync_directory
 from sessionbrowse.store.read.content import closing, open_regular
-from sessionbrowse.store.write import atomic_rename, let_go
+from sessionbrowse.store.write import let_go, moves
 from sessionbrowse.store.write.copies import copy, discard, write_new
 from sessionbrowse.store.write.in_use import RECENT_MS
 from sessionbrowse.store.write.journal import Fingerprint
@@ -95,9 +95,9 @@ def put_in_place(new: str, path: str, second: str, expected: os.stat_result) -> 
     """
     name = clean(os.path.basename(path))
     replaced = ChangedMeanwhile(f"{name} was replaced while it was read; nothing was changed. Try again.")
-    if atomic_rename.exchange(new, path):
+    if moves.exchange(new, path):
         if not is_at(new, expected):
-            atomic_rename.exchange(new, path)
+            moves.exchange(new, path)
             raise replaced
         return new
     try:

@@ -24,10 +24,9 @@ from sessionbrowse.errors import InUse, SessionBrowseError, UnsafeEntry
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Into
 from sessionbrowse.services.change.restore import Restored
-from sessionbrowse.services.transaction.bulk import Bulk, FailedItem, in_bulk
-from sessionbrowse.services.transaction.change import ChangeResult, finish_notes
+from sessionbrowse.services.transaction.change import Bulk, ChangeResult, FailedItem, finish_notes, in_bulk
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.undo.undo import Undone
+from sessionbrowse.services.undo import Undone
 from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.journal import Change

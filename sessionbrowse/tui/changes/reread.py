@@ -16,8 +16,7 @@ from sessionbrowse.services.change.delete import Deleted
 from sessionbrowse.services.change.relocate import Relocated
 from sessionbrowse.services.change.restore import Restored
 from sessionbrowse.services.transaction.change import ChangeResult
-from sessionbrowse.store.find.agent_of_path import agent_of_path
-from sessionbrowse.store.find.discover import sessions_below
+from sessionbrowse.store.find.discover import agent_of_path, sessions_below
 from sessionbrowse.store.read.archive import is_archived
 from sessionbrowse.store.read.summarise import summaries_of, summarise_path
 from sessionbrowse.tui.data.source import SessionUpdates

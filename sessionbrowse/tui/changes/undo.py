@@ -13,7 +13,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import restorable
 from sessionbrowse.services.change.restore import Restored, restore
 from sessionbrowse.services.transaction.change import finish_notes
-from sessionbrowse.services.undo.undo import Undoable, Undone, undo, undoable
+from sessionbrowse.services.undo import Undoable, Undone, undo, undoable
 from sessionbrowse.text import parse_time, plural
 from sessionbrowse.tui.changes.change_runner import paths_of
 from sessionbrowse.tui.changes.reread import Known, Listed, listed_in

@@ -6,8 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, clean_session
-from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
+from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, branches_plan, clean_session, shrink_plan
 from sessionbrowse.text import clean, plural, shorten_home, size
 from sessionbrowse.tui.changes.session_titles import named, quoted, session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file

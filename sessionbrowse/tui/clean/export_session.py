@@ -8,8 +8,7 @@ from functools import partial
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.clean.redact import Review
-from sessionbrowse.services.export.export import FORMATS, Format, export, export_to
-from sessionbrowse.services.export.redacted import export_redacted
+from sessionbrowse.services.export.export import FORMATS, Format, export, export_redacted, export_to
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file

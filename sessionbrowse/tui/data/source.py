@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sessionbrowse.services.background.channel import Channel
     from sessionbrowse.services.background.search_messages import SearchAnswer
     from sessionbrowse.services.clean.secret_detector import SecretDetector
-    from sessionbrowse.services.list.scan import Batch
+    from sessionbrowse.services.list.gather import Batch
     from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
     from sessionbrowse.store.find.discover import Skipped

@@ -13,13 +13,13 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.channel import Channel
 from sessionbrowse.services.background.programs import start_job
 from sessionbrowse.services.background.search_messages import SearchAnswer, SearchSessions
-from sessionbrowse.services.list.repositories import moved, repositories_of
-from sessionbrowse.services.list.scan import Batch, scan
+from sessionbrowse.services.list.gather import Batch, scan
 from sessionbrowse.services.resume import plan
 from sessionbrowse.services.resume.plan import ResumeCommand
-from sessionbrowse.store.find import moved_projects
+from sessionbrowse.store.find import repositories
 from sessionbrowse.store.find.directories import resolved
 from sessionbrowse.store.find.discover import Skipped
+from sessionbrowse.store.find.repositories import moved, repositories_of
 from sessionbrowse.store.find.roots import Scope, places_of, real_surroundings
 from sessionbrowse.store.find.slow_disks import exists_many
 from sessionbrowse.store.own.mirrors import machines_dir, states
@@ -148,7 +148,7 @@ def noting_projects(exists_many: Exists, state: str) -> Exists:
     def exists(paths: Iterable[str]) -> dict[str, bool | None]:
         answer = exists_many(paths)
         there = [path for path, is_there in answer.items() if is_there]
-        lane.ask(lambda job: moved_projects.note(there, state, job.cancelled))
+        lane.ask(lambda job: repositories.note(there, state, job.cancelled))
         return answer
 
     return exists

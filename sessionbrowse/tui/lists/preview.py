@@ -207,7 +207,7 @@ def _of_copies(copies: Sequence[Summary]) -> list[Part]:
     """Return the line about the copies of a session on several machines; reads them."""
     if len({one.machine for one in copies}) < 2:
         return []
-    from sessionbrowse.services.inspect.copies import apart_since
+    from sessionbrowse.services.inspect.compare import apart_since
     from sessionbrowse.store.read.session_file import open_session
 
     try:
@@ -299,7 +299,7 @@ class FamilyTotals:
 
 def _total(row: UsageRow) -> Line:
     from sessionbrowse.model.usage.request import tokens_of
-    from sessionbrowse.services.usage.stats_document import cents
+    from sessionbrowse.services.usage.stats import cents
 
     total = row.totals.total
     return _line(f"{cents(total)} · {tokens(tokens_of(total))} tokens")

@@ -88,7 +88,7 @@ class ScanUpdates:
 
     def take_scan(self, outcome: Outcome) -> None:
         """Handle a batch of sessions from a scan, or the end of the scan."""
-        from sessionbrowse.services.list.scan import Batch
+        from sessionbrowse.services.list.gather import Batch
 
         screen = self._screen
         if outcome.error is not None:

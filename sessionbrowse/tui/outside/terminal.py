@@ -47,8 +47,8 @@ def lend_terminal(app: App[int], command: ResumeCommand, environ: Mapping[str, s
 
 def run_in_terminal(command: ResumeCommand, environ: Mapping[str, str]) -> str | None:
     """Run a command in the terminal and wait for its end; return a sentence if the command failed, else None."""
+    from sessionbrowse.services.resume.launch import ending, endings_there, run_agent
     from sessionbrowse.services.resume.plan import if_shown
-    from sessionbrowse.services.resume.run_agent import ending, endings_there, run_agent
 
     if line := if_shown("$ ", command.bare_line()):
         sys.stderr.write(line + "\n")

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from sessionbrowse.errors import SessionBrowseError
-from sessionbrowse.store.read.blobs import read_blob
+from sessionbrowse.store.read.content import read_blob
 from sessionbrowse.tui.layout.images import EXTENSIONS, image_bytes, kind_of
 from sessionbrowse.tui.outside.editor import TemporaryCopies
 

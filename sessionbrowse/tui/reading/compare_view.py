@@ -8,8 +8,7 @@ from itertools import islice, zip_longest
 from sessionbrowse import text
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
-from sessionbrowse.services.inspect.changed_lines import changed_words
-from sessionbrowse.services.inspect.compare import ComparedBranch, Comparison, cost_words
+from sessionbrowse.services.inspect.compare import ComparedBranch, Comparison, changed_words, cost_words
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.parts import SHOWN_FIRST, LazyPart, LinePart, Part, warm
 from sessionbrowse.tui.paint.spans import Line, one_line, pad

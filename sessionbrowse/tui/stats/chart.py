@@ -17,7 +17,7 @@ from sessionbrowse.model.usage.request import (
     Totals,
     tokens_of,
 )
-from sessionbrowse.services.usage.stats_document import cents
+from sessionbrowse.services.usage.stats import cents
 from sessionbrowse.services.usage.usage_listing import UsageRow
 from sessionbrowse.text import clean, plural, tokens
 from sessionbrowse.tui.paint.spans import Line, cut_left, fit, line_width, pad, right_aligned

@@ -18,8 +18,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.usage.request import ALL_TIME, COST, Span
 from sessionbrowse.services.background.search_messages import FindPaths, FoundPaths, Refresh, SearchAnswer, SearchStatus
 from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion
-from sessionbrowse.services.usage.stats import ABANDONED_FIRST
-from sessionbrowse.services.usage.stats_document import name_of
+from sessionbrowse.services.usage.stats import ABANDONED_FIRST, name_of
 from sessionbrowse.services.usage.usage_listing import UsageRow
 from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.commands.command import CommandContext

@@ -10,7 +10,7 @@ from unittest.mock import patch
 from msgspec.structs import replace
 
 from sessionbrowse.model.search.query import parse_question
-from sessionbrowse.services.list.snapshot import take_snapshot
+from sessionbrowse.services.list.gather import take_snapshot
 from sessionbrowse.services.search import ranking as ranking_module
 from sessionbrowse.services.search.ranking import Ranker
 from sessionbrowse.services.search.searcher import Searcher

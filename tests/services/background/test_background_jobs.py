@@ -12,8 +12,13 @@ from typing import Any
 
 import pytest
 
-from sessionbrowse.services.background.disk_monitor import DiskMonitor, run_monitor
-from sessionbrowse.services.background.indexer import IndexFiles, run_indexer, start_indexing
+from sessionbrowse.services.background.disk_monitor import (
+    DiskMonitor,
+    IndexFiles,
+    run_indexer,
+    run_monitor,
+    start_indexing,
+)
 from sessionbrowse.services.background.monitor_messages import (
     IndexProgress,
     MonitorEvent,

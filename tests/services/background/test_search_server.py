@@ -35,8 +35,7 @@ from sessionbrowse.services.background.search_messages import (
     StopSearch,
 )
 from sessionbrowse.services.background.search_server import SearchServer
-from sessionbrowse.services.list.gather import update_index
-from sessionbrowse.services.list.snapshot import Snapshot, take_snapshot
+from sessionbrowse.services.list.gather import Snapshot, take_snapshot, update_index
 from sessionbrowse.services.search.hits import Hit
 from sessionbrowse.services.search.ranked_page import RankedSession
 from sessionbrowse.services.search.searcher import Searcher

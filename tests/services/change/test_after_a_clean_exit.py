@@ -18,9 +18,8 @@ from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.change.restore import restore
-from sessionbrowse.services.clean.clean import Where, clean_session
-from sessionbrowse.services.clean.prune import branches_plan
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.clean.clean import Where, branches_plan, clean_session
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.write.moves import Moves
 from tests.support.change_helpers import CONVERSATION, NOW_MS, Store, line, target, user

@@ -14,7 +14,7 @@ from sessionbrowse.agents import Place
 from sessionbrowse.cli import main
 from sessionbrowse.errors import InUse, RefusedWrite, Unreadable
 from sessionbrowse.services.change.archive import archive, unarchive
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.find.discover import discover
 from sessionbrowse.store.read.archive import archived_path, original_path
 from sessionbrowse.store.read.session_file import open_session

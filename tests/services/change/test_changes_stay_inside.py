@@ -17,7 +17,7 @@ from sessionbrowse.manager.environment import Environment
 from sessionbrowse.services.change.checkout import checkout
 from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.rename import rename
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write import moves
 from tests.faults.fault_worlds import FILE_VERBS, World

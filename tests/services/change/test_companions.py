@@ -19,7 +19,7 @@ from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.restore import restore
 from sessionbrowse.services.clean.cleanup import find_cleanup
 from sessionbrowse.services.list.gather import gather_summaries
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.find.discover import discover
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.own.pins import Pins

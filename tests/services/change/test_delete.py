@@ -16,7 +16,7 @@ from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite
 from sessionbrowse.services.change.delete import delete, plan_delete, restorable
 from sessionbrowse.services.change.restore import restore
 from sessionbrowse.services.transaction.trash_directories import own_trash
-from sessionbrowse.services.undo.undo import undo, undoable
+from sessionbrowse.services.undo import undo, undoable
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.store.write.trash import NoTrash

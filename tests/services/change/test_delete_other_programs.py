@@ -13,9 +13,9 @@ import pytest
 from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import InUse, RefusedWrite
 from sessionbrowse.services.change.delete import delete, outermost
-from sessionbrowse.services.transaction.bulk import in_bulk
+from sessionbrowse.services.transaction.change import in_bulk
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.write.admission import Target
 from tests.support.foreign import CLAUDE_ID, CODEX_ID, Claude, Codex, jsonl
 

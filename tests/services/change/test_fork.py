@@ -17,7 +17,7 @@ from sessionbrowse.format.json_value import BadJson
 from sessionbrowse.format.splice import value_of, with_member, without_member
 from sessionbrowse.model.context.build import build
 from sessionbrowse.services.change.fork import Forked, fork
-from sessionbrowse.services.undo.undo import undo, undoable
+from sessionbrowse.services.undo import undo, undoable
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write import trash
 from tests.support.change_helpers import PROJECT, Store, assistant, entry, header, line, lines_of, user

@@ -15,12 +15,11 @@ from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.rename import rename
-from sessionbrowse.services.clean.clean import Where, clean_session
+from sessionbrowse.services.clean.clean import Where, branches_plan, clean_session, shrink_plan
 from sessionbrowse.services.clean.doctor import repair
-from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.find.roots import Scope
-from sessionbrowse.store.write import atomic_rename
+from sessionbrowse.store.write import moves
 from tests.support.change_helpers import CONVERSATION, Store, target, user
 from tests.support.file_helpers import own_system_trash
 
@@ -80,8 +79,8 @@ def test_every_change_of_a_session_with_a_long_name_can_be_made_and_undone(
 ) -> None:
     own_system_trash()
     if not can_exchange:
-        monkeypatch.setattr(atomic_rename, "exchange", lambda first, second: False)
-        monkeypatch.setattr(atomic_rename, "rename_to_free", lambda first, second: False)
+        monkeypatch.setattr(moves, "exchange", lambda first, second: False)
+        monkeypatch.setattr(moves, "rename_to_free", lambda first, second: False)
     store = Store(tmp_path)
     store.environ = {"XDG_DATA_HOME": str(own_home / ".local" / "share")}
     name = "ü" + "n" * (length - 8) + ".jsonl"

@@ -16,9 +16,9 @@ import pytest
 from sessionbrowse.cli import main
 from sessionbrowse.errors import InUse, RefusedWrite
 from sessionbrowse.services.change.relocate import Relocated, moved_directory, relocate
-from sessionbrowse.services.undo.undo import undo
-from sessionbrowse.store.find import moved_projects
-from sessionbrowse.store.find.moved_projects import Candidate
+from sessionbrowse.services.undo import undo
+from sessionbrowse.store.find import repositories
+from sessionbrowse.store.find.repositories import Candidate
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.data.sources import noting_projects
@@ -196,25 +196,25 @@ def test_a_moved_repository_is_found_by_what_was_noted_while_it_existed(
         noted = Path(directory, ".git", "first")
         return noted.read_text() if noted.exists() else None
 
-    monkeypatch.setattr(moved_projects, "_first_commit", first_commit)
+    monkeypatch.setattr(repositories, "_first_commit", first_commit)
     state = str(tmp_path / "state" / "sessionbrowse")
     work = tmp_path / "work"
     old = repository(work / "shop", remote="git@host:shop.git", commit="c1")
     by_remote = repository(work / "plain", remote="git@host:plain.git")
-    moved_projects.note([str(old), str(by_remote), str(tmp_path / "gone")], state)
-    assert set(moved_projects.noted(state)) == {str(old), str(by_remote)}
+    repositories.note([str(old), str(by_remote), str(tmp_path / "gone")], state)
+    assert set(repositories.noted(state)) == {str(old), str(by_remote)}
     old.rename(work / "renamed")
     by_remote.rename(tmp_path / "plain2")
     repository(work / "fork", remote="git@host:shop.git", commit="c2")
     (tmp_path / "elsewhere" / "shop").mkdir(parents=True)
     same = "the same repository"
-    assert moved_projects.candidates(str(old), state) == [Candidate(str(work / "renamed"), same)]
-    assert moved_projects.candidates(str(by_remote), state) == [Candidate(str(tmp_path / "plain2"), same)]
+    assert repositories.candidates(str(old), state) == [Candidate(str(work / "renamed"), same)]
+    assert repositories.candidates(str(by_remote), state) == [Candidate(str(tmp_path / "plain2"), same)]
     # Without a note the last name decides.
     unknown = str(tmp_path / "gone" / "shop")
     by_name = Candidate(str(tmp_path / "elsewhere" / "shop"), "the same name")
-    assert moved_projects.candidates(unknown, state) == [by_name]
-    assert moved_projects.candidates("/nowhere/at/all", state) == []
+    assert repositories.candidates(unknown, state) == [by_name]
+    assert repositories.candidates("/nowhere/at/all", state) == []
 
 
 def test_relocate_on_the_command_line(store: Store, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -248,7 +248,7 @@ def test_a_project_seen_by_projects_is_offered_when_it_was_moved(
     write(root / "--work-shop--" / "a.jsonl", header(id="a", cwd=str(old)))
     where = ["--root", str(root)]
     assert main(["projects", *where]) == 0
-    assert list(moved_projects.noted(str(own_home / ".local/state/sessionbrowse"))) == [str(old)]
+    assert list(repositories.noted(str(own_home / ".local/state/sessionbrowse"))) == [str(old)]
     new = old.with_name("renamed")
     old.rename(new)
     capsysbinary.readouterr()
@@ -264,29 +264,29 @@ def test_a_project_seen_by_projects_is_offered_when_it_was_moved(
 
 
 def test_noting_stops_on_request_and_keeps_what_it_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(moved_projects, "_first_commit", lambda directory, seconds: f"first of {directory}")
+    monkeypatch.setattr(repositories, "_first_commit", lambda directory, seconds: f"first of {directory}")
     made = [repository(tmp_path / str(number)) for number in range(30)]
     turns = itertools.count()
-    moved_projects.note(map(str, made), str(tmp_path / "state"), lambda: next(turns) == 25)
-    assert len(moved_projects.noted(str(tmp_path / "state"))) == 25
-    moved_projects.note(map(str, made), str(tmp_path / "state"))
-    assert len(moved_projects.noted(str(tmp_path / "state"))) == 30
+    repositories.note(map(str, made), str(tmp_path / "state"), lambda: next(turns) == 25)
+    assert len(repositories.noted(str(tmp_path / "state"))) == 25
+    repositories.note(map(str, made), str(tmp_path / "state"))
+    assert len(repositories.noted(str(tmp_path / "state"))) == 30
 
 
 def test_the_oldest_commit_of_a_shallow_clone_is_not_taken_for_the_first(tmp_path: Path) -> None:
     shallow = repository(tmp_path / "shallow", remote="git@host:shop.git")
     (shallow / ".git" / "shallow").write_text("c9\n")
-    assert moved_projects.mark_of(str(shallow)) == moved_projects.Mark("git@host:shop.git", None)
+    assert repositories.mark_of(str(shallow)) == repositories.Mark("git@host:shop.git", None)
 
 
 def test_the_browser_notes_aside_what_it_sees_of_existing_projects(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(moved_projects, "_first_commit", lambda directory, seconds: "c1")
+    monkeypatch.setattr(repositories, "_first_commit", lambda directory, seconds: "c1")
     shop = str(repository(tmp_path / "shop"))
     exists = noting_projects(lambda paths: {path: path == shop for path in paths}, str(tmp_path / "state"))
     assert exists([shop, "/gone"]) == {shop: True, "/gone": False}
     for thread in threading.enumerate():
         if thread.name == "sessionbrowse-noting":
             thread.join(timeout=60)
-    assert moved_projects.noted(str(tmp_path / "state")) == {shop: moved_projects.Mark(None, "c1")}
+    assert repositories.noted(str(tmp_path / "state")) == {shop: repositories.Mark(None, "c1")}

@@ -17,7 +17,7 @@ from sessionbrowse.model.clean.cleanup import CleanupRow
 from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.clean.cleanup import clean_up, find_cleanup
 from sessionbrowse.services.list.gather import gather_summaries
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.own.pins import Pins
 from tests.support.change_helpers import (

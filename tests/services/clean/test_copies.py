@@ -16,10 +16,9 @@ from sessionbrowse.format.entries import BranchSummary, Compaction
 from sessionbrowse.model.clean.plan import CleanPlan
 from sessionbrowse.model.context.build import build
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.services.clean.clean import Where, clean_session
-from sessionbrowse.services.clean.prune import branches_plan, shrink_plan
+from sessionbrowse.services.clean.clean import Where, branches_plan, clean_session, shrink_plan
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, Store, assistant, entry, line, user

@@ -15,7 +15,7 @@ from sessionbrowse.format.title_slot import slot_line
 from sessionbrowse.model.clean.damage import KINDS
 from sessionbrowse.services.clean.clean import Where
 from sessionbrowse.services.clean.doctor import examine, repair
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target
 from tests.support.change_helpers import CONVERSATION, Store, assistant, entry, header, line, result, user

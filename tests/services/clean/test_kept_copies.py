@@ -19,7 +19,7 @@ from sessionbrowse.errors import SameFile
 from sessionbrowse.model.clean.cleanup import CleanupRow
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.clean import cleanup
-from sessionbrowse.services.transaction.bulk import in_bulk
+from sessionbrowse.services.transaction.change import in_bulk
 from sessionbrowse.store.find.roots import own_places
 from tests.support.change_helpers import CONVERSATION, Store, assistant, header, line, target
 

@@ -12,8 +12,7 @@ from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.services.clean.clean import Where
 from sessionbrowse.services.clean.redact import redact, review_secrets
 from sessionbrowse.services.clean.secret_detector import SecretDetector
-from sessionbrowse.services.export.export import FORMATS
-from sessionbrowse.services.export.redacted import export_redacted
+from sessionbrowse.services.export.export import FORMATS, export_redacted
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target

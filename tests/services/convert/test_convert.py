@@ -17,7 +17,7 @@ from sessionbrowse.errors import CannotUndo, InUse, RefusedWrite, SessionBrowseE
 from sessionbrowse.services.convert.convert import Carried, convert
 from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.services.transaction.change import changing
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
 from tests.faults.fault_injection import failing_disk, fails_with, in_child, killed_before

@@ -10,7 +10,7 @@ import pytest
 
 from sessionbrowse.errors import RefusedWrite
 from sessionbrowse.services.convert.convert import Carried, convert
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.read.session_file import open_session
 from tests.support.change_helpers import NOW_MS, Store, lines_of
 from tests.support.foreign import CLAUDE_ID, CODEX_ID, Claude, Codex, call, jsonl, said

@@ -20,8 +20,7 @@ from sessionbrowse.cli import main
 from sessionbrowse.errors import NeedsRepair, NotASession
 from sessionbrowse.services.clean.redact import review_secrets
 from sessionbrowse.services.clean.secret_detector import SecretDetector
-from sessionbrowse.services.export.export import export, proposed_name
-from sessionbrowse.services.export.redacted import export_redacted
+from sessionbrowse.services.export.export import export, export_redacted, proposed_name
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target
 from tests.support.change_helpers import CONVERSATION, Store, assistant, entry, header, line, result, user

@@ -11,8 +11,7 @@ from sessionbrowse.cli import main
 from sessionbrowse.format.entries import ToolCallBlock, ToolResultMessage
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.session.session import Session
-from sessionbrowse.services.inspect.changed_lines import ChangedLines, changed_files
-from sessionbrowse.services.inspect.compare import compare, compare_document
+from sessionbrowse.services.inspect.compare import ChangedLines, changed_files, compare, compare_document
 from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.reading.compare_view import NARROWEST_PAIR, compare_parts
 from tests.support.session_files import answer, entry, header, opened, user, written

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.services.list.repositories import moved, repositories_of, repository_of
-from sessionbrowse.store.find.moved_projects import note
+from sessionbrowse.store.find.repositories import moved, note, repositories_of, repository_of
 
 
 def git(*words: str, cwd: Path) -> None:

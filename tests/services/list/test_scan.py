@@ -12,9 +12,8 @@ from sessionbrowse.agents import Surroundings
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.other_files import EVENT_STREAM
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.list.gather import gather_summaries
+from sessionbrowse.services.list.gather import Batch, gather_summaries, scan
 from sessionbrowse.services.list.locate import locate
-from sessionbrowse.services.list.scan import Batch, scan
 from sessionbrowse.store.find.discover import FoundFile, Skipped
 from sessionbrowse.store.find.parent_links import link_parents
 from sessionbrowse.store.find.roots import Scope

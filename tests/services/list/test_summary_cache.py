@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.services.list.gather import update_index
-from sessionbrowse.services.list.snapshot import indexed_snapshot, take_snapshot
+from sessionbrowse.services.list.gather import indexed_snapshot, take_snapshot, update_index
 from sessionbrowse.services.list.summary_cache import SummaryCache
 from sessionbrowse.store.find.discover import FoundFile, discover
 from sessionbrowse.store.find.roots import places_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.services.resume.over_there import NO_DIRECTORY, NO_PROGRAM, remote_text, short_text
+from sessionbrowse.services.resume.plan import NO_DIRECTORY, NO_PROGRAM, remote_text, short_text
 
 SHELLS = ("sh", "dash", "bash", "zsh", "ksh", "fish", "csh", "tcsh")
 ODD = (

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.cli import main
-from sessionbrowse.services.resume.launch import tmux_argv
+from sessionbrowse.services.resume.launch import endings_there, tmux_argv
 from sessionbrowse.services.resume.plan import plan
-from sessionbrowse.services.resume.run_agent import endings_there
 from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.store.own.mirrors import path_here
 from tests.services.machines.conftest import MakeMachine

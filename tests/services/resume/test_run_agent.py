@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from sessionbrowse.services.resume.launch import ending, run_agent
 from sessionbrowse.services.resume.plan import ResumeCommand
-from sessionbrowse.services.resume.run_agent import ending, run_agent
 
 
 def shell(script: str, cwd: str = "/") -> ResumeCommand:
@@ -66,7 +66,7 @@ def test_a_terminal_left_raw_is_put_back():
     master, slave = pty.openpty()
     code = (
         "import os; from tests.services.resume.test_run_agent import shell;"
-        "from sessionbrowse.services.resume.run_agent import run_agent;"
+        "from sessionbrowse.services.resume.launch import run_agent;"
         "run_agent(shell('stty raw -echo'), os.environ)"
     )
     before = termios.tcgetattr(slave)

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from sessionbrowse.model.search.query import parse_question, parse_search
-from sessionbrowse.services.list.gather import update_index
-from sessionbrowse.services.list.snapshot import take_snapshot
+from sessionbrowse.services.list.gather import take_snapshot, update_index
 from sessionbrowse.services.search.ranking import Ranker
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.services.search.session_trees import EntryOutline, SessionTree, SessionTreeCache, outline_of

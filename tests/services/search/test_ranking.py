@@ -12,8 +12,7 @@ import pytest
 
 from sessionbrowse.model.search.query import parse_question
 from sessionbrowse.model.search.words import words_of
-from sessionbrowse.services.list.gather import gather, update_index
-from sessionbrowse.services.list.snapshot import take_snapshot
+from sessionbrowse.services.list.gather import gather, take_snapshot, update_index
 from sessionbrowse.services.search import ranking as ranking_module
 from sessionbrowse.services.search.ranked_page import RankedSession, Ranking
 from sessionbrowse.services.search.ranking import Ranker

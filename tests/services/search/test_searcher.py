@@ -25,8 +25,7 @@ from sessionbrowse.model.search.query import (
     word_spans,
 )
 from sessionbrowse.model.search.words import fold, fold_foreign, literal, original_offsets, words_of
-from sessionbrowse.services.list.gather import gather_summaries, update_index
-from sessionbrowse.services.list.snapshot import Snapshot, take_snapshot
+from sessionbrowse.services.list.gather import Snapshot, gather_summaries, take_snapshot, update_index
 from sessionbrowse.services.search.hits import Hit
 from sessionbrowse.services.search.ranking import Ranker, can_rank
 from sessionbrowse.services.search.searcher import Searcher

@@ -13,9 +13,9 @@ from sessionbrowse.services.change.archive import archive
 from sessionbrowse.services.change.delete import delete
 from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.rename import rename
-from sessionbrowse.services.transaction.bulk import in_bulk
+from sessionbrowse.services.transaction.change import in_bulk
 from sessionbrowse.services.transaction.trash_directories import items_of
-from sessionbrowse.services.undo.undo import undo, undoable
+from sessionbrowse.services.undo import undo, undoable
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target
 from tests.support.change_helpers import PROJECT, Store, target

@@ -11,7 +11,7 @@ import pytest
 
 from sessionbrowse.errors import CannotUndo, RefusedWrite
 from sessionbrowse.services.change.rename import rename
-from sessionbrowse.services.undo.undo import undo, undoable
+from sessionbrowse.services.undo import undo, undoable
 from tests.support.change_helpers import Store, target
 
 PLANS: dict[str, dict[str, Any]] = {

@@ -18,7 +18,7 @@ from sessionbrowse.services.change.delete import delete
 from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.transaction.change import changing
-from sessionbrowse.services.undo.undo import undo, undoable
+from sessionbrowse.services.undo import undo, undoable
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.write import let_go
 from tests.faults.fault_injection import failing_disk, fails_with

@@ -27,9 +27,9 @@ from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.services.transaction.change import changing, finish_notes
 from sessionbrowse.services.transaction.recover import unfinished
 from sessionbrowse.services.transaction.trash_directories import own_trash
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.find.roots import Scope
-from sessionbrowse.store.write import atomic_rename, let_go
+from sessionbrowse.store.write import let_go, moves
 from sessionbrowse.store.write.trash import NoTrash
 from tests.faults.fault_injection import after, failing_disk, in_child, killed_before
 from tests.faults.fault_table import some_calls
@@ -195,7 +195,7 @@ def test_a_disk_that_cannot_exchange_links_or_refuses_a_file_that_changed_lately
 ) -> None:
     paths = project(store)
     before = picture(store.home)
-    monkeypatch.setattr(atomic_rename, "exchange", lambda *_: False)
+    monkeypatch.setattr(moves, "exchange", lambda *_: False)
     relocate(OLD, NEW, scope(store), context=store.context)
     undo(context=store.context)
     assert picture(store.home) == before
@@ -319,7 +319,7 @@ def test_the_list_says_whose_lines_a_file_without_a_header_has(store: Store, ver
 
 def across(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """Let renames into and out of a folder fail as those of a bind mount do."""
-    real = atomic_rename.rename_to_free
+    real = moves.rename_to_free
     rename = os.rename
 
     def is_across(first: Any, second: Any) -> bool:
@@ -336,7 +336,7 @@ def across(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), second)
         rename(first, second, **named)
 
-    monkeypatch.setattr(atomic_rename, "rename_to_free", bound)
+    monkeypatch.setattr(moves, "rename_to_free", bound)
     monkeypatch.setattr(os, "rename", bound_rename)
 
 

@@ -19,14 +19,13 @@ from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.rename import rename
-from sessionbrowse.services.clean.clean import Where, clean_session
-from sessionbrowse.services.clean.prune import shrink_plan
+from sessionbrowse.services.clean.clean import Where, clean_session, shrink_plan
 from sessionbrowse.services.transaction.change import ChangeResult, finish_notes
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.undo.undo import undo, undoable
+from sessionbrowse.services.undo import undo, undoable
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write import atomic_rename
+from sessionbrowse.store.write import moves
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, PROJECT, Store, entry, header, line, target, user
 
 NAMED = [*CONVERSATION, entry("session_info", "00000009", "00000008", name="older")]
@@ -384,8 +383,8 @@ def test_a_group_is_undone_by_its_id_whatever_became_of_its_single_changes(
     for number, path in enumerate(paths):
         with monkeypatch.context() as patch:
             if number == failing:
-                patch.setattr(atomic_rename, "exchange", fails)
-                patch.setattr(atomic_rename, "rename_to_free", fails)
+                patch.setattr(moves, "exchange", fails)
+                patch.setattr(moves, "rename_to_free", fails)
                 patch.setattr("sessionbrowse.store.write.writer.append_line", fails)
             with suppress(SessionBrowseError):
                 IN_BULK[verb](path, store.context, "b0b0b0b0")
@@ -396,8 +395,8 @@ def test_a_group_is_undone_by_its_id_whatever_became_of_its_single_changes(
     stopped = undo(row.undo_id, context=store.context, cancelled=iter([False, True]).__next__)
     assert len(stopped.left) == 1
     with monkeypatch.context() as patch:
-        patch.setattr(atomic_rename, "exchange", fails)
-        patch.setattr(atomic_rename, "rename_to_free", fails)
+        patch.setattr(moves, "exchange", fails)
+        patch.setattr(moves, "rename_to_free", fails)
         patch.setattr("sessionbrowse.store.write.writer.append_line", fails)
         with pytest.raises(SessionBrowseError):
             undo(row.undo_id, context=store.context)

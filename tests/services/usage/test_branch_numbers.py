@@ -12,8 +12,7 @@ import pytest
 from sessionbrowse.cli import main
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.usage.branch_costs import abandoned_share, branch_costs, dollars_of, first_rows
-from sessionbrowse.services.clean.clean import Where, clean_session
-from sessionbrowse.services.clean.prune import branches_plan
+from sessionbrowse.services.clean.clean import Where, branches_plan, clean_session
 from sessionbrowse.services.inspect.compare import compare_branch, cost_words
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.write.admission import Target

@@ -11,9 +11,8 @@ import pytest
 
 from sessionbrowse.model.usage.request import COST, PER_DOLLAR, REQUESTS, Span
 from sessionbrowse.services.list import gather
-from sessionbrowse.services.usage import counting, usage_files
-from sessionbrowse.services.usage.stats import BY, Stats, stats
-from sessionbrowse.services.usage.stats_document import cents, money, plain, stats_document
+from sessionbrowse.services.usage import counting
+from sessionbrowse.services.usage.stats import BY, Stats, cents, money, plain, stats, stats_document
 from sessionbrowse.services.usage.usage_listing import gather_usage
 from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.usage_tables import read_sums
@@ -132,7 +131,7 @@ def test_one_folder_reads_the_sums_of_its_files_only(
         read.append(len(rows))
         return read_sums(connection, rows)
 
-    monkeypatch.setattr(usage_files, "read_sums", reading)
+    monkeypatch.setattr(counting, "read_sums", reading)
     for by in BY:
         assert asked(tmp_path / "s", by, index, chosen=in_bank) == expected[by], by
     assert set(read) == {1}

@@ -12,8 +12,7 @@ import pytest
 
 from sessionbrowse.agents import AGENTS, Marks, Place, Surroundings
 from sessionbrowse.errors import NotFound, SessionBrowseError
-from sessionbrowse.store.find.agent_of_path import agent_of_path
-from sessionbrowse.store.find.discover import FoundFile, Skipped, discover, newest_first
+from sessionbrowse.store.find.discover import FoundFile, Skipped, agent_of_path, discover, newest_first
 from sessionbrowse.store.find.roots import find_places, more_places, own_places, real_surroundings
 from sessionbrowse.store.find.slow_disks import Asker, exists_many, patient_disk, read_many, stat_many
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sessionbrowse.store.find.moved_projects import _first_commit, _folders, candidates, mark_of
+from sessionbrowse.store.find.repositories import _first_commit, _folders, candidates, mark_of
 
 
 def test_a_folder_that_cannot_be_read_has_none_below(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from sessionbrowse.cli import main
 from sessionbrowse.config import INDEX_FILE, cache_dir
 from sessionbrowse.model.search.query import parse_search
-from sessionbrowse.services.list.snapshot import take_snapshot
+from sessionbrowse.services.list.gather import take_snapshot
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index.index import open_index
 from tests.support.index_support import answer, folder, header, scope_of, user, write

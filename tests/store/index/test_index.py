@@ -25,10 +25,9 @@ from sessionbrowse.model.listing.summary import Summary, SummaryProgress
 from sessionbrowse.model.session.records import ReaderProgress
 from sessionbrowse.services.list import gather
 from sessionbrowse.store.index import index as index_module
-from sessionbrowse.store.index.collector import State
+from sessionbrowse.store.index.collector import State, read_for_index
 from sessionbrowse.store.index.index import Index, Note, open_index
-from sessionbrowse.store.index.read_file import read_for_index
-from sessionbrowse.store.index.rows import ORDINARY, FileRow
+from sessionbrowse.store.index.rows import ORDINARY, FileRow, StoredEntries, pack_entries, unpack_entries
 from sessionbrowse.store.index.schema import (
     LOCK_NAME,
     STORED_FIELDS,
@@ -36,7 +35,6 @@ from sessionbrowse.store.index.schema import (
     IndexUnavailable,
     locked,
 )
-from sessionbrowse.store.index.stored_entries import StoredEntries, pack_entries, unpack_entries
 from sessionbrowse.store.index.texts import names
 from sessionbrowse.store.index.writer import FileReader
 from sessionbrowse.store.read.session_file import open_session

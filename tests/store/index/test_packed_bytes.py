@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from sessionbrowse.store.index.stored_entries import StoredEntries, pack_entries, unpack_entries
+from sessionbrowse.store.index.rows import StoredEntries, pack_entries, unpack_entries
 
 OFFSETS, SIZES = array("q", [0, 100, 200]), array("q", [99, 99, 99])
 SOUND = pack_entries(StoredEntries(OFFSETS, SIZES, ["a", "b", "c"], [None, "a", None], has_boundary=False))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.agents.attribution import Marks
-from sessionbrowse.store.index import read_file
-from sessionbrowse.store.index.read_file import IndexedFile, read_for_index, read_growth
+from sessionbrowse.store.index import collector
+from sessionbrowse.store.index.collector import IndexedFile, read_for_index, read_growth
 from tests.support.session_files import answer, header, user, written
 
 LINES = [header(), user("a", None, "first question"), answer("b", "a", "first answer")]
@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_read_is_left_out(session: Path, monkeypatch: pyte
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patched:
-        patched.setattr(read_file, "_feed", refuse)
+        patched.setattr(collector, "_feed", refuse)
         assert read(session) is None
         assert grown(session, before) is None
     session.unlink()

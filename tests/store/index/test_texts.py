@@ -16,12 +16,11 @@ import pytest
 
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.model.search.query import parse_question
-from sessionbrowse.services.list.gather import update_index
-from sessionbrowse.services.list.snapshot import take_snapshot
+from sessionbrowse.services.list.gather import take_snapshot, update_index
 from sessionbrowse.services.search.ranking import Ranker
 from sessionbrowse.services.search.searcher import Searcher
 from sessionbrowse.store.index import index as index_module
-from sessionbrowse.store.index import text_files, texts
+from sessionbrowse.store.index import texts
 from sessionbrowse.store.index.index import Index, open_index
 from sessionbrowse.store.index.rows import unpack
 from sessionbrowse.store.index.text_reader import TextReader
@@ -195,7 +194,7 @@ def test_texts_that_were_copied_are_sound_and_their_new_stamps_are_kept(tmp_path
     with closing(sqlite3.connect(tmp_path / "copy" / INDEX_FILE)) as connection:
         (name,) = texts.names(connection)
         known = unpack(connection.execute("SELECT stamps FROM texts").fetchone()[0], texts._decode_stamps)
-        assert known == text_files.stamps(tmp_path / "copy" / name, {})
+        assert known == texts.file_stamps(tmp_path / "copy" / name, {})
 
 
 def test_documents_of_a_killed_process_are_deleted_by_the_next_writing(

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.errors import Unreadable
-from sessionbrowse.store.read import blobs
-from sessionbrowse.store.read.blobs import read_blob
+from sessionbrowse.store.read import content
+from sessionbrowse.store.read.content import read_blob
 
 DIGEST = "ab" * 32
 REFERENCE = f"blob:sha256:{DIGEST}"
@@ -43,7 +43,7 @@ def test_without_such_a_blob_there_is_nothing(session: Path, tmp_path: Path) -> 
 
 def test_a_pipe_or_a_huge_file_is_no_image(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     blob = session.parents[3] / "blobs" / DIGEST
-    monkeypatch.setattr(blobs, "LARGEST_BLOB", 5)
+    monkeypatch.setattr(content, "LARGEST_BLOB", 5)
     with pytest.raises(Unreadable, match="too large"):
         read_blob(str(session), REFERENCE)
     blob.unlink()

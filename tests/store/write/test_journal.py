@@ -13,7 +13,7 @@ from sessionbrowse.errors import InUse, RefusedWrite
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.transaction.change import changing
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.undo.undo import undoable
+from sessionbrowse.services.undo import undoable
 from sessionbrowse.store.own.state_directory import append_record, only_one
 from sessionbrowse.store.write.journal import Fingerprint, Journal
 from tests.support.change_helpers import Store, target

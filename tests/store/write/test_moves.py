@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.errors import RefusedWrite
-from sessionbrowse.store.write import atomic_rename, copies, let_go
+from sessionbrowse.store.write import copies, let_go
+from sessionbrowse.store.write import moves as moves_module
 from sessionbrowse.store.write.let_go import OldVersion, hidden_beside, nobody_has_open
 from sessionbrowse.store.write.moves import Moves
 from tests.faults.fault_injection import after, failing_disk
@@ -170,14 +171,14 @@ def test_a_bind_mount_is_another_disk(tmp_path: Path, monkeypatch: pytest.Monkey
     for folder in (source.parent, target.parent):
         folder.mkdir()
     source.write_bytes(b"header\n")
-    real = atomic_rename.rename_to_free
+    real = moves_module.rename_to_free
 
     def bound(first: str, second: str) -> bool:
         if os.path.dirname(first) != os.path.dirname(second):
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), second)
         return real(first, second)
 
-    monkeypatch.setattr(atomic_rename, "rename_to_free", bound)
+    monkeypatch.setattr(moves_module, "rename_to_free", bound)
     moves = Moves("0a")
     moves.move(str(source), str(target))
     assert moves.let_go(2) == []
@@ -313,11 +314,11 @@ def test_macos_exchanges_names_by_its_own_call(monkeypatch: pytest.MonkeyPatch) 
             return 0
 
     monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: Library())
-    assert atomic_rename.exchange("a", "b")
-    assert atomic_rename.rename_to_free("a", "b")
+    assert moves_module.exchange("a", "b")
+    assert moves_module.rename_to_free("a", "b")
     assert calls == [(b"a", b"b", 2), (b"a", b"b", 4)]
     monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: object())
-    assert not atomic_rename.exchange("a", "b")
+    assert not moves_module.exchange("a", "b")
 
 
 # ---- access rights -------------------------------------------------------------------------------------------

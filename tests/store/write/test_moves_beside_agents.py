@@ -15,7 +15,7 @@ import pytest
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.services.transaction.change import changing
 from sessionbrowse.store.read import archive as places
-from sessionbrowse.store.write import atomic_rename
+from sessionbrowse.store.write import moves as moves_module
 from sessionbrowse.store.write.moves import Moves, rename
 from sessionbrowse.store.write.whole_files import create_file
 from tests.faults.fault_injection import failing_disk, fails_with, in_child, killed_before
@@ -33,7 +33,7 @@ LATER = line(user("00000003", "00000002", "later"))
 def no_renameat2(monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that renames in no other way than by `rename`."""
     for name in ("exchange", "rename_to_free"):
-        monkeypatch.setattr(atomic_rename, name, lambda first, second: False)
+        monkeypatch.setattr(moves_module, name, lambda first, second: False)
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_lines_at_the_old_path_come_back_into_a_session_that_comes_back_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchanges: bool
 ) -> None:
     if not exchanges:
-        monkeypatch.setattr(atomic_rename, "exchange", lambda first, second: False)
+        monkeypatch.setattr(moves_module, "exchange", lambda first, second: False)
     source, target = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     moves = Moves("0a")
     Path(moves.aside(str(source))).write_bytes(SESSION)

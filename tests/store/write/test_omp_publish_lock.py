@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.errors import InUse
-from sessionbrowse.store.write.omp_publish_lock import lock_path, publish_lock
+from sessionbrowse.store.write.writer import lock_path, publish_lock
 
 
 @pytest.fixture

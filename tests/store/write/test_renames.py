@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sessionbrowse.format.title_slot import slot_line
-from sessionbrowse.store.write import atomic_rename, moves
+from sessionbrowse.store.write import moves
 from sessionbrowse.store.write.moves import is_copy, is_on_other_disk, is_same_file, rename
 from tests.support.session_files import answer, header, user
 
@@ -17,7 +17,7 @@ from tests.support.session_files import answer, header, user
 @pytest.fixture
 def without_renameat2(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the system lack the call that renames only to a free name."""
-    monkeypatch.setattr(atomic_rename, "rename_to_free", lambda *_: False)
+    monkeypatch.setattr(moves, "rename_to_free", lambda *_: False)
 
 
 def refuse(code: int):

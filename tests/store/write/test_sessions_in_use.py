@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sessionbrowse.agents.pi import SESSION_DIR
-from sessionbrowse.store.write.sessions_in_use import sessions_in_use
+from sessionbrowse.store.write.in_use import sessions_in_use
 from sessionbrowse.tui.data.library import SessionRow
 from sessionbrowse.tui.lists.rows import RECENT_MS, ListStyle, session_row
 from tests.support.change_helpers import Store

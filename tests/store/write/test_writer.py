@@ -15,14 +15,14 @@ from sessionbrowse.agents.change_plans import label_entry, name_entry
 from sessionbrowse.errors import ChangedMeanwhile, InUse, RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.format.title_slot import SLOT_BYTES
 from sessionbrowse.services.change.rename import rename
-from sessionbrowse.services.undo.undo import undo
+from sessionbrowse.services.undo import undo
 from sessionbrowse.store.read.content import file_blocks
 from sessionbrowse.store.read.session_file import open_session
-from sessionbrowse.store.write import atomic_rename, let_go, writer
+from sessionbrowse.store.write import let_go, moves, writer
 from sessionbrowse.store.write.let_go import OldVersion
 from sessionbrowse.store.write.moves import rename as move_file
-from sessionbrowse.store.write.omp_publish_lock import lock_path, publish_lock
 from sessionbrowse.store.write.whole_files import create_file, rewrite_file, temporary_beside
+from sessionbrowse.store.write.writer import lock_path, publish_lock
 from tests.faults.fault_injection import after, failing_disk, fails_with, writes_only
 from tests.support.change_helpers import CONVERSATION, LONG_AGO_NS, NOW_MS, Store, line, lines_of, target, user
 from tests.support.file_helpers import replace_reads
@@ -368,7 +368,7 @@ def test_a_file_that_takes_the_place_in_the_last_moment_gets_it_back(store: Stor
 
 def test_a_rewrite_does_without_exchange_where_the_disk_cannot(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     path = store.session("omp")
-    monkeypatch.setattr(atomic_rename, "exchange", lambda *_: False)
+    monkeypatch.setattr(moves, "exchange", lambda *_: False)
     with writer.opened(target(path)) as file:
         rewrite_file(file, [b"x\n"], temporary_beside(str(path)), refuse_to_keep)
     assert path.read_bytes() == b"x\n"

@@ -14,7 +14,7 @@ from textual.widgets import Input
 
 from sessionbrowse.config import Settings
 from sessionbrowse.model.listing.summary import Summary
-from sessionbrowse.services.list.scan import Batch
+from sessionbrowse.services.list.gather import Batch
 from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sessionbrowse.format.entries import AssistantMessage, ImageBlock, TextBlock, ThinkingBlock, ToolCallBlock
 from sessionbrowse.format.entries import ToolResultMessage as Result
 from sessionbrowse.model.edits import written_diff_counts
-from sessionbrowse.store.read.blobs import read_blob
+from sessionbrowse.store.read.content import read_blob
 from sessionbrowse.text import clean_lines
 from sessionbrowse.tui.layout.folds import Fold, cut_at
 from sessionbrowse.tui.layout.heights import DocumentLayout

@@ -16,7 +16,7 @@ from textual._compositor import Compositor
 
 from sessionbrowse.config import Settings
 from sessionbrowse.services.background.first_rows import make_first_rows
-from sessionbrowse.services.list.scan import Batch
+from sessionbrowse.services.list.gather import Batch
 from sessionbrowse.tui.paint.lean_compositor import LeanCompositor
 from tests.support.tui_support import NOW_MS, browsing, demo_options, fixed_source, summary
 

@@ -14,7 +14,7 @@ from sessionbrowse.model.usage.request import ABANDONED, COST, Totals
 from sessionbrowse.services.background.search_messages import FindPaths, Refresh
 from sessionbrowse.services.background.usage_program import CountingFailed
 from sessionbrowse.services.usage.question import UsageAnswer, UsageQuestion, UsageScope, answer
-from sessionbrowse.services.usage.stats_document import cents
+from sessionbrowse.services.usage.stats import cents
 from sessionbrowse.services.usage.usage_listing import UsageRow
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.data.source import SessionUpdates

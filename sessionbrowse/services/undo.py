@@ -1,4 +1,4 @@
-"""Undo a change by making a new change of the same kind; no appended entry is ever removed.
+"""Undo changes that the journal records, by new changes of the same kind; no appended entry is ever removed.
 
 The undo of a rename or a label appends an entry with the old text. The undo of a check out appends an entry that makes
 the agent resume at the old leaf. omp's title slot gets exactly its old bytes back, `updatedAt` included; a title slot
@@ -13,6 +13,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NoReturn
 
+import msgspec
 from msgspec import Struct
 
 from sessionbrowse.errors import (
@@ -25,17 +26,35 @@ from sessionbrowse.errors import (
     WriteFailed,
 )
 from sessionbrowse.model.session.session import ROOT, Session
+from sessionbrowse.services.change import archive, relocate, restore
+from sessionbrowse.services.change.archive import is_unchanged
 from sessionbrowse.services.change.checkout import CheckoutPoint, write_checkout
+from sessionbrowse.services.change.delete import Into, plan_delete, take_away
 from sessionbrowse.services.change.label import label_of, write_label
 from sessionbrowse.services.change.rename import remove_slot, write_name, write_slot
-from sessionbrowse.services.transaction.bulk import Cancelled, FailedItem, ReportProgress, in_bulk
-from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, retried
+from sessionbrowse.services.clean import replace_file
+from sessionbrowse.services.transaction.change import (
+    Cancelled,
+    ChangeResult,
+    FailedItem,
+    Origin,
+    ReportProgress,
+    changing,
+    in_bulk,
+    noted,
+    recovering,
+    retried,
+)
 from sessionbrowse.services.transaction.change_context import ChangeContext
-from sessionbrowse.services.transaction.plan_check import SHAPE_ERRORS, is_damaged
-from sessionbrowse.services.undo.undo_files import FILE_UNDOERS, TakeBack
-from sessionbrowse.store.write.admission import Target
+from sessionbrowse.services.transaction.recover import SHAPE_ERRORS, is_damaged
+from sessionbrowse.services.transaction.trash_directories import own_trash
+from sessionbrowse.store.read.content import closing, file_blocks, open_regular
+from sessionbrowse.store.write import trash
+from sessionbrowse.store.write.admission import Target, shown_name
 from sessionbrowse.store.write.copies import remove_empty
 from sessionbrowse.store.write.journal import Change
+from sessionbrowse.store.write.moves import Moves
+from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.store.write.writer import opened
 from sessionbrowse.text import clean
 
@@ -337,27 +356,94 @@ def _quoted(name: str | None) -> str:
     return f'"{clean(name)}"' if name else "none"
 
 
-class Undoer(Struct, frozen=True):
-    """The functions for the changes of one command: undo a change, and describe a change in the list of changes."""
+def _before(change: Change, key: str) -> str:
+    return _quoted(change.before.get(key))
 
-    take_back: TakeBack
+
+# ---- changes that create, move or replace files ------------------------------------------------------------
+
+
+def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
+    made = "fork" if change.verb == "fork" else "new session"
+    name = f"The {made} {shown_name(change.path)}"
+    if not is_unchanged(change, name) and not _has_digest(change):
+        raise CannotUndo(f"{name} has changed since it was made. Delete the {made} if you no longer want it.")
+    plan = plan_delete(Target(change.path, change.agent), context)
+    into: Into = "trash"
+    new = context.journal.begin(
+        "undo",
+        change.agent,
+        change.path,
+        session_id=change.session_id,
+        undoes=change.id,
+        plan={"kind": "trash", "items": [trash.identity(path) for path in (*plan.companions, plan.path)]},
+    )
+    moves = Moves(new.id)
+    with recovering(context, new, moves):
+        try:
+            gone = take_away(plan, into, moves, new, context, trash.system_trash)
+        except NoTrash:
+            into = "own"
+            gone = take_away(plan, into, moves, new, context, trash.system_trash)
+    notes = noted(context, new, {"into": into, "items": [msgspec.to_builtins(item) for item in gone]}, None, moves)
+    where = "the trash" if into == "trash" else f"sessionbrowse's trash {clean(own_trash(context))}"
+    return ChangeResult(done="undo", path=change.path, undo_id=new.id, notes=(*notes, f"Moved the {made} to {where}."))
+
+
+def _has_digest(change: Change) -> bool:
+    """Return True if a file has the content that the change gave it; its fingerprint may differ after another undo."""
+    with closing(open_regular(change.path)) as descriptor:
+        return list(replace_file.digest_of(file_blocks(descriptor))) == change.after.get("digest")
+
+
+def _undo_copy(change: Change, context: ChangeContext, force: bool) -> ChangeResult:
+    take_back = _undo_fork if _is_new(change) else replace_file.take_back
+    return take_back(change, context, force)
+
+
+def _is_new(change: Change) -> bool:
+    """Return True if a change made a new session, and left the one that it was made of as it is."""
+    return bool(change.plan.get("kind") == "create")
+
+
+def _from(change: Change) -> str:
+    return f"from {clean(str(change.before.get('path') or change.after.get('source') or change.path))}"
+
+
+class Undoer(Struct, frozen=True):
+    """The functions for the changes of one command: undo a change, and describe a change in the list of changes.
+
+    With True as the last argument of `take_back`, a change is undone even if a program uses the session.
+    """
+
+    take_back: Callable[[Change, ChangeContext, bool], ChangeResult]
     summary: Callable[[Change], str]
 
 
 UNDOERS: dict[str, Undoer] = {
-    "rename": Undoer(_undo_rename, lambda change: f"{_from(change, 'name')} → {_quoted(change.after.get('name'))}"),
+    "rename": Undoer(_undo_rename, lambda change: f"{_before(change, 'name')} → {_quoted(change.after.get('name'))}"),
     "label": Undoer(
         _undo_label,
-        lambda change: f"{change.before['entry_id']}: {_from(change, 'label')} → {_quoted(change.after.get('label'))}",
+        lambda change: (
+            f"{change.before['entry_id']}: {_before(change, 'label')} → {_quoted(change.after.get('label'))}"
+        ),
     ),
     "checkout": Undoer(
         _undo_checkout,
         lambda change: f"{change.before.get('leaf_id') or 'the start'} → {change.after.get('at') or 'the start'}",
     ),
-    **{verb: Undoer(take_back, summary) for verb, (take_back, summary) in FILE_UNDOERS.items()},
+    "fork": Undoer(_undo_fork, _from),
+    "convert": Undoer(_undo_copy, lambda change: _from(change) if _is_new(change) else "new entries"),
+    "delete": Undoer(
+        lambda change, context, _: restore.take_back(change, context),
+        lambda change: f"to the {change.after.get('into', 'trash')}",
+    ),
+    "unpack": Undoer(lambda change, context, _: archive.pack_again(change, context), _from),
+    **dict.fromkeys(("archive", "unarchive"), Undoer(archive.take_back, _from)),
+    "relocate": Undoer(relocate.take_back, _from),
+    **dict.fromkeys(
+        ("prune", "shrink", "repair", "redact"),
+        Undoer(_undo_copy, lambda change: _from(change) if _is_new(change) else "in place"),
+    ),
 }
 """For each command whose changes can be undone, the functions that undo and describe a change."""
-
-
-def _from(change: Change, key: str) -> str:
-    return _quoted(change.before.get(key))

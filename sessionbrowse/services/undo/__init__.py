@@ -1,1 +1,0 @@
-"""Undo changes that the journal records."""
