@@ -78,7 +78,7 @@ class _Transcript:
         self._path = path
         self._brief = brief
         self._records = Records(lines, ClaudeRecord, is_record)
-        self._chain = Chain(AGENT)
+        self._chain = Chain(AGENT, brief=brief)
         self._nodes: dict[str, ClaudeRecord] = {}
         self._answers: dict[str, _Answer] = {}
         self._calls: dict[str, tuple[str, str]] = {}

@@ -16,6 +16,7 @@ from sessionbrowse.model.foreign.codex_items import (
     CALLS,
     OUTPUTS,
     PASSED_ITEMS,
+    USER_EVENTS,
     Counts,
     Line,
     Payload,
@@ -103,7 +104,7 @@ class _Rollout:
         named = _UUID.search(os.path.basename(path))
         self._id = self._meta.id or self._meta.session_id or (named[0] if named else "")
         self._with_copied = copied
-        self._chain = Chain(AGENT)
+        self._chain = Chain(AGENT, brief=brief)
         self._at: str | None = None
         self._answer: Object | None = None
         self._newest: Object | None = None
@@ -182,8 +183,8 @@ class _Rollout:
 
     def _mark_prompts(self) -> None:
         """Decide for each message with the role "user", and each event with the user's words, if it is a prompt."""
-        items = [line for line in self._lines if is_message(line, "user")]
-        events = [line for line in self._lines if line.type == "event_msg" and event_text(line) is not None]
+        items = [line for line in self._lines if line.kind == "message" and is_message(line, "user")]
+        events = [line for line in self._lines if line.kind in USER_EVENTS and event_text(line) is not None]
         if not events:
             for line in items:
                 line.role = "note" if is_injected(line) else "prompt"
@@ -192,9 +193,9 @@ class _Rollout:
         for event in events:
             event.role = "prompt"
             by_text.setdefault((event_text(event) or "").strip(), []).append(event)
-        following = dict(zip([line.number for line in self._lines], self._lines[1:], strict=False))
+        following = dict(zip(map(id, self._lines), self._lines[1:], strict=False))
         for line in items:
-            text, after = said(line.about.content).strip(), following.get(line.number)
+            text, after = said(line.about.content).strip(), following.get(id(line))
             words = (event_text(after) or "").strip() if after is not None and after.role == "prompt" else None
             same = [each for each in by_text.get(text, ()) if each.role]
             told = after if words is not None and words in text else same[0] if same else None

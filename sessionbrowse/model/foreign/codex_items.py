@@ -45,6 +45,7 @@ CALLS = frozenset(
     }
 )
 OUTPUTS = frozenset({"custom_tool_call_output", "function_call_output", "tool_search_output"})
+USER_EVENTS = frozenset({"user_message", "item_completed"})
 PASSED_ITEMS = frozenset({"compaction", "ghost_snapshot"})
 _PASSED_EVENTS = re.compile(
     r"agent_message|agent_reasoning\w*|token_count|user_message|item_completed|context_compacted|thread_\w+|task_\w+|\w+_end"
@@ -109,29 +110,22 @@ class Payload(Struct):
     subagent_history_start_ordinal: Json = None
 
 
-_NO_PAYLOAD = Payload()
-
-
 class Line(Raw, kw_only=True):
     """A line: its time, type and payload. `role` is "prompt" or "note" for a message with the role "user".
 
-    From `kind` on, the fields are ours: `kind` is the type of the item or event, and `words` are the user's words in
-    the event of a prompt, "" if there is no event.
+    From `about` on, the fields are ours: `about` is the payload, also of a line without an envelope, `kind` is the type
+    of the item or event, and `words` are the user's words in the event of a prompt, "" if there is no event.
     """
 
     timestamp: str = ""
     type: str = ""
     payload: Payload | None = None
     ordinal: Json = None
+    about: Payload = field(default_factory=Payload, name=" about")
     kind: str = field(default="", name=" kind")
     is_copied: bool = field(default=False, name=" copied")
     role: str = field(default="", name=" role")
     words: str = field(default="", name=" words")
-
-    @property
-    def about(self) -> Payload:
-        """The payload."""
-        return self.payload or _NO_PAYLOAD
 
     def item(self) -> Object:
         """Return the whole payload; older versions wrote it without an envelope."""
@@ -142,16 +136,18 @@ class Line(Raw, kw_only=True):
 
 def complete(line: Line) -> None:
     """Bring a line to the form of today; older versions wrote the first line and the items without an envelope."""
-    if line.payload is None:
+    if line.payload is not None:
+        line.about = line.payload
+    else:
         value = line.whole()
-        line.payload = usual_fields(value, Payload)
+        line.about = usual_fields(value, Payload)
         if "record_type" in value:
             line.type = text_of(value["record_type"])
         elif not line.type and "id" in value:
             line.type = "session_meta"
         elif line.type in _ITEM_TYPES or line.type in CALLS or line.type in OUTPUTS:
             line.type = "response_item"
-    line.kind = line.payload.type
+    line.kind = line.about.type
 
 
 def is_message(line: Line, role: str) -> bool:

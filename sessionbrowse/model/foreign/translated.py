@@ -262,9 +262,10 @@ def usage_of(own_input: int, output: int, cache_read: int, cache_write: int = 0)
 class Chain:
     """The entries made so far; each new entry hangs on an entry that was made before it."""
 
-    def __init__(self, agent: str) -> None:
+    def __init__(self, agent: str, *, brief: bool) -> None:
         self.entries: list[Object] = []
-        self.ids = Ids()
+        self._brief = brief
+        self._ids = Ids()
         self.unread: Counter[str] = Counter()
         self._agent = agent
         self._further: dict[str, str] = {}
@@ -288,7 +289,8 @@ class Chain:
         self, kind: str, key: str, parent: str | None, timestamp: str, fields: Object, *, in_line: bool = False
     ) -> Object:
         """Make an entry. With `in_line`, whatever hangs on its parent from now on hangs below it."""
-        made = {"type": kind, "id": self.ids.new(key), "parentId": parent, "timestamp": timestamp, **fields}
+        entry_id = str(len(self.entries)) if self._brief else self._ids.new(key)
+        made = {"type": kind, "id": entry_id, "parentId": parent, "timestamp": timestamp, **fields}
         self.entries.append(made)
         if in_line and parent is not None:
             self._further[parent] = made["id"]
@@ -298,7 +300,9 @@ class Chain:
         self, role: str, key: str, parent: str | None, timestamp: str, fields: Object, *, in_line: bool = False
     ) -> Object:
         """Make an entry with a message."""
-        message = {"role": role, **fields, "timestamp": moment_of(timestamp) or 0}
+        # Lists show the time of the newest prompt or answer.
+        moment = 0 if self._brief and role == "toolResult" else moment_of(timestamp) or 0
+        message = {"role": role, **fields, "timestamp": moment}
         return self.add("message", key, parent, timestamp, {"message": message}, in_line=in_line)
 
     def note(

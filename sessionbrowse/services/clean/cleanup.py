@@ -28,7 +28,7 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.discover import ARCHIVE_FOLDER
 from sessionbrowse.store.find.roots import own_places
 from sessionbrowse.store.own.pins import Pins
-from sessionbrowse.store.read.content import closing, feed_lines, file_blocks, open_content
+from sessionbrowse.store.read.content import closing, feed_lines, open_content
 from sessionbrowse.store.write.admission import Target, shown_name
 from sessionbrowse.store.write.copies import files_below
 from sessionbrowse.store.write.in_use import sessions_in_use
@@ -123,7 +123,7 @@ def content_of(path: str) -> SessionContent | None:
     reader = ContentReader()
     try:
         with closing(open_content(path).descriptor) as descriptor:
-            feed_lines(file_blocks(descriptor), reader)
+            feed_lines(descriptor, reader)
             status = os.stat(path)
     except (SessionBrowseError, OSError):
         return None

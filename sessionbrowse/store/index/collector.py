@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from hashlib import blake2b
 from itertools import accumulate
 from typing import Any
@@ -300,7 +300,8 @@ def read_for_index(
             while True:
                 reader = Reader(RULES[agent])
                 collector = Collector(reader, take_text, tools=tools)
-                _feed(content.blocks(), collector, 0)
+                content.feed(collector)
+                collector.close()
                 reader.finish()
                 if reader.is_transcript:
                     session = transcript_session(descriptor, path)
@@ -372,7 +373,9 @@ def read_growth(
             reader.resume(state.reader)
             collector = Collector(reader, take_text, tools=tools)
             collector.continue_from(state, known, usage)
-            _feed(file_blocks(descriptor, state.end), collector, state.end)
+            collector.end = state.end
+            feed_lines(descriptor, collector, state.end)
+            collector.close()
             reader.finish()
             marks = Marks(marks.agents | reader.marks)
             if reader.is_transcript or agent_of(marks) != agent:
@@ -380,12 +383,6 @@ def read_growth(
             return _finished(path, Content(descriptor, status), marks, collector)
         except OSError:
             return None
-
-
-def _feed(pieces: Iterable[bytes], collector: Collector, offset: int) -> None:
-    collector.end = offset
-    feed_lines(pieces, collector, offset)
-    collector.close()
 
 
 def _finished(path: str, content: Content, marks: Marks, collector: Collector) -> IndexedFile:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, Protocol
@@ -18,7 +18,7 @@ from sessionbrowse.format.lines import BEGINNING_BYTES, MAX_LINE_BYTES, LineBloc
 from sessionbrowse.format.other_files import PROBED_LINES
 from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.read.archive import unpacked_descriptor
-from sessionbrowse.store.read.translation import program_of, translated_content, translated_descriptor
+from sessionbrowse.store.read.translation import program_of, translated_descriptor, translated_lines
 from sessionbrowse.store.system.files import CLOEXEC, NONBLOCK, pread
 
 BLOCK_BYTES = 128 * 1024
@@ -46,32 +46,43 @@ def head_of(descriptor: int) -> bytes:
     return pread(descriptor, HEAD_BYTES, 0)
 
 
+class LineConsumer(Protocol):
+    """An object that receives the lines of a session file, such as a `SummaryBuilder`."""
+
+    def add_lines(self, lines: list[bytes], offset: int) -> None:
+        """Receive complete lines, each with its newline; the first line is at byte `offset` of the file."""
+
+    def add_block(self, block: LineBlock) -> None:
+        """Receive one line, as a block: a line that is too large, or a last line without newline."""
+
+
 class Content(Struct, frozen=True):
     """An open session file. `is_in_place` is False if `descriptor` is that of unpacked or translated content.
 
     `status` is the file's own, as it was when its content was read; `program` is the agent of a translated one, and
-    `text` its translation, if that was asked for in memory; `descriptor` is then that of the file itself.
+    `lines` are its translation, if that was asked for in memory; `descriptor` is then that of the file itself.
     """
 
     descriptor: int
     status: os.stat_result
     is_in_place: bool = True
     program: str | None = None
-    text: bytes | None = None
-
-    def blocks(self) -> Iterable[bytes]:
-        """Return the bytes of the content, in blocks."""
-        return file_blocks(self.descriptor) if self.text is None else (self.text,)
+    lines: list[bytes] | None = None
 
     def head(self) -> bytes:
         """Return enough bytes of the content's beginning to recognise its format."""
-        return head_of(self.descriptor) if self.text is None else self.text[:HEAD_BYTES]
+        return head_of(self.descriptor) if self.lines is None else b"".join(self.lines[:PROBED_LINES])
 
-    def end(self, size: int) -> bytes:
-        """Return the last `size` bytes of the content; all of a translation, whose lines may be longer or shorter."""
-        if self.text is not None:
-            return self.text
-        return pread(self.descriptor, size, max(0, os.fstat(self.descriptor).st_size - size))
+    def feed(self, taker: LineConsumer) -> None:
+        """Pass all lines to a consumer."""
+        if self.lines is None:
+            feed_lines(self.descriptor, taker)
+            return
+        is_torn = not self.lines[-1].endswith(b"\n")
+        whole = self.lines[:-1] if is_torn else self.lines
+        taker.add_lines(whole, 0)
+        if is_torn:
+            taker.add_block(LineBlock(sum(map(len, whole)), self.lines[-1:], torn=True))
 
     def marks(self, head: bytes) -> Marks:
         """Return the marks of the file; `head` are the first bytes of its content."""
@@ -123,7 +134,7 @@ def open_regular(path: str | os.PathLike[str]) -> int:
 def open_content(path: str | os.PathLike[str], translation: Literal["file", "memory", "brief"] = "file") -> Content:
     """Open a session file for reading: a packed session of omp is unpacked, one of another program is translated.
 
-    A translation is a temporary file, or is in `Content.text` if it is wanted in memory: all of it, or in brief.
+    A translation is a temporary file, or is in `Content.lines` if it is wanted in memory: all of it, or in brief.
 
     Raises:
         Unreadable: the file is gone, forbidden, damaged, or not regular.
@@ -137,9 +148,9 @@ def open_content(path: str | os.PathLike[str], translation: Literal["file", "mem
             return Content(unpacked_descriptor(name), status, is_in_place=False)
         program = program_of(own)
         if program is not None and translation != "file":
-            text = translated_content(name, own, status, program, brief=translation == "brief")
+            lines = translated_lines(name, own, status, program, brief=translation == "brief")
             is_own = True
-            return Content(own, status, False, program, text)
+            return Content(own, status, False, program, lines)
         if program is not None:
             return Content(translated_descriptor(name, own, status, program), status, False, program)
         is_own = True
@@ -157,19 +168,9 @@ def unreadable(path: str | os.PathLike[str], error: Exception) -> Unreadable:
     return Unreadable(f"{os.fspath(path)} cannot be read: {reason}")
 
 
-class LineConsumer(Protocol):
-    """An object that receives the lines of a session file, such as a `SummaryBuilder`."""
-
-    def add_lines(self, lines: list[bytes], offset: int) -> None:
-        """Receive complete lines, each with its newline; the first line is at byte `offset` of the file."""
-
-    def add_block(self, block: LineBlock) -> None:
-        """Receive one line, as a block: a line that is too large, or a last line without newline."""
-
-
-def feed_lines(pieces: Iterable[bytes], taker: LineConsumer, offset: int = 0) -> None:
-    """Pass the lines in pieces of a file, from the beginning of a line at `offset`, to the consumer `taker`."""
-    for block in blocks_with_newlines(pieces, offset):
+def feed_lines(descriptor: int, taker: LineConsumer, offset: int = 0) -> None:
+    """Pass the lines of an open file, from the beginning of a line at `offset`, to the consumer `taker`."""
+    for block in blocks_with_newlines(file_blocks(descriptor, offset), offset):
         if block.reduced_from or block.torn:
             taker.add_block(block)
         else:

@@ -26,12 +26,12 @@ from sessionbrowse.store.own.mirrors import machine_of
 from sessionbrowse.store.read.content import (
     Content,
     closing,
-    feed_lines,
     file_blocks,
     open_content,
     read_at,
 )
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, one_worker
+from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import model_name
 
 PREVIEW_CHARACTERS = 72
@@ -101,7 +101,7 @@ def _summarised(path: str, agent_of: Callable[[Marks], str], texts: list[str] | 
             while True:
                 reader = Reader(RULES[agent])
                 summariser = SummaryBuilder(reader, texts=texts)
-                feed_lines(content.blocks(), summariser)
+                content.feed(summariser)
                 reader.finish()
                 if reader.is_transcript:
                     session = transcript_session(descriptor, path)
@@ -161,7 +161,10 @@ def transcript_session(descriptor: int, path: str) -> Session:
 
 def session_status(content: Content) -> SessionStatus | None:
     """Return the status (complete, interrupted, …) of the session in an open file, from the end of the file."""
-    return status_at_end(content.end(STATUS_BYTES))
+    if content.lines is None:
+        end = max(0, os.fstat(content.descriptor).st_size - STATUS_BYTES)
+        return status_at_end(pread(content.descriptor, STATUS_BYTES, end))
+    return next(filter(None, map(status_at_end, reversed(content.lines))), None)
 
 
 def summarise_transcript(

@@ -144,10 +144,10 @@ def codex_name(path: str) -> str | None:
     return known[1].get(id_in_name(path))
 
 
-def translated_content(path: str, descriptor: int, status: os.stat_result, agent: str, *, brief: bool) -> bytes:
+def translated_lines(path: str, descriptor: int, status: os.stat_result, agent: str, *, brief: bool) -> list[bytes]:
     """Return the translation of an open file with the given status; see `translate` and `translated_descriptor`."""
     name = codex_name(path) if agent == "codex" else None
-    return b"".join(_translated(path, descriptor, status, agent, name, brief=brief).lines())
+    return list(_translated(path, descriptor, status, agent, name, brief=brief).lines())
 
 
 def _translated(

@@ -10,6 +10,7 @@ import pytest
 from sessionbrowse.agents.attribution import Marks
 from sessionbrowse.store.index import collector
 from sessionbrowse.store.index.collector import IndexedFile, read_for_index, read_growth
+from sessionbrowse.store.read import content
 from tests.support.session_files import answer, header, user, written
 
 LINES = [header(), user("a", None, "first question"), answer("b", "a", "first answer")]
@@ -76,7 +77,8 @@ def test_a_file_that_cannot_be_read_is_left_out(session: Path, monkeypatch: pyte
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patched:
-        patched.setattr(collector, "_feed", refuse)
+        patched.setattr(content, "feed_lines", refuse)
+        patched.setattr(collector, "feed_lines", refuse)
         assert read(session) is None
         assert grown(session, before) is None
     session.unlink()
