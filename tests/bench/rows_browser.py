@@ -422,17 +422,17 @@ def _lines_and_drawn(screen: Screen) -> tuple[list[str], set[int]]:
 def _painted(prefix: str, before: list[str], screens: list[tuple[float, tuple[list[str], set[int]]]]) -> float | None:
     """Return when the hits of the prefix first stood there; None if they never did.
 
-    Hits stand there once the first hit, below its session's head, is drawn after the typed letter is. The same row is
-    drawn again for a longer word, because more of it is marked. Late hits of the shorter word may arrive with the
-    letter, so a row drawn together with the letter counts only if its text is new, or if it is not drawn again.
+    Hits stand there once the first hit, below its session, is drawn after the typed letter is. The same row is drawn
+    again for a longer word, because more of it is marked. Late hits of the shorter word may arrive with the letter, so
+    a row drawn together with the letter counts only if its text is new, or if it is not drawn again.
     """
-    is_typed = re.compile(rf" › {prefix}(?: |$)")
-    first = next((number for number, line in enumerate(before) if "─ Results" in line), 2) + 2
+    is_typed = re.compile(rf"\s*/{prefix}(?:\s|$)")
+    first = next((number for number, line in enumerate(before) if "─ Sessions" in line), 1) + 2
     with_letter: float | None = None
     has_letter = False
     for at, (now, drawn) in screens:
         had_letter, has_letter = has_letter, has_letter or any(is_typed.match(line) for line in now)
-        if has_letter and first in drawn and _hits(prefix, _results(now)):
+        if has_letter and first in drawn and _is_hit(prefix, now[first]):
             if had_letter or now[first] != before[first]:
                 return at
             with_letter = at
@@ -440,15 +440,9 @@ def _painted(prefix: str, before: list[str], screens: list[tuple[float, tuple[li
     return with_letter
 
 
-def _results(lines: list[str]) -> list[str]:
-    """Return the screen without the preview below the results."""
-    return lines[: next((number for number, line in enumerate(lines) if "─ Preview" in line), len(lines))]
-
-
-def _hits(prefix: str, lines: list[str]) -> bool:
-    """True when a row with the prefix stands there beside the line in which it is typed."""
-    fits = re.compile(rf"(?<!\w){prefix}", re.IGNORECASE)
-    return sum(1 for line in lines if fits.search(line)) >= 2
+def _is_hit(prefix: str, line: str) -> bool:
+    """Return True if a line of the screen holds the prefix at the beginning of a word."""
+    return re.search(rf"(?<!\w){prefix}", line, re.IGNORECASE) is not None
 
 
 def _erase(terminal: Terminal, letters: int) -> None:

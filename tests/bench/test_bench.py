@@ -156,14 +156,14 @@ def test_a_store_is_a_home_directory(tmp_path: Path) -> None:
 
 def test_hits_stand_there_once_the_first_below_a_head_is_drawn_after_the_letter() -> None:
     def screen(typed: str, row: str = "a session", status: str = "") -> list[str]:
-        return ["", f" › {typed}    {status}", "╭─ Results ─╮", "a head", row, "a session too", "╭─ Preview ─╮"]
+        return ["", "╭─ Sessions ─╮", "a head", row, "a session too", "╰──╯", f" /{typed}    {status}"]
 
     before = screen("ses")
-    late = (0.001, (screen("ses", status="80 hits"), {1, 4, 5}))
-    letter = (0.010, (screen("sess"), {1}))
-    letter_and_late = (0.010, (screen("sess"), {1, 4}))
-    marked = (0.030, (screen("sess"), {4, 5}))
-    new = (0.012, (screen("sess", "my session"), {1, 4}))
+    late = (0.001, (screen("ses", status="80 hits"), {3, 4, 6}))
+    letter = (0.010, (screen("sess"), {6}))
+    letter_and_late = (0.010, (screen("sess"), {3, 6}))
+    marked = (0.030, (screen("sess"), {3, 4}))
+    new = (0.012, (screen("sess", "my session"), {3, 6}))
 
     assert _painted("sess", before, [late, letter, marked]) == 0.030
     assert _painted("sess", before, [letter_and_late, marked]) == 0.030

@@ -53,6 +53,7 @@ class TextReader:
         self._searcher: Any = index.searcher()
         self.documents: int = self._searcher.num_docs
         self._counts: dict[tuple[str, str], int] = {}
+        self._counts_inside: dict[str, int] = {}
 
     def close(self) -> None:
         """Release the engine's files; the reader cannot be used afterwards."""
@@ -74,9 +75,13 @@ class TextReader:
 
     def count_inside(self, piece: str) -> int:
         """Return the number of entries with a word that contains a piece."""
-        with guarded():
-            found: int = self._searcher.search(self._inside(piece), 1).count
-            return found
+        if piece not in self._counts_inside:
+            # The engine looks through all words. It need not if they lack a shorter piece, as while a word is typed.
+            is_lacking = any(not count and other in piece for other, count in self._counts_inside.items())
+            with guarded():
+                found = 0 if is_lacking else self._searcher.search(self._inside(piece), 1).count
+            self._counts_inside[piece] = found
+        return self._counts_inside[piece]
 
     def best(
         self,
