@@ -156,13 +156,13 @@ def _add(name: str, host: str) -> int:
 def _look(machine: MachineSettings) -> bool:
     """Look at a machine, say what came, and return True if that failed; a machine that sleeps is no failure."""
     from sessionbrowse.services.machines.look import look
-    from sessionbrowse.services.machines.results import Machine, sentence_of
+    from sessionbrowse.services.machines.results import sentence_of
 
     def progress(done: int, total: int, path: str) -> None:
         if sys.stderr.isatty():
             print(f"\r\x1b[K{machine.name}: {done:,} of {total:,} files", end="", file=sys.stderr, flush=True)
 
-    result = look(Machine(machine.name, machine.host, machine.roots), progress=progress)
+    result = look(machine, progress=progress)
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     state = read_state(machine.name)

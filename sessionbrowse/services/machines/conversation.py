@@ -10,12 +10,14 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from queue import Empty, Full, Queue
 from secrets import randbelow, token_hex
 from time import monotonic
 from typing import IO
+
+from sessionbrowse.services.machines.script import in_pieces
 
 _OPTIONS = ("BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=15", "ServerAliveCountMax=3")
 SSH = ("ssh", "-T", *(word for option in _OPTIONS for word in ("-o", option)))
@@ -97,27 +99,32 @@ class Conversation:
 
     def ask(self, script: str, most: int) -> bytes:
         """Send a piece of script; return its whole answer, at most `most` bytes."""
-        answer: list[bytes] = []
-        self.frames(script + "\ne\n", 1, lambda _, chunk: answer.append(chunk), lambda *_: None, lambda _: most)
-        return b"".join(answer)
+        return next(self.answers([script + "\ne"], most))[0]
+
+    def answers(self, commands: Iterable[str], most: int) -> Iterator[tuple[bytes, str]]:
+        """Send commands that print a mark at their ends; yield the answer of each and the text behind its mark."""
+        for piece in in_pieces(commands):
+            mark = self._send_piece(piece)
+            for _ in piece:
+                told: list[bytes] = []
+                end = self._frame(mark, told.append, most)
+                yield b"".join(told), end
 
     def frames(
         self,
-        script: str,
-        count: int,
+        commands: Sequence[str],
         take: Callable[[int, bytes], None],
         end: Callable[[int, str], None],
         most: Callable[[int], int],
     ) -> None:
-        """Send a piece of script with `count` answers; pass on their bytes as they come, and the text behind each mark.
+        """Send commands as one piece; pass on the bytes of their answers as they come, and the text behind each mark.
 
         Raises:
             Ended: the other side ended, was silent for too long, or sent more than `most` bytes for an answer.
         """
-        mark = token_hex(16)
-        self._send(f"m={mark}\n{script}")
-        for number in range(count):
-            end(number, self._frame(mark.encode(), lambda chunk, n=number: take(n, chunk), most(number)))  # type: ignore[misc]
+        mark = self._send_piece(commands)
+        for number in range(len(commands)):
+            end(number, self._frame(mark, lambda chunk, n=number: take(n, chunk), most(number)))  # type: ignore[misc]
 
     def close(self) -> int:
         """End the shell over there and ssh here; return ssh's status."""
@@ -141,6 +148,11 @@ class Conversation:
         """Return the lines that ssh printed to stderr, the last ones; only after `close`."""
         self._threads[1].join(_POLL_S * 5)  # A master connection in the background may keep the pipe open.
         return [line for line in self._words.decode("utf-8", "replace").splitlines() if line.strip()]
+
+    def _send_piece(self, commands: Sequence[str]) -> bytes:
+        mark = token_hex(16)
+        self._send("\n".join((f"m={mark}", *commands, "")))
+        return mark.encode()
 
     def _send(self, script: str) -> None:
         content = script.encode()

@@ -19,11 +19,12 @@ from shlex import quote
 from msgspec.structs import replace
 
 from sessionbrowse.agents import Place, Surroundings
+from sessionbrowse.config import MachineSettings
 from sessionbrowse.errors import NotFound
 from sessionbrowse.services.machines import script
 from sessionbrowse.services.machines.conversation import SILENCE_S, Conversation, Ended, Stopped
 from sessionbrowse.services.machines.mirror_files import Incoming, MirrorFiles
-from sessionbrowse.services.machines.results import LookResult, Machine, Progress
+from sessionbrowse.services.machines.results import LookResult, Progress
 from sessionbrowse.services.machines.rows import (
     MOST_PATH,
     ODD_NAME,
@@ -34,7 +35,7 @@ from sessionbrowse.services.machines.rows import (
 )
 from sessionbrowse.services.machines.surroundings import ask_environment, folders
 from sessionbrowse.store.find.roots import ROOT_SOURCE, root_places
-from sessionbrowse.store.own.mirrors import MirrorState, read_state, remote_path, same_machine, write_state
+from sessionbrowse.store.own.mirrors import MirrorState, place_at, read_state, remote_path, same_machine, write_state
 from sessionbrowse.store.system.files import CLOEXEC, take_lock
 from sessionbrowse.text import clean
 
@@ -53,7 +54,7 @@ _ASLEEP = ("timed out", "timeout, server", "no route to host", "host is down", "
 
 
 def look(
-    machine: Machine,
+    machine: MachineSettings,
     *,
     top: str | None = None,
     progress: Progress = lambda done, total, path: None,
@@ -85,7 +86,7 @@ class _Look:
     """A running look at a machine; `result` has the counts so far."""
 
     def __init__(
-        self, machine: Machine, files: MirrorFiles, top: str | None, progress: Progress, recent_s: float
+        self, machine: MachineSettings, files: MirrorFiles, top: str | None, progress: Progress, recent_s: float
     ) -> None:
         self._machine, self._files, self._top = machine, files, top
         self._progress, self._recent_s = progress, recent_s
@@ -178,10 +179,11 @@ class _Look:
             known = {path: row for path, row in noted.rows.items() if folder.holds(path)}
             own = {path: replace(row, seen=seen) if row.is_recent(recent_s) else row for path, row in known.items()}
             if known and sum_there != sum_of_rows(folder, own):
-                answer, _ = self._listing(conversation, folder.newer_rows(noted.seen - max(0.0, recent_s)))
+                newer = folder.newer_rows(noted.seen - max(0.0, recent_s))
+                answer, _ = next(conversation.answers([newer], _MOST_ROWS))
                 own.update(parse_rows(folder, answer, seen, Counter()))
             if sum_there != sum_of_rows(folder, own):
-                answer, ended = self._listing(conversation, folder.rows())
+                answer, ended = next(conversation.answers([folder.rows()], _MOST_ROWS))
                 own = parse_rows(folder, answer, seen, self._left_out)
                 status, _, odd = ended.partition(" ")
                 self._left_out[ODD_NAME] += int(odd) if re.fullmatch("[0-9]{1,9}", odd) else 0
@@ -191,18 +193,6 @@ class _Look:
         rows = without_clashes(found, self._left_out, tells_case=self._files.tells_case)
         self._remove(rows, tuple(failed))
         return rows
-
-    def _listing(self, conversation: Conversation, command: str) -> tuple[bytes, str]:
-        answer: list[bytes] = []
-        ended: list[str] = []
-        conversation.frames(
-            command + "\n",
-            1,
-            lambda _, chunk: answer.append(chunk),
-            lambda _, status: ended.append(status),
-            lambda _: _MOST_ROWS,
-        )
-        return b"".join(answer), ended[0]
 
     def _remove(self, rows: dict[str, RemoteRow], failed: tuple[str, ...]) -> None:
         """Remove the files that are gone, but none below a directory that could not be read."""
@@ -281,9 +271,7 @@ class _Look:
             self._progress(self._done, self._total, path)
 
         try:
-            conversation.frames(
-                "\n".join(piece) + "\n", len(piece), take, end, lambda number: 2 * rows[paths[number]].size + _SLACK
-            )
+            conversation.frames(piece, take, end, lambda number: 2 * rows[paths[number]].size + _SLACK)
         finally:
             for one in coming:
                 one.abandon()
@@ -326,15 +314,7 @@ class _Look:
         for folder in folders((), self._machine.roots, self._state.home):
             with suppress(NotFound):
                 found += root_places(self._files.path(folder.root), around)
-        return [
-            replace(
-                place,
-                root=remote_path(place.root),
-                agent_dir=place.agent_dir and remote_path(place.agent_dir),
-                blobs=place.blobs and remote_path(place.blobs),
-            )
-            for place in found
-        ]
+        return [place_at(place, remote_path) for place in found]
 
     def _why(self, conversation: Conversation, status: int) -> tuple[str, bool]:
         """Return the sentence for a conversation that ended early, and True if the machine does not answer."""

@@ -1,4 +1,4 @@
-"""The values of a look at another machine: the machine, and the result."""
+"""The result of a look at another machine, and the sentences that tell it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,6 @@ from sessionbrowse.text import age, plural
 
 Progress = Callable[[int, int, str], None]
 """Called while files come, with their number so far, the number of files that come, and the path over there."""
-
-
-class Machine(Struct, frozen=True):
-    """Another machine: its name in lists, its host name for ssh, and further directories there that hold sessions."""
-
-    name: str
-    host: str
-    roots: tuple[str, ...] = ()
 
 
 class LookResult(Struct, frozen=True, kw_only=True):

@@ -103,17 +103,6 @@ class _Disk:
 
     def ask(self, conversation: Conversation) -> None:
         questions, self.unknown = list(self.unknown), {}
-        texts = [script.question(*question) for question in questions]
-        at = 0
-        for piece in script.in_pieces(texts):
-            here = questions[at : at + len(piece)]
-            at += len(piece)
-            got: list[list[bytes]] = [[] for _ in here]
-            conversation.frames(
-                "\n".join(piece) + "\n",
-                len(here),
-                lambda number, chunk, got=got: got[number].append(chunk),  # type: ignore[misc]
-                lambda *_: None,
-                lambda _: MAX_SETTINGS_BYTES + _MOST_TEXT,
-            )
-            self._answers.update(zip(here, map(b"".join, got), strict=True))
+        commands = [script.question(*question) for question in questions]
+        told = conversation.answers(commands, MAX_SETTINGS_BYTES + _MOST_TEXT)
+        self._answers.update(zip(questions, [answer for answer, _ in told], strict=True))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated
 
@@ -163,15 +163,18 @@ def same_machine(state: MirrorState, top: str | None = None) -> str | None:
 def mirror_places(names: Iterable[str], top: str | None = None) -> list[Place]:
     """Return the places (session directories) in the mirrors of the named machines, with the machine in each."""
     known = [state for name in names if (state := read_state(name, top)) is not None]
-    return [_place_here(state.name, place, top) for state in known for place in state.places]
-
-
-def _place_here(name: str, place: Place, top: str | None) -> Place:
     # The variables in `env` stay as they are over there, since only an agent on that machine is started with them.
-    root, agent_dir, blobs = [
-        path and path_here(name, path, top) for path in (place.root, place.agent_dir, place.blobs)
+    return [
+        replace(place_at(place, partial(path_here, state.name, top=top)), machine=state.name)
+        for state in known
+        for place in state.places
     ]
-    return replace(place, root=root, agent_dir=agent_dir, blobs=blobs, machine=name)
+
+
+def place_at(place: Place, path_of: Callable[[str], str]) -> Place:
+    """Return a place with other paths: those here for those of another machine, or the other way round."""
+    root, agent_dir, blobs = [path and path_of(path) for path in (place.root, place.agent_dir, place.blobs)]
+    return replace(place, root=root, agent_dir=agent_dir, blobs=blobs)
 
 
 def directory_of(path: str, cwd: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sessionbrowse.config import MachineSettings
 from sessionbrowse.services.machines.look import look
-from sessionbrowse.services.machines.results import LookResult, Machine, sentence_of
+from sessionbrowse.services.machines.results import LookResult, sentence_of
 from sessionbrowse.store.own.mirrors import machines_dir, read_state
 from sessionbrowse.tui.data.jobs import Job, Lane, Outcome
 from sessionbrowse.tui.lists.list_commands import do_reload
@@ -36,7 +36,7 @@ def begin_looks(screen: BrowseScreen, machines: Sequence[MachineSettings]) -> No
     options = screen.browser.options
     top = machines_dir(options.environ, Path(options.home))
 
-    def work(machine: Machine, job: Job) -> tuple[LookResult, int | None]:
+    def work(machine: MachineSettings, job: Job) -> tuple[LookResult, int | None]:
         def progress(done: int, total: int, path: str) -> None:
             job.emit((machine.name, done, total))
 
@@ -45,7 +45,7 @@ def begin_looks(screen: BrowseScreen, machines: Sequence[MachineSettings]) -> No
         return result, state.seen if state is not None else None
 
     for one in machines:
-        _lane(screen, one.name).ask(partial(work, Machine(one.name, one.host, one.roots)))
+        _lane(screen, one.name).ask(partial(work, one))
     names = ", ".join([machine.name for machine in machines])
     screen.browser.say(f"Looking at {names}. {screen.browser.keys.key_of('look')} stops.")
 

@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 from secrets import token_hex
 
+from sessionbrowse.config import MachineSettings
 from sessionbrowse.services.machines.look import look
-from sessionbrowse.services.machines.results import LookResult, Machine
+from sessionbrowse.services.machines.results import LookResult
 from sessionbrowse.store.own.mirrors import path_here
 
 LIMIT_S = 10
@@ -117,7 +118,7 @@ class OtherMachine:
 
     def look(self, roots: tuple[str, ...] = (), **options: object) -> LookResult:
         """Look at the machine."""
-        return look(Machine("mini", "mini.local", roots), top=self.top, **options)  # type: ignore[arg-type]
+        return look(MachineSettings(name="mini", host="mini.local", roots=roots), top=self.top, **options)  # type: ignore[arg-type]
 
     def all_ended(self) -> bool:
         """Return True once nothing runs over there, and False if something still does after some seconds."""

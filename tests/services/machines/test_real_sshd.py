@@ -114,8 +114,8 @@ def test_a_jump_host_with_an_unknown_key_prompts_nowhere(ssh_machine: MakeSsh) -
         machine.configure(f"{jump}Host mini.local\nProxyCommand {machine.ssh} -W 127.0.0.1:{machine.port} jump\n")
         code = (
             "import sys; from pathlib import Path; from sessionbrowse.services.machines.look import look;"
-            "from sessionbrowse.services.machines.results import Machine;"
-            "error = look(Machine('mini', 'mini.local'), top=sys.argv[1]).error;"
+            "from sessionbrowse.config import MachineSettings;"
+            "error = look(MachineSettings(name='mini', host='mini.local'), top=sys.argv[1]).error;"
             "Path(sys.argv[2]).write_text(str(error))"
         )
         words = [sys.executable, "-c", code, machine.top, str(machine.folder / "said")]
