@@ -374,8 +374,7 @@ def posix_words(words: Sequence[str]) -> str:
 
 def inner_text(directory: str, argv: Sequence[str], env: Mapping[str, str] = {}) -> str:
     """Return the POSIX text that starts the agent in the session's directory ("": the home directory) over there."""
-    variables = [f"{name}={value}" for name, value in env.items()]
-    words = ["env", *variables, *argv] if variables else list(argv)
+    words = _with_variables(argv, env)
     there = f"cd -- {posix_words([directory])} || exit {NO_DIRECTORY}; " if directory else ""
     program = posix_words(argv[:1])
     return f"unset SB_R; {there}command -v {program} >/dev/null || exit {NO_PROGRAM}; exec {posix_words(words)}"
@@ -391,7 +390,11 @@ def remote_text(directory: str, argv: Sequence[str], env: Mapping[str, str] = {}
 
 def short_text(directory: str, argv: Sequence[str], env: Mapping[str, str] = {}) -> str | None:
     """Return a command for ssh that people can read; None if a word has a character that some shell reads otherwise."""
-    words = ["env", *[f"{name}={value}" for name, value in env.items()], *argv] if env else list(argv)
+    words = _with_variables(argv, env)
     if not directory.startswith("/") or not all(_PLAIN.fullmatch(word) for word in (directory, *words)):
         return None
     return f'exec $SHELL -l -i -c "cd {directory} && exec {" ".join(words)}"'
+
+
+def _with_variables(argv: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    return ["env", *[f"{name}={value}" for name, value in env.items()], *argv] if env else list(argv)
