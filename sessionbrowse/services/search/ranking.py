@@ -17,13 +17,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.entry_facts import EntryFacts, facts_of, fits_facts, is_in_time
 from sessionbrowse.model.search.entry_text import ROLES
 from sessionbrowse.model.search.query import SearchQuery, has_excluded, may_hold
-from sessionbrowse.model.search.relevance import (
-    Term,
-    evidence_in,
-    keys_of,
-    score_of,
-    terms_of,
-)
+from sessionbrowse.model.search.relevance import Term, evidence_in, keys_of, score_of, terms_of
 from sessionbrowse.model.search.words import BEGINNING, EXACT
 from sessionbrowse.services.search.entry_lines import lines_at, streamed_lines
 from sessionbrowse.services.search.ranked_page import (

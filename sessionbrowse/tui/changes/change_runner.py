@@ -68,10 +68,7 @@ def context_of(browser: Browser) -> ChangeContext:
     if browser.options.demo is not None:
         # The demo gets its own journal and trash, so that it never touches the user's.
         kept = os.path.join(browser.options.demo, "sessionbrowse")
-        environ = {
-            **environ,
-            **{f"XDG_{kind}_HOME": os.path.join(kept, kind.lower()) for kind in ("DATA", "STATE")},
-        }
+        environ = {**environ, **{f"XDG_{kind}_HOME": os.path.join(kept, kind.lower()) for kind in ("DATA", "STATE")}}
     around = msgspec.structs.replace(real_surroundings(), home=home, environ=environ)
     return ChangeContext.at(around, str(state_dir(environ)), browser.now_ms)
 
@@ -209,13 +206,7 @@ class ChangeRunner:
     def _change_run(self, stop: threading.Event, report: Report) -> ChangeRun:
         return ChangeRun(context=self.context, into=self.into, report=report, stopped=stop.is_set)
 
-    def _in_background(
-        self,
-        title: str,
-        stop: threading.Event,
-        work: Callable[[Report], Any],
-        take: Take,
-    ) -> None:
+    def _in_background(self, title: str, stop: threading.Event, work: Callable[[Report], Any], take: Take) -> None:
         """Run `work` in the background; if it takes long, show a progress window with the key that stops the work."""
         browser = self._browser
         screen = ProgressScreen(title, stop.set)

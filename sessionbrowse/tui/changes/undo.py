@@ -84,11 +84,7 @@ def _ask(screen: CommandScreen[None], last: LastChange, remark: str) -> None:
     browser = screen.browser
     (row,) = choices_of([last.row], browser.now_ms())
     made = f"Made {row.right}{'' if row.right == 'now' else ' ago'}. " if row.right else ""
-    parts: list[Part] = [
-        LinePart([(row.text, "title")]),
-        LinePart([(f"{made}{remark}", "")]),
-        LinePart([]),
-    ]
+    parts: list[Part] = [LinePart([(row.text, "title")]), LinePart([(f"{made}{remark}", "")]), LinePart([])]
     go = Choice("go", "Undo", do=lambda: _take_back(screen, last.row))
     other = Choice("list", "Choose another change", do=lambda: do_changes(screen))
     ask(browser, "Undo change?", parts, [go, other, CANCEL])
@@ -207,13 +203,7 @@ def read_all(run: ChangeRun, known: Known) -> list[UndoRow]:
     trash = [
         UndoRow(
             Undoable(
-                undo_id=one.id,
-                time=one.time,
-                verb=_TRASH,
-                agent=one.agent,
-                path=one.path,
-                summary="",
-                group=one.group,
+                undo_id=one.id, time=one.time, verb=_TRASH, agent=one.agent, path=one.path, summary="", group=one.group
             ),
             bare_title_of(one, known, opens=number < MOST_OPENED),
         )

@@ -115,14 +115,7 @@ def _make(screen: SessionScreen, verb: str, plan: MakePlan, where: Where, seen: 
 
     def make(run: ChangeRun) -> Cleaned:
         return clean_session(
-            target,
-            verb,
-            plan,
-            where,
-            force=run.force,
-            expected=seen.seen,
-            context=run.context,
-            group=run.group,
+            target, verb, plan, where, force=run.force, expected=seen.seen, context=run.context, group=run.group
         )
 
     def describe(done: Sequence[Cleaned]) -> str:

@@ -37,12 +37,7 @@ _FENCE = re.compile(r"(?:`{3,}|~{3,})(.*)")
 _CHECKBOX = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 
 _HEADING_ROLES = {"h1": "title underline", "h2": "title"}
-_MARKS = {
-    "strong_open": "strong",
-    "em_open": "italic",
-    "s_open": "strike",
-    "link_open": "link",
-}
+_MARKS = {"strong_open": "strong", "em_open": "italic", "s_open": "strike", "link_open": "link"}
 
 
 class _Parser(MarkdownIt):

@@ -213,12 +213,7 @@ def warm(parts: Iterable[Part]) -> None:
 
 
 def text_parts(
-    source: str,
-    *,
-    roles: str = "",
-    prefix: Line | None = None,
-    styler: Styler | None = None,
-    hang: bool = False,
+    source: str, *, roles: str = "", prefix: Line | None = None, styler: Styler | None = None, hang: bool = False
 ) -> list[Part]:
     """Split a text of any size into document parts; with `hang`, a wrapped line's rows after its first are indented."""
     return [

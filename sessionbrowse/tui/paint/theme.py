@@ -14,129 +14,68 @@ from rich.style import Style
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES, Theme
 
-DARK = "sessionbrowse-dark"
-LIGHT = "sessionbrowse-light"
-HIGH_CONTRAST = "sessionbrowse-high-contrast"
-TERMINAL = "sessionbrowse-terminal"
-
+DARK, LIGHT = "sessionbrowse-dark", "sessionbrowse-light"
+HIGH_CONTRAST, TERMINAL = "sessionbrowse-high-contrast", "sessionbrowse-terminal"
 NAMES = {"dark": DARK, "light": LIGHT, "high-contrast": HIGH_CONTRAST, "ansi": TERMINAL}
 """Maps the names of sessionbrowse's themes in the settings file to the names that Textual has for them."""
 
+_COLOURS = """
+    primary                      #7fb0f5      #2a62c4      #5ce1ff   ansi_blue
+    secondary                    #b9a5f2      #7648b8      #ff9dff   ansi_magenta
+    accent                       #eebb77      #a85a00      #ffd23f   ansi_yellow
+    success                      #93cf96      #2b7a3d      #6dff7a   ansi_green
+    warning                      #e5c76b      #876500      #ffe94d   ansi_yellow
+    error                        #f07f92      #b52a48      #ff7b7b   ansi_red
+    foreground                   #d3d8e4      #2b3040      #ffffff   ansi_default
+    background                   #14161c      #fcfbf8      #000000   ansi_default
+    surface                      #191c24      #f6f4ef      #000000   ansi_default
+    panel                        #20242e      #ebe8e0      #1c1c1c   ansi_default
+    sb-dim                       #8b93a7      #646b7c      #d4d4d4   -
+    sb-faint                     #6a7288      #868a96      #a8a8a8   -
+    sb-border                    #3a4050      #cdc9be      #b0b0b0   -
+    sb-cursor                    #2b3448      #dbe6fa      #ffe94d   -
+    sb-cursor-text               -            -            #000000   -
+    sb-cursor-blurred            #222732      #eceae4      #5a5a5a   -
+    sb-cursor-blurred-text       -            -            #ffffff   -
+    sb-match-background          -            -            #5ce1ff   -
+    scrollbar                    #3a4050      #cdc9be      #b0b0b0   ansi_bright_black
+    scrollbar-hover              #4a5266      #b5b1a6      #ffffff   ansi_default
+    scrollbar-active             #7fb0f5      #2a62c4      #ffffff   ansi_blue
+    input-selection-background   #7fb0f5:35%  #2a62c4:25%  -         ansi_blue
+    input-selection-foreground   -            -            -         ansi_default
+    input-cursor-background      -            -            -         ansi_default
+    input-cursor-foreground      -            -            -         ansi_default
+    input-cursor-text-style      -            -            -         reverse
+    screen-selection-background  -            -            -         ansi_blue
+    screen-selection-foreground  -            -            -         ansi_default
+    ansi-background              -            -            -         ansi_default
+    ansi-foreground              -            -            -         ansi_default
+    border-blurred               -            -            -         ansi_bright_black
+    block-cursor-foreground      -            -            -         ansi_default
+    block-cursor-background      -            -            -         ansi_bright_black
+    sb-dim-style                 -            -            -         dim
+    scrollbar-corner-color       -            -            -         ansi_default
+"""
+"""The colours of sessionbrowse's themes, a column for each theme in the order of `NAMES`; `-` leaves a variable out.
 
-def _scroll_bar(thumb: str, hovered: str, dragged: str, background: str) -> dict[str, str]:
-    """Return a theme's variables for scroll bars: colours of the thumb (also hovered, dragged) and the background."""
-    colours = {"scrollbar": thumb, "scrollbar-hover": hovered, "scrollbar-active": dragged}
-    return colours | {f"scrollbar-background{state}": background for state in ("", "-hover", "-active")}
+A percentage after a colour is its opacity. The rows down to `panel` are the colours that a theme of Textual has, the
+others CSS variables. The theme of the terminal's own colours also sets variables that Textual would mix from others.
+"""
+_OF_TEXTUAL = 10
 
 
-THEMES = (
-    Theme(
-        name=DARK,
-        primary="#7fb0f5",
-        secondary="#b9a5f2",
-        accent="#eebb77",
-        success="#93cf96",
-        warning="#e5c76b",
-        error="#f07f92",
-        foreground="#d3d8e4",
-        background="#14161c",
-        surface="#191c24",
-        panel="#20242e",
-        dark=True,
-        variables={
-            "sb-dim": "#8b93a7",
-            "sb-faint": "#6a7288",
-            "sb-border": "#3a4050",
-            "sb-cursor": "#2b3448",
-            "sb-cursor-blurred": "#222732",
-            **_scroll_bar("#3a4050", "#4a5266", "#7fb0f5", "#14161c"),
-            "input-selection-background": "#7fb0f5 35%",
-        },
-    ),
-    Theme(
-        name=LIGHT,
-        primary="#2a62c4",
-        secondary="#7648b8",
-        accent="#a85a00",
-        success="#2b7a3d",
-        warning="#876500",
-        error="#b52a48",
-        foreground="#2b3040",
-        background="#fcfbf8",
-        surface="#f6f4ef",
-        panel="#ebe8e0",
-        dark=False,
-        variables={
-            "sb-dim": "#646b7c",
-            "sb-faint": "#868a96",
-            "sb-border": "#cdc9be",
-            "sb-cursor": "#dbe6fa",
-            "sb-cursor-blurred": "#eceae4",
-            **_scroll_bar("#cdc9be", "#b5b1a6", "#2a62c4", "#fcfbf8"),
-            "input-selection-background": "#2a62c4 25%",
-        },
-    ),
-    Theme(
-        name=HIGH_CONTRAST,
-        primary="#5ce1ff",
-        secondary="#ff9dff",
-        accent="#ffd23f",
-        success="#6dff7a",
-        warning="#ffe94d",
-        error="#ff7b7b",
-        foreground="#ffffff",
-        background="#000000",
-        surface="#000000",
-        panel="#1c1c1c",
-        dark=True,
-        variables={
-            "sb-dim": "#d4d4d4",
-            "sb-faint": "#a8a8a8",
-            "sb-border": "#b0b0b0",
-            "sb-cursor": "#ffe94d",
-            "sb-cursor-text": "#000000",
-            "sb-cursor-blurred": "#5a5a5a",
-            "sb-cursor-blurred-text": "#ffffff",
-            # In this theme the cursor's row is yellow, so search matches need another background colour.
-            "sb-match-background": "#5ce1ff",
-            **_scroll_bar("#b0b0b0", "#ffffff", "#ffffff", "#000000"),
-        },
-    ),
-    Theme(
-        name=TERMINAL,
-        ansi=True,
-        primary="ansi_blue",
-        secondary="ansi_magenta",
-        accent="ansi_yellow",
-        success="ansi_green",
-        warning="ansi_yellow",
-        error="ansi_red",
-        foreground="ansi_default",
-        background="ansi_default",
-        surface="ansi_default",
-        panel="ansi_default",
-        boost="ansi_default",
-        dark=True,
-        variables={
-            "ansi-background": "ansi_default",
-            "ansi-foreground": "ansi_default",
-            "border-blurred": "ansi_bright_black",
-            "block-cursor-foreground": "ansi_default",
-            "block-cursor-background": "ansi_bright_black",
-            "sb-dim-style": "dim",
-            "input-cursor-background": "ansi_default",
-            "input-cursor-foreground": "ansi_default",
-            "input-cursor-text-style": "reverse",
-            "input-selection-background": "ansi_blue",
-            "input-selection-foreground": "ansi_default",
-            "screen-selection-background": "ansi_blue",
-            "screen-selection-foreground": "ansi_default",
-            **_scroll_bar("ansi_bright_black", "ansi_default", "ansi_blue", "ansi_default"),
-            "scrollbar-corner-color": "ansi_default",
-        },
-    ),
-)
+def _theme(number: int, name: str) -> Theme:
+    rows = [line.split() for line in _COLOURS.strip().splitlines()]
+    colours = {row[0]: row[number] for row in rows[:_OF_TEXTUAL]}
+    variables = {row[0]: row[number].replace(":", " ") for row in rows[_OF_TEXTUAL:] if row[number] != "-"}
+    # Textual draws the bar behind the thumb in another colour while the mouse is over it; here it never changes.
+    variables |= {f"scrollbar-background{state}": colours["background"] for state in ("", "-hover", "-active")}
+    is_terminal = name == TERMINAL
+    boost = "ansi_default" if is_terminal else None
+    return Theme(name=name, ansi=is_terminal, dark=name != LIGHT, boost=boost, variables=variables, **colours)
 
+
+THEMES = tuple([_theme(number, name) for number, name in enumerate(NAMES.values(), 1)])
 AVAILABLE = {**BUILTIN_THEMES, **{own.name: own for own in THEMES}}
 """Textual's themes and sessionbrowse's own themes, by name."""
 

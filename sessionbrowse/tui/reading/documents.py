@@ -183,13 +183,7 @@ def entry_body(session: Session, index: int, entry: Entry) -> list[Part]:
             return [head, LinePart([]), *markdown_parts(entry.summary or ""), *_usage_part(entry.usage), *_rest(entry)]
         case CustomMessage():
             shown = fact("kind", [(clean(entry.custom_type or "?"), "note")])
-            return [
-                shown,
-                LinePart([]),
-                *content_parts(entry.content, detail),
-                *_details(entry.details),
-                *_rest(entry),
-            ]
+            return [shown, LinePart([]), *content_parts(entry.content, detail), *_details(entry.details), *_rest(entry)]
         case Custom():
             shown = fact("kind", [(clean(entry.custom_type or "?"), "note")])
             return [shown, *value_parts(entry.data, detail), *_rest(entry)]

@@ -164,10 +164,7 @@ def _thinking_parts(block: ThinkingBlock, detail: Detail, *, is_open: bool) -> l
 
 
 def _execution_parts(
-    prompt: str,
-    source: str | None,
-    message: BashExecutionMessage | PythonExecutionMessage,
-    detail: Detail,
+    prompt: str, source: str | None, message: BashExecutionMessage | PythonExecutionMessage, detail: Detail
 ) -> list[Part]:
     language = "bash" if isinstance(message, BashExecutionMessage) else "python"
     parts = output_parts(source or "", detail, prefix=[(prompt, "tool strong")], lexer=lexer_named(language))

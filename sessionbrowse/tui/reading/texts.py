@@ -78,12 +78,7 @@ def markdown_cut(source: str, lines: int | None) -> tuple[int, str]:
 
 
 def output_parts(
-    source: str,
-    detail: Detail,
-    *,
-    roles: str = "",
-    prefix: Line | None = None,
-    lexer: Lexer | None = None,
+    source: str, detail: Detail, *, roles: str = "", prefix: Line | None = None, lexer: Lexer | None = None
 ) -> list[Part]:
     """Convert the output of a program or the content of a file to document parts; a lexer gives it syntax colours."""
     place = cut_at(source, detail.output_lines) if detail.output_lines is not None else len(source)

@@ -130,9 +130,7 @@ def _plan(screen: CommandScreen[None], summary: Summary, way: ResumeIn, director
             browser.say(error.sentence if isinstance(error, SessionBrowseError) else repr(error), "error")
 
     browser.changes.run(
-        lambda context: source.plan_resume(summary, directory),
-        lambda command: _start(screen, command, way),
-        on_error,
+        lambda context: source.plan_resume(summary, directory), lambda command: _start(screen, command, way), on_error
     )
 
 

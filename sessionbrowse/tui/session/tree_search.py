@@ -153,12 +153,7 @@ def make_rows(
 
 
 def _search(
-    session: Session,
-    state: TreeState,
-    job: Job,
-    begin: int,
-    ready: Callable[[TreeRows], object],
-    find_first: FindFirst,
+    session: Session, state: TreeState, job: Job, begin: int, ready: Callable[[TreeRows], object], find_first: FindFirst
 ) -> TreeRows | None:
     query = parse_search(state.query)
     entries = len(session.parents)

@@ -96,13 +96,7 @@ class StatsScreen(CommandScreen[None]):
     CONTEXTS = (STATS,)
     ENTER = "stats_open"
 
-    def __init__(
-        self,
-        question: UsageQuestion,
-        *,
-        project: tuple[str, ...] | None = None,
-        text: str = "",
-    ) -> None:
+    def __init__(self, question: UsageQuestion, *, project: tuple[str, ...] | None = None, text: str = "") -> None:
         super().__init__(name="stats")
         self._questions = [question]
         self._project = project
