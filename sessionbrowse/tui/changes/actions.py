@@ -18,7 +18,6 @@ from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit
 from sessionbrowse.tui.shell.command_screen import CommandScreen, state_for_commands
-from sessionbrowse.tui.widgets.row_list import RowState
 
 _KEY_CELLS, _TITLE_CELLS = 4, 14
 _MOST_NAMED = 3
@@ -40,7 +39,7 @@ class ActionsScreen(AskScreen):
         self._by_key = {key: command.id for command in reversed(commands) for key in keys.of(command)}
         self._by_key |= {command.letter: command.id for command in commands if command.letter}
 
-    def render_choice(self, index: int, width: int, state: RowState) -> Line:
+    def render_choice(self, index: int, width: int) -> Line:
         """Return the row of a command: its letter or key, its title, and what it does or why it cannot."""
         return fit(self._rows[index], width)
 

@@ -19,7 +19,7 @@ from sessionbrowse.tui.lists.rows import progress_bar
 from sessionbrowse.tui.paint.spans import Line, cut_left
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
-from sessionbrowse.tui.widgets.row_list import RowList, RowState
+from sessionbrowse.tui.widgets.row_list import RowList
 from sessionbrowse.tui.widgets.text_view import TextView
 
 F = TypeVar("F")
@@ -179,7 +179,7 @@ class FindingsScreen(CommandScreen[None], Generic[F]):
         self.query_one("#header", Bar).show(left, right)
         self.update_footer()
 
-    def _render_row(self, index: int, width: int, state: RowState) -> Line:
+    def _render_row(self, index: int, width: int) -> Line:
         return self.row_of(self.findings[index], width)
 
     # -- commands -----------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from sessionbrowse.tui.paint.spans import Line, fit, line_width, sides
 from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.filter_line import FilterInput
-from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
+from sessionbrowse.tui.widgets.row_list import GUTTER, RowList
 from sessionbrowse.tui.widgets.text_view import TextView
 
 Result = TypeVar("Result")
@@ -74,9 +74,11 @@ class Dialog(CommandScreen[Result]):
     CONTEXTS = (DIALOG,)
     ENTER = "accept"
 
-    def __init__(self, title: str, parts: Sequence[Part]) -> None:
+    def __init__(self, title: str, parts: Sequence[Part], accepting: str = "choose") -> None:
+        """Make a dialog; `accepting` is the verb that it shows beside the key that accepts the answer."""
         super().__init__(name="dialog")
         self._heading = title
+        self._accepting = accepting
         self._parts = parts
 
     def on_mount(self) -> None:
@@ -84,13 +86,9 @@ class Dialog(CommandScreen[Result]):
         window = self.query_one("#dialog-window")
         window.border_title = Content(clean(self._heading))
         keys = self.browser.keys.key_of
-        window.border_subtitle = Content(f"{keys('accept')} {self.accepting()} · {keys('cancel')} cancel")
+        window.border_subtitle = Content(f"{keys('accept')} {self._accepting} · {keys('cancel')} cancel")
         self.query_one("#dialog-text", TextView).show(self._parts)
         self.lay_out(self.size.width, self.size.height)
-
-    def accepting(self) -> str:
-        """Return the verb that the dialog shows beside the key that accepts the answer."""
-        return "choose"
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay the dialog out for the new size of the screen."""
@@ -152,7 +150,7 @@ class AskScreen(Dialog[str | None]):
         self.rows.styles.height = height
         return height
 
-    def render_choice(self, index: int, width: int, state: RowState) -> Line:
+    def render_choice(self, index: int, width: int) -> Line:
         """Return the row of an answer: its letter, its text, and the remark at the right."""
         choice = self._choices[index]
         left: Line = [(choice.text, choice.roles)]
@@ -230,13 +228,12 @@ class PromptScreen(Dialog[str | None]):
         completes: Literal["", "directory", "file"] = "",
         folder: str = "",
     ) -> None:
-        super().__init__(title, parts)
+        super().__init__(title, parts, accepting)
         self._text = text if text in offers else clean(text)
         self._placeholder = placeholder
         self._hint = hint
         self._offers = list(offers)
         self._shown: list[str] = []
-        self._accepting = accepting
         self._completes = completes
         self._folder = folder
 
@@ -250,19 +247,13 @@ class PromptScreen(Dialog[str | None]):
 
     def on_mount(self) -> None:
         """Put the initial text into the dialog's text field, and focus the field."""
-        with self.prevent(Input.Changed):
-            self.line.value = clean(self._text)
-        self.line.cursor_position = len(self.line.value)
+        self._put(self._text)
         self._show_offers(self._offers)
         super().on_mount()
         self._say()
         self.set_focus(self.line)
         if self._completes == "file":
             self.line.select_all()  # A typed path replaces the proposed one.
-
-    def accepting(self) -> str:
-        """Return the verb that the dialog shows beside the key that accepts the answer."""
-        return self._accepting
 
     @property
     def line(self) -> Input:
@@ -311,17 +302,21 @@ class PromptScreen(Dialog[str | None]):
         hint = self._hint(self._text)
         self.query_one("#dialog-hint", TextView).show([LinePart(hint)] if hint else [])
 
-    def _render_offer(self, index: int, width: int, state: RowState) -> Line:
+    def _render_offer(self, index: int, width: int) -> Line:
         return fit([(clean(self._shown[index]), "")], max(0, width - GUTTER))
 
     def _take_offer(self) -> None:
         key = self.rows.key
         if isinstance(key, str):
-            self._text = key
-            with self.prevent(Input.Changed):
-                self.line.value = clean(key)
-            self.line.cursor_position = len(self.line.value)
+            self._put(key)
             self._say()
+
+    def _put(self, text: str) -> None:
+        """Make `text` the text of the field, without a hint or other suggestions for it."""
+        self._text = text
+        with self.prevent(Input.Changed):
+            self.line.value = clean(text)
+        self.line.cursor_position = len(self.line.value)
 
     @on(RowList.Highlighted, "#dialog-rows")
     def _highlighted(self, event: RowList.Highlighted) -> None:
@@ -344,10 +339,7 @@ class PromptScreen(Dialog[str | None]):
         if outcome.error is not None or outcome.value[0] != self.line.value:
             return
         typed, completed, names = outcome.value
-        self._text = completed
-        with self.prevent(Input.Changed):
-            self.line.value = clean(completed)
-        self.line.cursor_position = len(self.line.value)
+        self._put(completed)
         self._say()
         if completed == typed and len(names) != 1:
             shown = "  ".join([clean(name) for name in names]) or "No name begins so."

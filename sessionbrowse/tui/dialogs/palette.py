@@ -15,7 +15,7 @@ from sessionbrowse.tui.commands.contexts import OVERLAY
 from sessionbrowse.tui.paint.spans import Line, sides
 from sessionbrowse.tui.shell.command_screen import CommandScreen, state_for_commands
 from sessionbrowse.tui.widgets.filter_line import FilterInput
-from sessionbrowse.tui.widgets.row_list import RowList, RowState
+from sessionbrowse.tui.widgets.row_list import RowList
 
 
 class PaletteScreen(CommandScreen[str | None]):
@@ -69,7 +69,7 @@ class PaletteScreen(CommandScreen[str | None]):
         keys = [command.id for command in self._shown]
         self.rows.set_rows(keys, cursor=keys[0] if keys else None)
 
-    def _render_command(self, index: int, width: int, state: RowState) -> Line:
+    def _render_command(self, index: int, width: int) -> Line:
         command = self._shown[index]
         reason = command.unavailable(self._command_context)
         name: Line = [(f"{command.title:<15}", "title" if reason is None else "faint")]

@@ -29,7 +29,7 @@ from sessionbrowse.tui.search.list_search import ListSearch, Queries
 from sessionbrowse.tui.shell.paned_screen import ListScreen
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
-from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
+from sessionbrowse.tui.widgets.row_list import GUTTER, RowList
 from sessionbrowse.tui.widgets.text_view import TextView
 
 if TYPE_CHECKING:
@@ -329,12 +329,12 @@ class BrowseScreen(ListScreen):
         right = facts_line(sessions, projects, updates.progress, updates.failure, self.size.width)
         self.query_one("#header", Bar).show([*left, *self.browser.scope_note()], right)
 
-    def _render_project(self, index: int, width: int, state: RowState) -> Line:
+    def _render_project(self, index: int, width: int) -> Line:
         row = self.state.projects[index]
         state_of = directory_state(row.directories, self.state.exists, self.state.moved)
         return project_row(row, width, self.browser.home, state_of, ambiguous=row.cwd in self._ambiguous)
 
-    def _render_session(self, index: int, width: int, state: RowState) -> Line:
+    def _render_session(self, index: int, width: int) -> Line:
         style = _style_of(self)
         row = self._rows[index]
         if isinstance(row, SessionRow):

@@ -7,6 +7,7 @@ sessionbrowse's variables; their values are mixed from the theme's foreground, b
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from rich.color import Color as RichColor
 from rich.color import ColorSystem
@@ -66,7 +67,7 @@ _OF_TEXTUAL = 10
 
 def _theme(number: int, name: str) -> Theme:
     rows = [line.split() for line in _COLOURS.strip().splitlines()]
-    colours = {row[0]: row[number] for row in rows[:_OF_TEXTUAL]}
+    colours: dict[str, Any] = {row[0]: row[number] for row in rows[:_OF_TEXTUAL]}
     variables = {row[0]: row[number].replace(":", " ") for row in rows[_OF_TEXTUAL:] if row[number] != "-"}
     # Textual draws the bar behind the thumb in another colour while the mouse is over it; here it never changes.
     variables |= {f"scrollbar-background{state}": colours["background"] for state in ("", "-hover", "-active")}

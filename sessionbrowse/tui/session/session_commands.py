@@ -132,10 +132,7 @@ def do_toggle_fold(screen: SessionScreen) -> None:
 def do_fold_all(screen: SessionScreen) -> None:
     """Fold all branches of the tree; if all branches are folded, unfold all."""
     tree = screen.tree_pane
-    made = tree.shown.made
-    if made is None:
-        return
-    rows = made.unfolded
+    rows = tree.shown.unfolded
     branches = frozenset([rows[at].index for at in rows.connected if rows[at].foldable])
     if not branches:
         screen.browser.say("This session has no branches to fold.", "warning")

@@ -13,7 +13,7 @@ from sessionbrowse.model.search.query import doubts, parse_search
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.text import plural
 from sessionbrowse.tui.paint.spans import CRUMB, Line, line_width, one_line, project_name
-from sessionbrowse.tui.session.tree_search import ShownTree, TreeState
+from sessionbrowse.tui.session.tree_search import TreeRows, TreeState
 
 
 def path_line(summary: Summary, session: Session | None, index: int | None, home: str, room: int) -> Line:
@@ -61,12 +61,12 @@ def tree_title(state: TreeState) -> Content:
     return Content.assemble(*title)
 
 
-def no_rows_sentence(session: Session | None, state: TreeState, shown: ShownTree, key_of: Callable[[str], str]) -> str:
+def no_rows_sentence(session: Session | None, state: TreeState, shown: TreeRows, key_of: Callable[[str], str]) -> str:
     """Return the message of an empty tree: the reason, and the key that shows rows again."""
     if session is not None and not session.ids:
         return "This session has no entries."
     if state.query:
-        if shown.made is not None and not shown.made.finished:
+        if not shown.finished:
             return "Searching …"
         why = " ".join([f'No entry matches "{one_line(state.query, 60)}".', *doubts(parse_search(state.query))])
         return f"{why} {key_of('back')} clears the search."
@@ -75,16 +75,15 @@ def no_rows_sentence(session: Session | None, state: TreeState, shown: ShownTree
     return f"The tree filter hides all entries. {key_of('filter_all')} shows all."
 
 
-def found_status(state: TreeState, shown: ShownTree) -> Line:
+def found_status(state: TreeState, shown: TreeRows) -> Line:
     """Return the status of the tree's search: number of matches and, while it runs, number of searched entries."""
-    made = shown.made
-    if not state.query or made is None:
+    if not state.query or shown.session is None:
         return [(plural(len(shown.rows), "row"), "dim")]
     status: Line = [(plural(len(shown.hits), "match", "matches"), "dim")]
-    if made.some:
+    if shown.some:
         status.append((" of some words, none has all", "warning"))
-    if not made.finished:
-        return [(f"searching … {made.searched:,}/{made.entries:,}  ", "accent"), *status]
+    if not shown.finished:
+        return [(f"searching … {shown.searched:,}/{shown.entries:,}  ", "accent"), *status]
     return status
 
 

@@ -21,11 +21,11 @@ from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.reading.views import ENTRY_IS_GONE, find_again
 from sessionbrowse.tui.session.titles import found_status, no_rows_sentence, tree_title
 from sessionbrowse.tui.session.tree_rows import RowTexts, TreeStyle, row_width, shift_for, tree_row
-from sessionbrowse.tui.session.tree_search import NOTHING_SHOWN, ShownTree, TreeRows, TreeState, make_rows, shown_tree
+from sessionbrowse.tui.session.tree_search import TreeRows, TreeState, make_rows
 from sessionbrowse.tui.shell.command_screen import ANSWER_SECONDS, CommandScreen
 from sessionbrowse.tui.shell.match_spans import MatchMarks
 from sessionbrowse.tui.widgets.filter_line import FilterLine
-from sessionbrowse.tui.widgets.row_list import GUTTER, RowList, RowState
+from sessionbrowse.tui.widgets.row_list import GUTTER, RowList
 
 NOT_READ_YET = RowText("…")
 
@@ -44,7 +44,7 @@ class TreePane:
         self._widened = widened
         self.session: Session | None = None
         self.state = TreeState()
-        self.shown = NOTHING_SHOWN
+        self.shown = TreeRows()
         self.wanted: tuple[int | None, str | None] = (None, None)
         """Index and id of the entry to which the cursor moves with the next rows."""
         self.origin: int | None = None
@@ -127,7 +127,7 @@ class TreePane:
             self.wanted = (None, session.leaf_id if at_end else before.ids[index])
         if before is not None and len(session.ids) < len(before.ids):
             # The file now has fewer entries: drop the rows, because their entries may no longer exist.
-            self.shown, self._stood = NOTHING_SHOWN, None
+            self.shown, self._stood = TreeRows(), None
             self.row_list.set_rows([])
         # If a program has rewritten the file, an index may now belong to another entry. Then drop all cached costs, and
         # keep an index selected only if it still belongs to the same entry.
@@ -152,15 +152,14 @@ class TreePane:
         session, texts = self.session, self._texts
         if session is None or texts is None:
             return
-        before, room = self.shown.made, self.row_list.room_around
+        before, room = self.shown, self.row_list.room_around
         aim = find_again(session, *self.wanted)
         aim = self._standing if aim is None else aim
         page = range(max(sum(room), self._screen.size.height))
         find_first = self._screen.browser.pattern_worker.first_spans
 
-        def read_texts(made: TreeRows) -> None:
+        def read_texts(shown: TreeRows) -> None:
             """Start reading the texts of the rows that will be visible; return when they are read or time is up."""
-            shown = shown_tree(made)
             entry = cursor_entry(session, shown, aim)
             top = shown.position_of[entry] - min(room[0], len(page)) if entry is not None else 0
             top = max(0, min(top, len(shown.rows) - len(page)))
@@ -211,7 +210,7 @@ class TreePane:
         if outcome.error is not None:
             raise outcome.error
         before = self._stood = self._standing
-        self.shown = shown_tree(outcome.value)
+        self.shown = outcome.value
         self.restyle()
         cursor = self._cursor_for(before)
         empty = no_rows_sentence(self.session, self.state, self.shown, self._screen.browser.keys.key_of)
@@ -287,7 +286,7 @@ class TreePane:
             self.cells_needed = max(needed)
             self._widened()
 
-    def render_row(self, position: int, width: int, state: RowState) -> Line:
+    def render_row(self, position: int, width: int) -> Line:
         """Return the tree's row at a position as spans (pieces of styled text)."""
         assert self.session is not None
         assert self._texts is not None
@@ -369,7 +368,7 @@ class TreePane:
         self.row_list.refresh()
 
 
-def cursor_entry(session: Session, shown: ShownTree, wanted: int | None) -> int | None:
+def cursor_entry(session: Session, shown: TreeRows, wanted: int | None) -> int | None:
     """Return the index of the entry for the cursor; None if the tree has no rows.
 
     While a search hides rows, it is the hit nearest to `wanted`. Else it is `wanted` or its nearest ancestor that has a

@@ -30,18 +30,20 @@ class TreeState(Struct, frozen=True):
     whole: bool = False
 
 
-class TreeRows(Struct, frozen=True):
+class TreeRows(Struct, frozen=True, eq=False):
     """A tree's rows for a filter, search and folds (`state`); `unfolded` also contains the rows in folded branches.
 
-    `found` are the indexes of all entries that match the query, even if filter or folds hide them. `entries` is the
-    number of entries to search, and `searched` the number of entries searched so far. `some` is True if no entry has
-    all terms of the query, so that the found entries have only some of them.
+    `session` is None before the first rows. `hits` are the positions of the rows that match the query; `found` are the
+    indexes of all entries that match it, even if filter or folds hide them. `entries` is the number of entries to
+    search, and `searched` the number of entries searched so far. `some` is True if no entry has all terms of the query,
+    so that the found entries have only some of them.
     """
 
-    state: TreeState
-    rows: Rows
-    unfolded: Rows
-    session: Session
+    state: TreeState = TreeState()
+    rows: Rows = Rows([])
+    unfolded: Rows = Rows([])
+    session: Session | None = None
+    hits: list[int] = []
     found: Sequence[int] = ()
     searched: int = 0
     entries: int = 0
@@ -52,24 +54,20 @@ class TreeRows(Struct, frozen=True):
         """True when the search has ended."""
         return self.searched >= self.entries
 
+    @property
+    def position_of(self) -> dict[int, int]:
+        """The positions of the rows, by the index of their entry."""
+        return self.rows.position_of
 
-class ShownTree(Struct, frozen=True, eq=False):
-    """The rows of the tree on the screen; `position_of` finds the row of an entry, given the entry's index.
-
-    `hits` are the positions of the rows that match the search. `made` is the result of the background job that computed
-    the rows; None before the first rows.
-    """
-
-    made: TreeRows | None
-    rows: Rows
-    position_of: dict[int, int]
-    branch_points: list[int]
-    hits: list[int]
+    @property
+    def branch_points(self) -> list[int]:
+        """The positions of the rows at which a branch begins."""
+        return self.rows.connected
 
     @property
     def stops(self) -> list[int] | None:
         """The positions of the rows that the cursor may stand on; None if it may stand on all rows."""
-        return self.hits if self.made is not None and self.made.state.query and not self.made.state.whole else None
+        return self.hits if self.state.query and not self.state.whole else None
 
     def nearest(self, parents: Sequence[int], index: int | None) -> int | None:
         """Return `index` if that entry has a row, else the index of its nearest ancestor with a row, else None."""
@@ -95,22 +93,6 @@ class ShownTree(Struct, frozen=True, eq=False):
         return row.connector is not None or self.parent_position(parents, row.index) is None
 
 
-def shown_tree(made: TreeRows) -> ShownTree:
-    """Return the rows of a tree for the screen, with the positions of its entries, branch points and hits."""
-    positions = made.rows.position_of
-    hits = hit_rows(made.session, made.state.filter, made.found) if made.found else ()
-    return ShownTree(
-        made=made,
-        rows=made.rows,
-        position_of=positions,
-        branch_points=made.rows.connected,
-        hits=sorted([positions[index] for index in hits if index in positions]),
-    )
-
-
-NOTHING_SHOWN = ShownTree(made=None, rows=Rows([]), position_of={}, branch_points=[], hits=[])
-
-
 FIRST_SECONDS, MORE_SECONDS = 0.012, 0.15
 """Seconds until a long search shows its first hits, and until it shows further hits; the latter doubles each time."""
 FRAME_SECONDS = 0.03
@@ -122,7 +104,7 @@ FIRST_ENTRIES, PART_ENTRIES = 50, 400
 def make_rows(
     session: Session,
     state: TreeState,
-    before: TreeRows | None,
+    before: TreeRows,
     job: Job,
     begin: int = 0,
     ready: Callable[[TreeRows], object] = lambda rows: None,
@@ -137,16 +119,16 @@ def make_rows(
     Raises:
         BadSearch: the query is not valid.
     """
-    if before is None or before.session is not session or not before.finished:
-        before = None
-    if before is not None and replace(before.state, folded=state.folded) == state:
-        made: TreeRows | None = replace(before, state=state, rows=before.unfolded.with_folded(state.folded))
-    elif before is not None and before.state.query == state.query:
-        made = _with_rows(replace(before, state=state))
+    is_known = before.session is session and before.finished
+    made: TreeRows | None
+    if is_known and replace(before.state, folded=state.folded) == state:
+        made = _with_rows(session, replace(before, state=state), before.unfolded)
+    elif is_known and before.state.query == state.query:
+        made = _with_rows(session, replace(before, state=state))
     elif state.query:
         made = _search(session, state, job, begin, ready, find_first)
     else:
-        made = _with_rows(TreeRows(state, tree.Rows([]), tree.Rows([]), session))
+        made = _with_rows(session, TreeRows(state))
     if made is not None:
         ready(made)
     return made
@@ -179,16 +161,20 @@ def _search(
 
 
 def _found_rows(session: Session, state: TreeState, found: Sequence[int], searched: int, some: bool) -> TreeRows:
-    none = tree.Rows([])
-    return _with_rows(TreeRows(state, none, none, session, sorted(found), searched, len(session.parents), some))
+    entries = len(session.parents)
+    return _with_rows(session, TreeRows(state, found=sorted(found), searched=searched, entries=entries, some=some))
 
 
-def _with_rows(made: TreeRows) -> TreeRows:
-    """Return the result with its rows computed from its state and its found entries."""
+def _with_rows(session: Session, made: TreeRows, unfolded: Rows | None = None) -> TreeRows:
+    """Return the result with its rows computed from its state and its found entries, or from the `unfolded` rows."""
     state = made.state
-    hits = made.found if state.query and not state.whole else None
-    unfolded = tree.rows(made.session, state.filter, keep_ancestors=True, hits=hits)
-    return replace(made, unfolded=unfolded, rows=unfolded.with_folded(state.folded))
+    if unfolded is None:
+        wanted = made.found if state.query and not state.whole else None
+        unfolded = tree.rows(session, state.filter, keep_ancestors=True, hits=wanted)
+    rows = unfolded.with_folded(state.folded)
+    hits = hit_rows(session, state.filter, made.found) if made.found else ()
+    positions = sorted([rows.position_of[index] for index in hits if index in rows.position_of])
+    return replace(made, session=session, unfolded=unfolded, rows=rows, hits=positions)
 
 
 def _parts(count: int, at: int) -> Iterator[range]:

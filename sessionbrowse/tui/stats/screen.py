@@ -31,7 +31,7 @@ from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.stats.chart import chart, table_head, table_row, total_line
 from sessionbrowse.tui.widgets.bars import Bar, KeyBar
 from sessionbrowse.tui.widgets.filter_line import FilterLine
-from sessionbrowse.tui.widgets.row_list import RowList, RowState
+from sessionbrowse.tui.widgets.row_list import RowList
 from sessionbrowse.tui.widgets.span_view import SpanView
 
 ALL = "all time"
@@ -293,7 +293,7 @@ class StatsScreen(CommandScreen[None]):
             words.append(question.only[1] or f"(unknown {question.only[0]})")
         return " · ".join(words)
 
-    def _render_row(self, index: int, width: int, state: RowState) -> Line:
+    def _render_row(self, index: int, width: int) -> Line:
         row = self._rows[index]
         most = max((each.totals.total[COST] for each in self._rows), default=0)
         return table_row(row, self._title(row), width, most)

@@ -10,7 +10,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar
 
-import msgspec
 from textual import events
 from textual.message import Message
 from textual.reactive import reactive
@@ -23,16 +22,8 @@ GUTTER = 2
 """Number of cells before the text of every row: one for the cursor's bar, one for the sign of marked rows."""
 
 
-class RowState(msgspec.Struct, frozen=True):
-    """The state of a list row: under the cursor or not, marked by the user or not, in a focused list or not."""
-
-    cursor: bool
-    marked: bool
-    focused: bool
-
-
-RenderRow = Callable[[int, int, RowState], Line]
-"""A function that returns a row's styled text; arguments: the row's index, the maximum width in cells, its state."""
+RenderRow = Callable[[int, int], Line]
+"""A function that returns a row's styled text; arguments: the row's index, the maximum width in cells."""
 
 
 class RowMessage(Message):
@@ -395,11 +386,10 @@ class RowList(RowsView, can_focus=True):
         at_cursor = index == self.cursor
         marked = self._keys[index] in self.marks
         focused = self.looks_focused
-        state = RowState(at_cursor, marked, focused)
         line: Line = [
             (("▌" if focused else "▏") if at_cursor else " ", "key" if focused else "faint"),
             ("✓" if marked else " ", "accent"),
-            *self._render_row(index, max(0, width - GUTTER), state),
+            *self._render_row(index, max(0, width - GUTTER)),
         ]
         over = ("cursor" if focused else "cursor-blurred") if at_cursor else "mark" if marked else ""
         return self.paint(line, width, over)

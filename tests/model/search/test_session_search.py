@@ -16,7 +16,7 @@ from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.tree import rows
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.data.jobs import Job, Lane
-from sessionbrowse.tui.session.tree_search import TreeRows, TreeState, make_rows, shown_tree
+from sessionbrowse.tui.session.tree_search import TreeRows, TreeState, make_rows
 from tests.support.index_support import answer, entry, folder, header, result, user, write
 from tests.support.program_search import search_text
 
@@ -137,7 +137,7 @@ def story(tmp_path: Path) -> Session:
 
 def test_a_call_of_an_answer_without_words_is_found_by_its_result(tmp_path: Path) -> None:
     session = story(tmp_path)
-    made = make_rows(session, TreeState(query="needle"), None, job())
+    made = make_rows(session, TreeState(query="needle"), TreeRows(), job())
     assert made is not None
     assert [row.index for row in made.rows if row.matches] == [2, 3]
     assert [row.index for row in rows.rows(session, hits=[0]) if row.matches] == [0]
@@ -145,7 +145,7 @@ def test_a_call_of_an_answer_without_words_is_found_by_its_result(tmp_path: Path
 
 def test_another_filter_or_fold_keeps_the_hits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = story(tmp_path)
-    first = make_rows(session, TreeState(query="need"), None, job())
+    first = make_rows(session, TreeState(query="need"), TreeRows(), job())
     assert first is not None
     monkeypatch.setattr("sessionbrowse.tui.session.tree_search.search_session", None)
     filtered = make_rows(session, TreeState("no-tools", "need"), first, job())
@@ -153,17 +153,16 @@ def test_another_filter_or_fold_keeps_the_hits(tmp_path: Path, monkeypatch: pyte
     assert ([row.index for row in filtered.rows if row.matches], filtered.found) == ([3], first.found)
     whole = make_rows(session, TreeState(query="need", whole=True), first, job())
     assert whole is not None
-    shown = shown_tree(whole)
-    assert len(shown.rows) == 4
-    assert ([shown.rows[at].index for at in shown.hits], shown.stops) == ([2, 3], None)
+    assert len(whole.rows) == 4
+    assert ([whole.rows[at].index for at in whole.hits], whole.stops) == ([2, 3], None)
 
 
 def test_entries_with_some_words_are_shown_if_none_has_all(tmp_path: Path) -> None:
     session = story(tmp_path)
-    made = make_rows(session, TreeState(query="needle zebra"), None, job())
+    made = make_rows(session, TreeState(query="needle zebra"), TreeRows(), job())
     assert made is not None
     assert (made.found, made.some) == ([1, 3], True)
-    nothing = make_rows(session, TreeState(query="zebra"), None, job())
+    nothing = make_rows(session, TreeState(query="zebra"), TreeRows(), job())
     assert nothing is not None
     assert (list(nothing.found), nothing.some) == ([], False)
 
@@ -173,7 +172,7 @@ def test_what_nobody_waits_for_is_not_made(tmp_path: Path) -> None:
     lane = Lane("rows", lambda outcome: None)
     stale = Job(lane, lane.stamp)
     lane.cancel()
-    assert make_rows(session, TreeState(query="needle"), None, stale) is None
+    assert make_rows(session, TreeState(query="needle"), TreeRows(), stale) is None
 
 
 def test_a_long_search_hands_over_the_hits_around_the_cursor_first(
@@ -185,7 +184,7 @@ def test_a_long_search_hands_over_the_hits_around_the_cursor_first(
     session = open_session(write(folder(tmp_path) / "a.jsonl", header(), *lines))
     handed: list[TreeRows] = []
     lane = Lane("rows", lambda outcome: handed.append(outcome.value))
-    made = make_rows(session, TreeState(query="needle"), None, Job(lane, lane.stamp), begin=50)
+    made = make_rows(session, TreeState(query="needle"), TreeRows(), Job(lane, lane.stamp), begin=50)
     assert made is not None
     assert (list(made.found), made.finished) == (list(range(1, 90, 2)), True)
     assert [(list(one.found), one.finished) for one in handed] == [(list(range(31, 50, 2)), False)]

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from textual.app import App, ComposeResult
 
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.widgets.row_list import RowList, RowState
+from sessionbrowse.tui.widgets.row_list import RowList
 
 
 class ListApp(App[None]):
@@ -23,7 +23,7 @@ class ListApp(App[None]):
     def compose(self) -> ComposeResult:
         yield RowList(self._draw, empty="Nothing here. Press x.")
 
-    def _draw(self, index: int, width: int, state: RowState) -> Line:
+    def _draw(self, index: int, width: int) -> Line:
         self.drawn.append(index)
         return [(f"row {self.rows.keys[index]}", "")]
 
@@ -173,7 +173,7 @@ async def test_marked_rows_carry_a_sign() -> None:
 
 async def test_every_row_fills_its_line_exactly_whatever_its_characters() -> None:
     class WideApp(ListApp):
-        def _draw(self, index: int, width: int, state: RowState) -> Line:
+        def _draw(self, index: int, width: int) -> Line:
             return [("日本語👩\u200d👧e\u0301🇩🇪" * 20, "")]
 
     app = WideApp()
