@@ -21,6 +21,7 @@ from sessionbrowse.services.change.checkout import checkout
 from sessionbrowse.services.change.delete import delete
 from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.label import label
+from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.clean.doctor import examine
 from sessionbrowse.services.export.export import export
@@ -38,6 +39,7 @@ from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.data.sources import source_of
 from sessionbrowse.tui.session.titles import facts_line
 from tests.support.foreign import CLAUDE_ID, CODEX_ID, Claude, Codex, call, jsonl, said
+from tests.support.session_files import header, user, written
 
 CHILD_ID = "019c0000-0000-7000-8000-000000000002"
 
@@ -273,6 +275,33 @@ def test_every_change_is_refused_in_one_sentence_that_names_the_way(
     with pytest.raises(RefusedWrite) as raised:
         change(Target(of_agent(home, agent).path), context_of(home, tmp_path))
     assert raised.value.sentence.endswith("which sessionbrowse only reads: continue it in pi from the actions menu.")
+
+
+def test_a_move_of_a_directory_says_that_their_sessions_stay(home: Path, tmp_path: Path) -> None:
+    scope = Scope(around=around(home))
+    stay = "6 sessions of Claude Code or Codex stay at the old path: only their own program changes them."
+    with pytest.raises(RefusedWrite) as raised:
+        relocate("/home/dev/app", "/home/dev/new", scope, context=context_of(home, tmp_path))
+    assert raised.value.sentence.endswith(f"have no sessions. {stay} Nothing was changed.")
+    own = home / ".pi/agent/sessions/--home-dev-app--"
+    own.mkdir(parents=True)
+    path = written(own, header(cwd="/home/dev/app"), user("a", None, "hi"), name="2026-05-01T10-00-00-000Z_a.jsonl")
+    moved = relocate("/home/dev/app", "/home/dev/new", scope, context=context_of(home, tmp_path))
+    assert (len(moved.sessions), moved.notes) == (1, (stay,))
+    Path(moved.sessions[0].target).unlink()
+    assert not path.exists()
+
+
+def test_shells_complete_their_ids_from_the_index(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, folder in (("HOME", home), ("XDG_CACHE_HOME", tmp_path / "cache"), ("XDG_STATE_HOME", tmp_path / "s")):
+        monkeypatch.setenv(name, str(folder))
+    assert main(["index"]) == 0
+    capsys.readouterr()
+    for session_id in (CLAUDE_ID, CODEX_ID):
+        main(["__complete", "show", session_id[:12]])
+        assert session_id in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("agent", ["claude", "codex"])

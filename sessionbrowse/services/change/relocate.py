@@ -48,7 +48,7 @@ from sessionbrowse.store.write.copies import missing_folders
 from sessionbrowse.store.write.journal import Change
 from sessionbrowse.store.write.moves import Moves
 from sessionbrowse.store.write.replace_many import Replacement, through
-from sessionbrowse.text import clean
+from sessionbrowse.text import clean, plural
 
 Json = Any
 HEADER_LIMIT = 1024 * 1024
@@ -114,8 +114,10 @@ def relocate(
     # An interrupted earlier relocation must be recovered before this one is planned; a dry run recovers nothing.
     recovered = [] if dry_run else finish_notes(context)
     unreadable: list[str] = []
-    sessions = list(_sessions(scope, unreadable))
+    only_read: list[str] = []
+    sessions = list(_sessions(scope, unreadable, only_read))
     moved = _mover(sessions, spellings, new)
+    staying = _staying(sum(moved(cwd) is not None for cwd in only_read))
     moving = [session for session in sessions if moved(session.header.cwd or "") is not None]
     finished = next((one for one in recovered if _is_done(one, old, new)), None)
     if not moving and finished is not None:
@@ -129,13 +131,15 @@ def relocate(
             dry_run=False,
         )
     if not moving:
-        raise RefusedWrite(f"{clean(old)} and the directories below it have no sessions. Nothing was changed.")
+        raise RefusedWrite(
+            " ".join([f"{clean(old)} and the directories below it have no sessions.", *staying, "Nothing was changed."])
+        )
     plan = _plan(moving, sessions, moved, context)
     touched = [one for one in sessions if one.file.path in plan.touched]
     _refuse_links(touched)
     if not force:
         _refuse_in_use([(one.file.path, one.agent, one.header.cwd or "") for one in touched], context)
-    left_out = _left_out(unreadable)
+    left_out = (*_left_out(unreadable), *staying)
     answer = Relocated(
         done="relocate",
         path=new,
@@ -158,6 +162,12 @@ def _left_out(unreadable: list[str]) -> tuple[str, ...]:
     others = f" and {len(unreadable) - 1} more" if len(unreadable) > 1 else ""
     one = "it stays" if len(unreadable) == 1 else "they stay"
     return (f"{clean(unreadable[0])}{others} cannot be read; {one} unchanged at the old path.",)
+
+
+def _staying(count: int) -> tuple[str, ...]:
+    one = ("stays", "its") if count == 1 else ("stay", "their")
+    sentence = "{} of Claude Code or Codex {} at the old path: only {} own program changes them."
+    return (sentence.format(plural(count, "session"), *one),) if count else ()
 
 
 def _is_done(change: Change, old: str, new: str) -> bool:
@@ -215,10 +225,13 @@ class _Plan(Struct, frozen=True, kw_only=True):
     touched: frozenset[str]
 
 
-def _sessions(scope: Scope, unreadable: list[str]) -> Iterator[_Session]:
-    """Yield the sessions of the roots and agents that `scope` selects; add unreadable files to `unreadable`."""
+def _sessions(scope: Scope, unreadable: list[str], only_read: list[str]) -> Iterator[_Session]:
+    """Yield the sessions of the roots and agents that `scope` selects; add unreadable files to `unreadable`.
+
+    The list `only_read` receives the directories of sessions of Claude Code and Codex.
+    """
     for file in shown_files(scope):
-        if not file.path.endswith(".jsonl"):
+        if not file.path.endswith((".jsonl", ".jsonl.zst")):
             continue
         try:
             found = _header_line(file.path)
@@ -230,6 +243,8 @@ def _sessions(scope: Scope, unreadable: list[str]) -> Iterator[_Session]:
             agent = agent_of_file(file.path, file.agent)
             if not scope.agents or agent in scope.agents:
                 yield _Session(file, agent, file.place_of(agent), header, offset, line)
+        elif cwd := header_of(file.path).cwd:
+            only_read.append(cwd)
 
 
 def _mover(sessions: Sequence[_Session], old: Sequence[str], new: str) -> _Moved:

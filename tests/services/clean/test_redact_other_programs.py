@@ -56,9 +56,21 @@ def with_secret(folder: Path, agent: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("agent", ["claude", "codex"])
-def test_a_masked_copy_is_the_files_own_lines_and_opens_as_the_same_session(tmp_path: Path, agent: str) -> None:
+def compressed(path: Path) -> Path:
+    """Compress a session of Codex as Codex does."""
+    content = pytest.importorskip("zstandard").ZstdCompressor().compress(path.read_bytes())
+    packed = path.with_name(f"{path.name}.zst")
+    packed.write_bytes(content)
+    path.unlink()
+    return packed
+
+
+@pytest.mark.parametrize(("agent", "packed"), [("claude", False), ("codex", False), ("codex", True)])
+def test_a_masked_copy_is_the_files_own_lines_and_opens_as_the_same_session(
+    tmp_path: Path, agent: str, packed: bool
+) -> None:
     path = with_secret(tmp_path, agent)
+    path = compressed(path) if packed else path
     before, other = path.read_bytes(), tmp_path / "other"
     other.mkdir()
     context = context_of(tmp_path)
