@@ -292,6 +292,23 @@ def test_a_move_of_a_directory_says_that_their_sessions_stay(home: Path, tmp_pat
     assert not path.exists()
 
 
+def test_an_answer_that_a_fork_copied_is_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    file = Claude()
+    file.user("go")
+    file.answer("a", said("yes"))
+    folder, counts = tmp_path / ".claude/projects/-home-dev-app", []
+    for name, more in ((CLAUDE_ID, ""), (CHILD_ID, "b")):
+        if more:
+            file.answer(more, said("more"))
+        write(folder / f"{name}.jsonl", jsonl(file.records))
+        assert main(["stats", "--json"]) == 0
+        counts.append(json.loads(capsys.readouterr().out)["total"]["tokens"])
+    assert counts[1] == 2 * counts[0]
+
+
 def test_shells_complete_their_ids_from_the_index(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
