@@ -91,7 +91,7 @@ class BrowseApp(Browser, inherit_bindings=False):
         self.temporary_copies = TemporaryCopies(options.environ.get("TMPDIR"))
         self.exists: dict[str, bool | None] = {}
         self.scans_hidden = False
-        self._leaving = self._is_suspending = False
+        self._waiting: Callable[[], None] | None = None
         self.animation_level = "none"
 
     @cached_property
@@ -350,26 +350,30 @@ class BrowseApp(Browser, inherit_bindings=False):
         if self.options.demo is None and (first_rows := self.library.first_rows(first_order(request))) is not None:
             save_first_rows(request, first_rows)
 
+    def _waits_for_changes(self, then: Callable[[], None], sentence: str) -> bool:
+        """Return True, and call `then` once no change is running; False if none is, or at the second call."""
+        # Until its first use, the change runner `self.changes` is not in `__dict__`, and no change is running.
+        is_busy = "changes" in self.__dict__ and self.changes.busy
+        self._waiting = then if is_busy and self._waiting != then else None
+        if self._waiting is not None:
+            self.say(sentence)
+            self.changes.drain(then)
+        return self._waiting is not None
+
     def suspend_program(self) -> None:
         """Return to the shell, after the running change: an agent may wait for its locks."""
-        if "changes" in self.__dict__ and self.changes.busy and not self._is_suspending:
-            self._is_suspending = True
-            self.say("Suspending after the running work; press the key again to suspend at once.")
-            self.changes.drain(self.suspend_program)
-            return
-        self._is_suspending = False
-        self.stop_for_shell()
+        told = "Suspending after the running work; press the key again to suspend at once."
+        if not self._waits_for_changes(self.suspend_program, told):
+            self.stop_for_shell()
 
     def leave(self) -> None:
         """End the program after the running change; cancel background work that only reads files.
 
         In `sessionbrowse pick`, leaving without a chosen session gives exit status 1.
         """
-        # Until its first use, the change runner `self.changes` is not in `__dict__`, and no change is running.
-        if "changes" in self.__dict__ and self.changes.busy and not self._leaving:
-            self._leaving = True
-            self.say("Leaving after the running change; press the key again to leave at once.")
-            self.changes.drain(self.leave)
+        if self._waits_for_changes(
+            self.leave, "Leaving after the running change; press the key again to leave at once."
+        ):
             return
         self.scan_lane.cancel()
         self.end_search()

@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Protocol
 
-from msgspec import Struct
-
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.text import clean, clean_lines
 from sessionbrowse.tui.paint.spans import Line, line_width, wrap_offsets
@@ -293,10 +291,3 @@ def overlay(line: Line, ranges: Iterable[tuple[int, int]], roles: str) -> Line:
         result += [(text, f"{old} {roles}".strip()) for text, old in slice_line(line, start, end)]
         position = end
     return result + slice_line(line, position, total)
-
-
-class PreviewDocument(Struct, frozen=True):
-    """A document for the preview pane, and the search query whose matches are highlighted in it."""
-
-    parts: list[Part]
-    query: str = ""

@@ -13,7 +13,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.machines.results import seen_words
 from sessionbrowse.text import clean, iso_ms, tokens
 from sessionbrowse.tui.data.jobs import Job, Outcome
-from sessionbrowse.tui.layout.parts import LinePart, Part, PreviewDocument
+from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import is_recent
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.paned_screen import ListScreen, Resting
@@ -116,17 +116,17 @@ class Preview:
         hit, now_ms = self._asked_hit, browser.now_ms()
         copies = self._state.library.copies(summary)
 
-        def load(job: Job) -> PreviewDocument:
+        def load(job: Job) -> tuple[list[Part], str]:
             from sessionbrowse.tui.reading.documents import conversation, entry_document, rule
             from sessionbrowse.tui.reading.views import ENTRY_IS_GONE, find_again
 
             session = browser.open_session(summary.path, summary.agent)
             if hit is None:
-                return PreviewDocument([*_of_copies(copies), *conversation(session, summary)])
+                return [*_of_copies(copies), *conversation(session, summary)], ""
             index = find_again(session, hit[0].entry_index, hit[0].entry_id)
             if index is None:
                 raise NoSuchEntry(ENTRY_IS_GONE)
-            return PreviewDocument([rule(), *entry_document(session, index, now_ms)], hit[1])
+            return [rule(), *entry_document(session, index, now_ms)], hit[1]
 
         lane = self._screen.lane("preview", self.take)
         (lane.follow if follows else lane.ask)(load)
@@ -158,13 +158,13 @@ class Preview:
             reason = LinePart([("✗ ", "error"), (clean(outcome.sentence), "error")])
             self._view.show([*self._facts(summary), rule(), reason])
             return
-        read: PreviewDocument = outcome.value
+        parts, query = outcome.value
         marks = None
-        if read.query:
+        if query:
             from sessionbrowse.tui.shell.match_spans import MatchMarks
 
-            marks = MatchMarks(self._screen, "marks", self._view.marks_changed).of(read.query)
-        self._read = (read.parts, marks)
+            marks = MatchMarks(self._screen, "marks", self._view.marks_changed).of(query)
+        self._read = (parts, marks)
         self._family.ask(summary.path)
         shown = (summary.path, self._asked_hit)
         self._show_read(keep_place=self._shown == shown)

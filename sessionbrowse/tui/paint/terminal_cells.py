@@ -196,26 +196,16 @@ def _pens(style: Style | None, colors: ColorSystem) -> tuple[Pen, Pen]:
     """Return two pens (SGR parameters) for a Rich style: one for characters, and one for blanks."""
     if style is None:
         return _PLAIN, _PLAIN_BLANK
-    style += Style(color=shown_color(style.color, colors), bgcolor=shown_color(style.bgcolor, colors))
-    attributes: list[str] = []
-    foreground = background = ""
-    codes = iter(Strip.render_ansi(style, colors).split(";"))
-    for code in codes:
-        if code in ("38", "48"):
-            kind = next(codes)
-            color = ";".join([code, kind, *(next(codes) for _ in range(1 if kind == "5" else 3))])
-            if code == "38":
-                foreground = color
-            else:
-                background = color
-        elif len(code) < 2 or code == "21" or (code[0] == "5" and len(code) == 2):
-            attributes += [code] if code else []
-        elif code[0] in "39" and code != "39":
-            foreground = code
-        elif code not in ("39", "49"):
-            background = code
+    attributes = [code for code in Strip.render_ansi(style.without_color, colors).split(";") if code]
+    foreground = _codes(shown_color(style.color, colors), foreground=True)
+    background = _codes(shown_color(style.bgcolor, colors), foreground=False)
     pen = (";".join(attributes), foreground, background)
     return pen, pen if _SHOWN_ON_BLANKS.intersection(attributes) else (None, None, background)
+
+
+def _codes(color: Color | None, *, foreground: bool) -> str:
+    """Return the SGR parameters of a colour; "" for the terminal's default colour."""
+    return ";".join(color.get_ansi_codes(foreground)) if color is not None and not color.is_default else ""
 
 
 @lru_cache(maxsize=1024)

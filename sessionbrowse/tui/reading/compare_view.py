@@ -69,18 +69,9 @@ def compare_parts(
         behind = left if ahead is right else right
         name = _name(session, behind.index)
         if not ahead.entries:
-            parts.append(
-                LinePart(
-                    [
-                        (
-                            f"This entry is on the active branch. To compare two entries, select them with {keys[0]}, "
-                            f"then press {keys[1]}.",
-                            "dim italic",
-                        )
-                    ]
-                )
-            )
-            return parts
+            select, compare = keys
+            hint = f"To compare two entries, select them with {select}, then press {compare}."
+            return [*parts, LinePart([(f"This entry is on the active branch. {hint}", "dim italic")])]
         sentence = (
             f"{name} is an ancestor of {_name(session, ahead.index)}. To compare branches, go to a row of the other, "
             f"or select two entries with {keys[0]}."
@@ -98,9 +89,8 @@ def compare_parts(
     parts.append(rule())
     for one_turn, other_turn in zip_longest(_turns(session, left), _turns(session, right), fillvalue=()):
         pairs = zip_longest(one_turn, other_turn)
-        parts += [
-            PairPart(*[None if index is None else _talk_part(session, index) for index in pair]) for pair in pairs
-        ]
+        talks = [[None if index is None else _talk_part(session, index) for index in pair] for pair in pairs]
+        parts += [PairPart(*talk) for talk in talks]
     warm([half for part in parts[: 2 * SHOWN_FIRST] if isinstance(part, PairPart) for half in part.halves()])
     return parts
 

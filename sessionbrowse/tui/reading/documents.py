@@ -176,33 +176,36 @@ def entry_body(session: Session, index: int, entry: Entry) -> list[Part]:
         case TranscriptNode():
             body = message_parts(entry.message, detail) if entry.message is not None else []
             return [*body, *extra_parts(unknown_keys(entry))]
-        case Compaction():
-            return _compaction_body(session, index, entry)
-        case BranchSummary():
-            head = fact("left at", [(clean(entry.from_id or "?"), "")])
-            return [head, LinePart([]), *markdown_parts(entry.summary or ""), *_usage_part(entry.usage), *_rest(entry)]
-        case CustomMessage():
-            shown = fact("kind", [(clean(entry.custom_type or "?"), "note")])
-            return [shown, LinePart([]), *content_parts(entry.content, detail), *_details(entry.details), *_rest(entry)]
-        case Custom():
-            shown = fact("kind", [(clean(entry.custom_type or "?"), "note")])
-            return [shown, *value_parts(entry.data, detail), *_rest(entry)]
-        case Label():
-            return [*_label_body(session, entry), *_rest(entry)]
-        case SessionInfoEntry():
-            name: Line = [(clean(entry.name), "title")] if entry.name else [("cleared", "dim")]
-            return [fact("name", name), *_rest(entry)]
-        case SessionSummary():
-            return [*markdown_parts(entry.summary or ""), *_usage_part(entry.usage), *_rest(entry)]
-        case ModelChange():
-            model = "/".join([clean(part) for part in (entry.provider, entry.model_id or entry.model) if part])
-            return [fact("model", [(model or "?", "title")]), *_rest(entry)]
-        case ThinkingLevelChange():
-            return [fact("thinking", [(clean(entry.thinking_level or "not set"), "title")]), *_rest(entry)]
         case UnknownEntry():
             sentence = "sessionbrowse does not know this type of entry. Its content:"
             return [LinePart([(sentence, "dim")]), *value_parts(entry.raw, detail)]
-    return _fields_body(entry)
+        case Compaction():
+            parts = _compaction_body(session, index, entry)
+        case BranchSummary():
+            head = fact("left at", [(clean(entry.from_id or "?"), "")])
+            parts = [head, LinePart([]), *markdown_parts(entry.summary or ""), *_usage_part(entry.usage)]
+        case CustomMessage():
+            shown = fact("kind", [(clean(entry.custom_type or "?"), "note")])
+            parts = [shown, LinePart([]), *content_parts(entry.content, detail), *_details(entry.details)]
+        case Custom():
+            shown = fact("kind", [(clean(entry.custom_type or "?"), "note")])
+            parts = [shown, *value_parts(entry.data, detail)]
+        case Label():
+            parts = _label_body(session, entry)
+        case SessionInfoEntry():
+            name: Line = [(clean(entry.name), "title")] if entry.name else [("cleared", "dim")]
+            parts = [fact("name", name)]
+        case SessionSummary():
+            parts = [*markdown_parts(entry.summary or ""), *_usage_part(entry.usage)]
+        case ModelChange():
+            model = "/".join([clean(part) for part in (entry.provider, entry.model_id or entry.model) if part])
+            parts = [fact("model", [(model or "?", "title")])]
+        case ThinkingLevelChange():
+            parts = [fact("thinking", [(clean(entry.thinking_level or "not set"), "title")])]
+        case _:
+            return _fields_body(entry)
+    others = extra_parts(unknown_keys(entry))
+    return [*parts, LinePart([]), *others] if others else parts
 
 
 def _message_body(session: Session, index: int, entry: MessageEntry, detail: Detail) -> list[Part]:
@@ -234,7 +237,6 @@ def _compaction_body(session: Session, index: int, entry: Compaction) -> list[Pa
         *markdown_parts(entry.summary or ""),
         *_usage_part(entry.usage),
         *_details(entry.details),
-        *_rest(entry),
     ]
 
 
@@ -278,11 +280,6 @@ def _details(details: Any) -> list[Part]:
         return []
     shown = Fold([("details", "dim")], lambda: value_parts(details, Detail(), prefix=BAR), hint=json_hint(details))
     return [LinePart([]), shown]
-
-
-def _rest(entry: EntryBase) -> list[Part]:
-    others = extra_parts(unknown_keys(entry))
-    return [LinePart([]), *others] if others else []
 
 
 def _time(timestamp: str | float | None, now_ms: float) -> Line:

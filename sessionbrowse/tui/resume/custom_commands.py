@@ -115,12 +115,6 @@ def _run_quietly(screen: CommandScreen[None], command: CustomCommand, values: di
 def values_of(summary: Summary | None, entry_id: str | None) -> dict[str, str]:
     """Return the values of a custom command's placeholders, such as `path`, by name; all are "" without a session."""
     if summary is None:
-        return {"path": "", "id": "", "cwd": "", "entry": "", "agent": "", "name": ""}
-    return {
-        "path": summary.path,
-        "id": summary.id or "",
-        "cwd": summary.cwd,
-        "entry": entry_id or "",
-        "agent": summary.agent,
-        "name": summary.title,
-    }
+        return dict.fromkeys(PLACEHOLDERS, "")
+    own = {"path": summary.path, "id": summary.id or "", "cwd": summary.cwd, "agent": summary.agent}
+    return own | {"entry": entry_id or "", "name": summary.title}

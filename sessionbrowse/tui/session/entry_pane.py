@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 from textual.content import Content
 
@@ -14,21 +13,16 @@ from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.paint.spans import one_line
 from sessionbrowse.tui.reading.views import VIEWS, ViewName, ViewRequest, document
 from sessionbrowse.tui.session.tree_pane import TreePane
-from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.match_spans import MatchMarks
-from sessionbrowse.tui.shell.paned_screen import Resting
+from sessionbrowse.tui.shell.paned_screen import PanedScreen, Resting
 from sessionbrowse.tui.widgets.text_view import FindMatches, TextView
 
 
 class EntryPane:
-    """The pane that shows the entry under the tree's cursor in one of several views.
+    """The pane that shows the entry under the tree's cursor in one of several views."""
 
-    `fit` fits the widths of the panes, because a comparison of branches needs more room than other views.
-    """
-
-    def __init__(self, screen: CommandScreen[Any], tree: TreePane, fit: Callable[[], object]) -> None:
+    def __init__(self, screen: PanedScreen, tree: TreePane) -> None:
         self._screen = screen
-        self._fit = fit
         self._tree = tree
         self.view: ViewName = "entry"
         self.before: ViewName | None = None
@@ -69,7 +63,8 @@ class EntryPane:
         )
         if screen.has_class("-comparing") != (view == "diff"):
             screen.set_class(view == "diff", "-comparing")
-            self._fit()
+            # A comparison of branches needs more room than other views.
+            screen.fit_panes()
         self._make = lambda job: document(session, request)
         if not moved or self._resting.moved():
             # Paint the moved cursor first, because laying out the entry takes longer.

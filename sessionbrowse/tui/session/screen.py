@@ -59,10 +59,10 @@ class SessionScreen(PanedScreen):
         self.summary, self.place = summary, summary.path
         self._is_gone = self._is_own_change = False
         self._left_folded: tuple[str, ...] = ()
-        self.tree_pane = TreePane(self, lambda: self.entry_pane.refresh(), self.fit_panes)
+        self.tree_pane = TreePane(self, lambda: self.entry_pane.refresh())
         self.tree_pane.wanted = (index, entry_id)
         self.tree_pane.state = TreeState(query=searched, whole=True)
-        self.entry_pane = EntryPane(self, self.tree_pane, self.fit_panes)
+        self.entry_pane = EntryPane(self, self.tree_pane)
 
     # -- layout -------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
 
 from msgspec.structs import replace
 
@@ -22,8 +21,9 @@ from sessionbrowse.tui.reading.views import ENTRY_IS_GONE, find_again
 from sessionbrowse.tui.session.titles import found_status, no_rows_sentence, tree_title
 from sessionbrowse.tui.session.tree_rows import RowTexts, TreeStyle, row_width, shift_for, tree_row
 from sessionbrowse.tui.session.tree_search import TreeRows, TreeState, make_rows
-from sessionbrowse.tui.shell.command_screen import ANSWER_SECONDS, CommandScreen
+from sessionbrowse.tui.shell.command_screen import ANSWER_SECONDS
 from sessionbrowse.tui.shell.match_spans import MatchMarks
+from sessionbrowse.tui.shell.paned_screen import PanedScreen
 from sessionbrowse.tui.widgets.filter_line import FilterLine
 from sessionbrowse.tui.widgets.row_list import GUTTER, RowList
 
@@ -33,15 +33,12 @@ NOT_READ_YET = RowText("…")
 class TreePane:
     """The pane that shows the tree of a session.
 
-    `changed` is called when the rows have changed, `widened` when rows need more cells than before.
+    `changed` is called when the rows have changed.
     """
 
-    def __init__(
-        self, screen: CommandScreen[Any], changed: Callable[[], object], widened: Callable[[], object]
-    ) -> None:
+    def __init__(self, screen: PanedScreen, changed: Callable[[], object]) -> None:
         self._screen = screen
         self._changed = changed
-        self._widened = widened
         self.session: Session | None = None
         self.state = TreeState()
         self.shown = TreeRows()
@@ -284,7 +281,7 @@ class TreePane:
         ]
         if max(needed, default=0) > self.cells_needed:
             self.cells_needed = max(needed)
-            self._widened()
+            self._screen.fit_panes()
 
     def render_row(self, position: int, width: int) -> Line:
         """Return the tree's row at a position as spans (pieces of styled text)."""
