@@ -35,7 +35,7 @@ LAST_RESORT_SECONDS = 30
 """The time that a test over its limit has to fail; then its process is ended."""
 
 SLOW = ("tests/stories/", "tests/pictures/", "tests/tui/outside/", "tests/tui/shell/test_endless_patterns")
-"""Where the tests are that take seconds each, most of them in a terminal."""
+"""Where the tests are that take seconds each, most of them in a terminal. All of them are marked `slow`."""
 
 STDERR = pytest.StashKey[int]()
 
@@ -61,8 +61,12 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[STDERR] = os.dup(2)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests that take seconds: at the end, no worker waits long for another."""
+    """Mark the tests that take seconds, and begin with them: at the end, no worker waits long for another."""
+    for item in items:
+        if item.nodeid.startswith(SLOW):
+            item.add_marker("slow")
     items.sort(key=lambda item: not item.nodeid.startswith(SLOW))
 
 

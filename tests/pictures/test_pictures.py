@@ -10,19 +10,9 @@ import pytest
 from tests.pictures.pictures import LOOKS, README_PICTURES, album
 from tests.pictures.screenshots import DRAWINGS, ROOT, TEXTS, files_of
 
-QUICK_LOOK = "80"
-"""The pictures that `make test` compares; the others are compared by `make check`."""
-
 
 # A test for each part, so that workers share them.
-@pytest.mark.parametrize(
-    ("size", "part"),
-    [
-        pytest.param(size, part, marks=() if size == QUICK_LOOK else pytest.mark.slow)
-        for size, look in LOOKS.items()
-        for part in look.scenes
-    ],
-)
+@pytest.mark.parametrize(("size", "part"), [(size, part) for size, look in LOOKS.items() for part in look.scenes])
 async def test_every_screen_and_dialog_looks_as_in_its_picture(size: str, part: str) -> None:
     pictures = await album(size, part)
     taken = files_of(pictures)

@@ -7,13 +7,9 @@ import re
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.stories.test_hostile import ATTACK, hostile
 from tests.support.terminal import BACKSPACE, ENTER, ESCAPE, TAB, Terminal, TimedOut
 from tests.tui.outside.test_terminal import PROJECT, leave, surroundings
-
-pytestmark = pytest.mark.slow
 
 OURS = re.compile(
     rb"\x1b\[[0-9;:?<>=]*[ $]?[A-Za-z]"  # what textual moves and colours with; what attacks is looked for before

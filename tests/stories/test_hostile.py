@@ -14,8 +14,6 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from tests.support.file_helpers import own_system_trash
 from tests.support.tui_support import Driven, browsing, fixed_source
 
-pytestmark = pytest.mark.slow
-
 ATTACK = (
     "\x1b]52;c;aGFjaw==\x07\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\\x1b[2J\x1b[31m\x9b5n\x9d0;t\x9c"
     "\u202egnp.exe\u2066\u2069\u200b\u2028\u2029\x00\x7f\x85\r\v\f"

@@ -18,8 +18,6 @@ from tests.stories.test_attacks import ATTACKS, attacked_home
 from tests.stories.test_hostile import ATTACK
 from tests.tui.outside.test_terminal import surroundings
 
-pytestmark = pytest.mark.slow
-
 ALL_CONTROLS = "".join(
     map(chr, [*range(1, 32), *range(127, 160), 0x61C, *range(0x200B, 0x2010), *range(0x2028, 0x202F)])
 )

@@ -14,8 +14,6 @@ from sessionbrowse.services.background.search_messages import Find, SearchProgre
 from tests.services.background.test_search_server import Asked, asking
 from tests.support.index_support import append, entry, folder, header, user, write
 
-pytestmark = pytest.mark.slow
-
 LIMIT_CPU_SECONDS = 2.0
 """CPU time, because other tests run beside this one; on an idle machine this is the time that a user waits."""
 SESSIONS = 30

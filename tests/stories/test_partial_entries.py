@@ -15,8 +15,6 @@ from sessionbrowse.cli import main
 from tests.support.tui_support import Driven, browsing
 from tests.support.whole_sessions import OF_ATOMIC, OF_OMP, OF_PI
 
-pytestmark = pytest.mark.slow
-
 Json = Any
 Path_ = tuple[str | int, ...]
 AGENTS = {"pi": (OF_PI, "--home-dev-webshop--"), "omp": (OF_OMP, "-webshop"), "atomic": (OF_ATOMIC, "--home-dev-web--")}

@@ -25,7 +25,7 @@ def story(tmp_path: Path) -> StoryHome:
     return StoryHome(tmp_path / "home")
 
 
-@pytest.fixture(params=["stand-in", pytest.param("sshd", marks=pytest.mark.slow)])
+@pytest.fixture(params=["stand-in", "sshd"])
 def machine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OtherMachine]:
     """Make a machine that a stand-in for ssh leads to, or the real ssh and sshd."""
     if request.param == "stand-in":

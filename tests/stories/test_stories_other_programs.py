@@ -13,7 +13,7 @@ from tests.support.foreign import CLAUDE_ID, CODEX_ID, Claude, Codex, call, json
 from tests.support.story_support import StoryHome, entries, quit_browser
 from tests.support.terminal import DOWN, ENTER, ESCAPE, UP, Screen, Terminal
 
-pytestmark = pytest.mark.parametrize("size", [(80, 24), pytest.param((120, 40), marks=pytest.mark.slow)])
+pytestmark = pytest.mark.parametrize("size", [(80, 24), ((120, 40))])
 
 CTRL_D = "\x04"
 LONG_AGO = 1_780_000_000

@@ -15,10 +15,10 @@ from tests.support.terminal import DOWN, ENTER, ESCAPE, Terminal
 
 ORDER, TAB = "\x13", "\t"
 SIZES = [
-    pytest.param(60, 20, marks=pytest.mark.slow),
+    (60, 20),
     (80, 24),
-    pytest.param(120, 36, marks=pytest.mark.slow),
-    pytest.param(200, 50, marks=pytest.mark.slow),
+    (120, 36),
+    (200, 50),
 ]
 WORDS = "okap forest eats"
 """Half-remembered: a beginning, and words of two entries."""

@@ -14,10 +14,10 @@ from tests.support.story_support import StoryHome, entries, message, quit_browse
 from tests.support.terminal import DOWN, ENTER, UP, Terminal
 
 WIDTHS = [
-    pytest.param(60, 20, marks=pytest.mark.slow),
+    (60, 20),
     (80, 24),
-    pytest.param(120, 40, marks=pytest.mark.slow),
-    pytest.param(200, 50, marks=pytest.mark.slow),
+    (120, 40),
+    (200, 50),
 ]
 ALT_M, ALT_S, F3, SHIFT_RIGHT = "\x1bm", "\x1bs", "\x1bOR", "\x1b[1;2C"
 

@@ -10,18 +10,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support.terminal import COLUMNS, ROWS, Terminal
 
 PROJECT_ROOT = Path(__file__).resolve().parents[2]
 
-SIZES = [
-    pytest.param(60, 20, marks=pytest.mark.slow),
-    (80, 24),
-    pytest.param(200, 50, marks=pytest.mark.slow),
-]
-"""Columns and rows of the terminals in which a story is told; `make test` takes the usual one."""
+SIZES = [(60, 20), (80, 24), (200, 50)]
+"""Columns and rows of the terminals in which a story is told."""
 
 
 class StoryHome:

@@ -17,8 +17,6 @@ from tests.support.interrupting import HELD, MANY_MOMENTS, MOMENTS, interrupt_af
 from tests.support.story_support import StoryHome
 from tests.support.terminal import DOWN, ENTER, ESCAPE, TAB, Terminal
 
-pytestmark = pytest.mark.slow
-
 KEY_SECONDS = 0.04
 CONTROL_R = "\x12"
 # Lists, a tree, an entry and its help, a search, two changes and an undo.

@@ -17,8 +17,6 @@ from tests.support.story_support import StoryHome
 from tests.support.terminal import DOWN, ESCAPE, Terminal, TimedOut
 from tests.tui.outside.test_interrupted_browser import PAIRS
 
-pytestmark = pytest.mark.slow
-
 # Writes the name of each key to a pipe when it has been carried out.
 PROGRAM = """
 import os, sys

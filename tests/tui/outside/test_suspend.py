@@ -12,8 +12,6 @@ from tests.support.story_support import StoryHome, quit_browser
 from tests.support.terminal import ENTER, ESCAPE, Terminal
 from tests.tui.outside.test_interrupted_browser import PAIRS
 
-pytestmark = pytest.mark.slow
-
 SUSPEND, RENAME = "\x1a", "\x12"
 BASH = shutil.which("bash")
 SHELL_HAS_THE_TERMINAL = "6 times 7 is 42"

@@ -92,7 +92,6 @@ def test_a_missing_agent_is_said_in_a_sentence_and_the_browser_stays(tmp_path: P
         assert leave(browser)[0] == 0
 
 
-@pytest.mark.slow
 def test_a_terminal_never_gets_a_byte_that_a_session_sent(tmp_path: Path, own_home: Path) -> None:
     folder = tmp_path / "sessions" / "--p--"
     folder.mkdir(parents=True)
@@ -113,7 +112,6 @@ def test_a_terminal_never_gets_a_byte_that_a_session_sent(tmp_path: Path, own_ho
         assert character not in shown.decode(errors="ignore")
 
 
-@pytest.mark.slow
 def test_a_browser_that_was_stopped_and_goes_on_takes_every_key_and_leaves_the_terminal_as_it_was(
     tmp_path: Path, own_home: Path
 ) -> None:
@@ -145,7 +143,6 @@ def test_frames_are_drawn_as_terminals_read_them_whatever_the_locale_says(tmp_pa
         assert b"\\u2500" not in browser.seen
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGABRT])
 def test_a_program_that_is_killed_leaves_the_terminal_as_it_was_and_no_demo(
     number: signal.Signals, tmp_path: Path
@@ -163,7 +160,6 @@ def test_a_program_that_is_killed_leaves_the_terminal_as_it_was_and_no_demo(
         assert not list((tmp_path / "tmp").iterdir())
 
 
-@pytest.mark.slow
 def test_a_terminal_that_is_closed_ends_the_program_and_its_demo(tmp_path: Path) -> None:
     """The terminal is not the controlling one here, so no signal tells: the program has to notice."""
     (tmp_path / "tmp").mkdir()
@@ -177,7 +173,6 @@ def test_a_terminal_that_is_closed_ends_the_program_and_its_demo(tmp_path: Path)
         assert not list((tmp_path / "tmp").iterdir())
 
 
-@pytest.mark.slow
 def test_a_terminal_that_is_closed_while_much_is_drawn_ends_the_program(tmp_path: Path, own_home: Path) -> None:
     store = make_demo(tmp_path / "demo")
     with browser_in_terminal(["--root", str(store)], own_home, tmp_path, controlling=False) as browser:
@@ -202,7 +197,6 @@ main()
 """
 
 
-@pytest.mark.slow
 def test_an_error_in_a_thread_is_told_and_the_browser_goes_on(tmp_path: Path, own_home: Path) -> None:
     command = [sys.executable, "-c", FAILING.format(where=IN_THREAD), "--root", str(make_demo(tmp_path / "demo"))]
     with Terminal(command, surroundings(own_home, tmp_path), PROJECT) as browser:
@@ -210,7 +204,6 @@ def test_an_error_in_a_thread_is_told_and_the_browser_goes_on(tmp_path: Path, ow
         assert leave(browser)[0] == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "key", "expected"),
     [
@@ -233,7 +226,6 @@ def test_an_error_that_the_browser_cannot_go_on_after_ends_it_and_gives_the_term
         assert browser.modes() == modes
 
 
-@pytest.mark.slow
 def test_a_program_of_the_browser_that_hangs_ends_with_it(tmp_path: Path, own_home: Path) -> None:
     with browser_in_terminal(["--root", str(make_demo(tmp_path / "demo"))], own_home, tmp_path) as browser:
         browser.wait("32 sessions")

@@ -18,8 +18,6 @@ from tests.support.search_support import searched_source
 from tests.support.tui_support import Driven, browsing
 from tests.tui.shell.test_live import live_browser
 
-pytestmark = pytest.mark.slow
-
 ENDLESS = "re:(a+)+x"
 KEY_SECONDS = 0.1
 """How long a key may take until everything it changes in the interface is painted."""
