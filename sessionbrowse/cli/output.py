@@ -7,6 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sessionbrowse.errors import EmptyText, NeedsRepair, NoSuchEntry, NoSuchSession, SessionBrowseError
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 Document = TypeVar("Document")
 
+SHELLS = ("bash", "zsh", "fish")
 _NO_ID = "(no id)"
 _SAID_CHARACTERS = 200
 """Maximum number of characters that the comparison of two branches prints of a user prompt or a model's answer."""
@@ -103,6 +105,11 @@ def print_paths(paths: Iterable[str], end: bytes = b"\0") -> None:
     """Print paths unchanged, by default with a NUL byte after each path, for `xargs -0`; on a terminal cleaned."""
     for path in paths:
         sys.stdout.buffer.write(os.fsencode(clean(path) if sys.stdout.isatty() else path) + end)
+
+
+def shell_script(kind: str, shell: str) -> str:
+    """Return a script for one of the SHELLS: its `completion` of command lines, or its `key` that opens the browser."""
+    return Path(__file__).with_name("shells").joinpath(f"{kind}.{shell}").read_text("utf-8")
 
 
 def print_pieces(pieces: Iterable[bytes]) -> None:

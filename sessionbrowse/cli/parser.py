@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from sessionbrowse.errors import did_you_mean
@@ -116,6 +117,13 @@ def change_context(arguments: argparse.Namespace) -> ChangeContext:
 
     scope = scope_of(arguments)
     return replace(context, told=lambda changes: shown_changes(changes, scope))
+
+
+def examples(command: str) -> list[tuple[str, str]]:
+    """Return examples of a command, each a command line and its description, for `--help`, `docs/` and man page."""
+    lines = Path(__file__).with_name("examples.txt").read_text("utf-8").splitlines()
+    pairs = [(typed, does) for typed, _, does in [line.partition("  # ") for line in lines]]
+    return [(typed, does) for typed, does in pairs if f"sessionbrowse {command} " in re.sub(r"$|[()]", " ", typed)]
 
 
 def excluded_of(settings: Settings, home: str) -> Excluded | None:
@@ -222,13 +230,11 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         """Return the help text, which ends with examples of the command."""
-        from sessionbrowse.cli.examples import shown
-
         self.usage = self.format_usage().removeprefix("usage: ").rstrip()
         commands = next((each for each in self._actions if isinstance(each, argparse._SubParsersAction)), None)
-        examples = shown(self.command)
+        shown = "\n".join([f"  # {does}\n  {typed}" for typed, does in examples(self.command)])
         text = super().format_help() if commands is None else self._help_in_groups(commands)
-        return text + (f"\nexamples:\n{examples}\n" if examples else "")
+        return text + (f"\nexamples:\n{shown}\n" if shown else "")
 
     def _help_in_groups(self, commands: argparse._SubParsersAction[Any]) -> str:
         """Return the help of all commands, in groups, and then the options."""

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from sessionbrowse.cli import main
-from sessionbrowse.cli.commands.completion import SCRIPTS, candidates
+from sessionbrowse.cli.commands.completion import candidates
+from sessionbrowse.cli.output import SHELLS
 from sessionbrowse.cli.parser import HOMES
 from tests.support.session_files import Status
 from tests.support.session_files import snapshot as snapshot_of
@@ -187,7 +188,7 @@ def test_nothing_that_acts_on_a_terminal_or_in_a_shell_is_offered(
         assert sorted(line.split("\t")[0] for line in out.splitlines()) == sorted(offered), typed
 
 
-@pytest.mark.parametrize("shell", SCRIPTS)
+@pytest.mark.parametrize("shell", SHELLS)
 def test_the_script_of_each_shell_is_valid(shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["completion", shell]) == 0
     if shutil.which(shell) is None:

@@ -10,8 +10,7 @@ import argparse
 
 from msgspec import Struct
 
-from sessionbrowse.cli.examples import EXAMPLES
-from sessionbrowse.cli.parser import HOMES, Parser, make_parser
+from sessionbrowse.cli.parser import HOMES, Parser, examples, make_parser
 
 
 class Argument(Struct, frozen=True):
@@ -108,7 +107,7 @@ def _page(parser: Parser, *, hide: bool = False) -> CommandPage:
         usage=usage,
         text=(parser.description or "").strip(),
         arguments=arguments,
-        examples="" if hide else "\n".join(f"{typed}  # {does}" for typed, does in EXAMPLES[parser.command]),
+        examples="" if hide else "\n".join(f"{typed}  # {does}" for typed, does in examples(parser.command)),
     )
 
 

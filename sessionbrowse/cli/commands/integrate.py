@@ -20,40 +20,6 @@ from sessionbrowse.store.find.roots import real_surroundings
 from sessionbrowse.text import clean, shell_quote
 
 AGENTS = ("pi", "omp", "atomic")
-_BASH = """\
-_sessionbrowse_line() {
-  local chosen line
-  chosen=$(@COMMAND@ pick </dev/tty) && line=$(@COMMAND@ resume "$chosen" --print) || return
-  READLINE_LINE=$line
-  READLINE_POINT=${#READLINE_LINE}
-}
-bind -x '"@KEY@": _sessionbrowse_line'
-"""
-_ZSH = """\
-_sessionbrowse_line() {
-  local chosen line
-  zle -I
-  if chosen=$(@COMMAND@ pick </dev/tty) && line=$(@COMMAND@ resume "$chosen" --print); then
-    BUFFER=$line
-    CURSOR=$#BUFFER
-  fi
-  zle reset-prompt
-}
-zle -N _sessionbrowse_line
-bindkey '@KEY@' _sessionbrowse_line
-"""
-_FISH = """\
-function _sessionbrowse_line
-  if set -l chosen (@COMMAND@ pick </dev/tty | string collect)
-    if set -l line (@COMMAND@ resume $chosen --print | string collect)
-      commandline --replace -- $line
-    end
-  end
-  commandline --function repaint
-end
-bind @KEY@ _sessionbrowse_line
-"""
-_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 _CONTROL = {"bash": "\\C-{}", "zsh": "^{}", "fish": "\\c{}"}
 _ALT = {"bash": "\\e{}", "zsh": "^[{}", "fish": "\\e{}"}
 
@@ -110,7 +76,7 @@ def _confirmed(folders: list[OwnFolder], removes: bool) -> bool:
 def run_shell(arguments: argparse.Namespace) -> int:
     """Run `shell`: print the key binding as a script for the shell's start file."""
     command = " ".join(map(shell_quote, own_command()))
-    script = _SCRIPTS[arguments.shell].replace("@KEY@", _key(arguments.key, arguments.shell))
+    script = output.shell_script("key", arguments.shell).replace("@KEY@", _key(arguments.key, arguments.shell))
     output.print_lines(script.replace("@COMMAND@", command).splitlines())
     return 0
 
@@ -150,6 +116,6 @@ def add_arguments(add: AddCommand) -> None:
         json=False,
         reads=False,
     ):
-        shell.add_argument("shell", choices=tuple(_SCRIPTS), help="the shell")
+        shell.add_argument("shell", choices=output.SHELLS, help="the shell")
         default = "ctrl+x s"
         shell.add_argument("--key", type=keys, default=keys(default), metavar="KEY", help=f"default: {default!r}")

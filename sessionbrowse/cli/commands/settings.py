@@ -108,9 +108,7 @@ def _print_agents(settings: Settings) -> int:
 
 def run_completion(arguments: argparse.Namespace) -> int:
     """Run `completion`: print the completion script for a shell."""
-    from sessionbrowse.cli.commands.completion import SCRIPTS
-
-    print(SCRIPTS[arguments.shell], end="")
+    print(output.shell_script("completion", arguments.shell), end="")
     return 0
 
 
@@ -260,4 +258,4 @@ def add_arguments(add: AddCommand) -> None:
         machines.add_argument("words", nargs="*", metavar="NAME", help="a machine's name; after add also its HOST")
 
     if completion := add("completion", "Print a completion script for a shell", json=False, reads=False):
-        completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
+        completion.add_argument("shell", choices=output.SHELLS, help="the shell")
