@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from queue import Empty, Full, Queue
 from secrets import randbelow, token_hex
@@ -103,28 +103,22 @@ class Conversation:
 
     def answers(self, commands: Iterable[str], most: int) -> Iterator[tuple[bytes, str]]:
         """Send commands that print a mark at their ends; yield the answer of each and the text behind its mark."""
-        for piece in in_pieces(commands):
-            mark = self._send_piece(piece)
-            for _ in piece:
-                told: list[bytes] = []
-                end = self._frame(mark, told.append, most)
-                yield b"".join(told), end
+        told: list[bytes] = []
+        for end in self.frames(commands, told.append, lambda: most):
+            yield b"".join(told), end
+            told.clear()
 
-    def frames(
-        self,
-        commands: Sequence[str],
-        take: Callable[[int, bytes], None],
-        end: Callable[[int, str], None],
-        most: Callable[[int], int],
-    ) -> None:
-        """Send commands as one piece; pass on the bytes of their answers as they come, and the text behind each mark.
+    def frames(self, commands: Iterable[str], take: Callable[[bytes], None], most: Callable[[], int]) -> Iterator[str]:
+        """Send commands, many at once; pass on the bytes of one answer after the other, and yield the text behind each.
 
         Raises:
             Ended: the other side ended, was silent for too long, or sent more than `most` bytes for an answer.
         """
-        mark = self._send_piece(commands)
-        for number in range(len(commands)):
-            end(number, self._frame(mark, lambda chunk, n=number: take(n, chunk), most(number)))  # type: ignore[misc]
+        for piece in in_pieces(commands):
+            mark = token_hex(16)
+            self._send("\n".join((f"m={mark}", *piece, "")))
+            for _ in piece:
+                yield self._frame(mark.encode(), take, most())
 
     def close(self) -> int:
         """End the shell over there and ssh here; return ssh's status."""
@@ -148,11 +142,6 @@ class Conversation:
         """Return the lines that ssh printed to stderr, the last ones; only after `close`."""
         self._threads[1].join(_POLL_S * 5)  # A master connection in the background may keep the pipe open.
         return [line for line in self._words.decode("utf-8", "replace").splitlines() if line.strip()]
-
-    def _send_piece(self, commands: Sequence[str]) -> bytes:
-        mark = token_hex(16)
-        self._send("\n".join((f"m={mark}", *commands, "")))
-        return mark.encode()
 
     def _send(self, script: str) -> None:
         content = script.encode()

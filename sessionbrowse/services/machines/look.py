@@ -45,7 +45,6 @@ DAY_MS = 24 * 60 * 60 * 1000
 _SAVE_S = 5.0
 _MOST_ROWS = 128 * 1024 * 1024
 _SLACK = 64 * 1024 * 1024
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 _AFTER_JUMP = re.compile("UNKNOWN port|^kex_exchange_identification")
 _CLOCK = re.compile("[0-9]{1,10}")
 UNREADABLE = "files that cannot be read over there"
@@ -218,8 +217,20 @@ class _Look:
         changed.sort(key=lambda path: rows[path].mtime_ns, reverse=True)
         self._check_room(sum(max(0, rows[path].size - (sizes[path] or 0)) for path in changed))
         self._total = len(changed)
-        for piece in script.in_pieces(self._commands(changed, sizes)):
-            self._fetch_piece(conversation, piece, changed[self._done : self._done + len(piece)], rows, sizes)
+        ends = conversation.frames(
+            self._commands(changed, sizes), lambda chunk: file.take(chunk), lambda: 2 * rows[path].size + _SLACK
+        )
+        for path in changed:
+            file = Incoming(self._files, path, rows[path], sizes[path])
+            try:
+                if file.finish(next(ends)):
+                    self._note(path, rows[path], file, sizes[path])
+                elif file.is_refused or not file.is_missing:
+                    self._left_out[NOT_WRITTEN if file.is_refused else UNREADABLE] += 1
+            finally:
+                file.abandon()
+            self._done += 1
+            self._progress(self._done, self._total, path)
             if time.monotonic() - self._saved > _SAVE_S:
                 self._files.note(self._noted)
                 self._saved = time.monotonic()
@@ -232,49 +243,6 @@ class _Look:
                 head, rest = self._files.sums(path, size)
                 words = (min(size, script.HEAD), f"'{head}'", max(0, size - script.HEAD), f"'{rest}'", size + 1)
             yield " ".join(map(str, ("f", quote(path), *words)))
-
-    def _fetch_piece(
-        self,
-        conversation: Conversation,
-        piece: list[str],
-        paths: list[str],
-        rows: dict[str, RemoteRow],
-        sizes: dict[str, int | None],
-    ) -> None:
-        coming = [Incoming(self._files, path, rows[path], sizes[path]) for path in paths]
-        refused: set[int] = set()
-
-        def take(number: int, chunk: bytes) -> None:
-            if number not in refused:
-                try:
-                    coming[number].take(chunk)
-                except OSError as error:
-                    refuse(number, error)
-
-        def refuse(number: int, error: OSError) -> None:
-            coming[number].abandon()
-            if error.errno in _NO_ROOM:
-                raise error
-            refused.add(number)
-            self._left_out[NOT_WRITTEN] += 1
-
-        def end(number: int, status: str) -> None:
-            path = paths[number]
-            try:
-                if number not in refused and coming[number].finish(status):
-                    self._note(path, rows[path], coming[number], sizes[path])
-                elif number not in refused and not coming[number].is_missing:
-                    self._left_out[UNREADABLE] += 1
-            except OSError as error:
-                refuse(number, error)
-            self._done += 1
-            self._progress(self._done, self._total, path)
-
-        try:
-            conversation.frames(piece, take, end, lambda number: 2 * rows[paths[number]].size + _SLACK)
-        finally:
-            for one in coming:
-                one.abandon()
 
     def _note(self, path: str, row: RemoteRow, file: Incoming, size: int | None) -> None:
         before = self._noted.rows.get(path)

@@ -6,11 +6,12 @@ read-only, so that a program that somebody starts on a copy by hand does not wri
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Literal
 
 import msgspec
@@ -30,6 +31,7 @@ Kind = Literal["t", "h", "w"]
 # Windows could neither replace nor remove a file that is read-only.
 _MODE = 0o600 if sys.platform == "win32" else 0o400
 _BLOCK = 1024 * 1024
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 _HEAD_FOR_DIRECTORY = 256 * 1024
 _DIRECTORY = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 
@@ -125,7 +127,7 @@ class Incoming:
 
     def __init__(self, files: MirrorFiles, path: str, row: RemoteRow, size: int | None) -> None:
         self.kind: Kind | None = None
-        self.is_missing = False
+        self.is_missing = self.is_refused = False
         self._files, self._path, self._row, self._size = files, path, row, size
         self._descriptor: int | None = None
         self._head = b""
@@ -136,8 +138,23 @@ class Incoming:
         """Write bytes of the answer; its first line is the form in which the file comes.
 
         Raises:
-            OSError: the file cannot be written here.
+            OSError: no file can be written here; if only this one cannot be, it is refused.
         """
+        if not self.is_refused:
+            with self._refusing():
+                self._take(chunk)
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.abandon()
+            self.is_refused = True
+            if error.errno in _NO_ROOM:
+                raise
+
+    def _take(self, chunk: bytes) -> None:
         if self.kind is None and not self.is_missing:
             self._head += chunk
             if b"\n" not in self._head:
@@ -161,13 +178,14 @@ class Incoming:
     def finish(self, status: str) -> bool:
         """Complete the file at its mark, and return True; return False, and leave it, if it could not be read."""
         whole = self.kind is not None and status == "0" and (self.kind != "h" or len(self._head) == HEAD)
-        if whole:
-            self._write(b"")
-            if self._is_beside:
-                self._close()
-                os.replace(self._files.part, self._files.path(self._path))
-        self._close()
-        return whole
+        with self._refusing():
+            if whole and not self.is_refused:
+                self._write(b"")
+                if self._is_beside:
+                    self._close()
+                    os.replace(self._files.part, self._files.path(self._path))
+            self._close()
+        return whole and not self.is_refused
 
     def abandon(self) -> None:
         """Leave a file of which no more comes: whole lines stay, a new version beside the old one goes."""
