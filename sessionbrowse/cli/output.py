@@ -78,6 +78,12 @@ def note_all(sentences: Iterable[str]) -> None:
         note(sentence)
 
 
+def progress(line: str = "") -> None:
+    """Show a line on stderr in place of the one before, if stderr is a terminal; the empty line ends the progress."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+
 def warn(skipped: Skipped) -> None:
     """Print on stderr the reason why a file or directory was skipped."""
     note(f"{clean(skipped.path)}: {skipped.reason}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from collections.abc import Sequence
 from functools import partial
 
@@ -100,7 +99,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
             output.note(examined.unreadable)
         elif examined.damage:
             damaged.append(examined)
-    _end_progress()
+    output.progress()
     if arguments.json:
         output.print_json([one.document() for one in damaged])
         return 1 if any(one.is_damaged for one in damaged) else 0
@@ -144,7 +143,7 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
         across_roots=bool({"duplicate", "copy"}.intersection(arguments.kinds or ())),
         progress=lambda done, total, _: _progress(done + 1, total),
     )
-    _end_progress()
+    output.progress()
     rows = [row for row in found if not arguments.kinds or row.kind in arguments.kinds]
     wanted = [row for row in rows if row.kind in (arguments.kinds or NOTHING_OWN)]
     chosen = [row for row in wanted if not (arguments.yes and row.may_be_one)]
@@ -218,15 +217,8 @@ def _is_cleanup_wanted(arguments: argparse.Namespace, chosen: list[CleanupRow]) 
 
 
 def _progress(number: int, total: int) -> None:
-    """Show the number of sessions read so far in one line on stderr, if stderr is a terminal."""
-    if total > 1 and sys.stderr.isatty():
-        sys.stderr.write(f"\r{number:,} of {total:,} sessions")
-        sys.stderr.flush()
-
-
-def _end_progress() -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K")
+    if total > 1:
+        output.progress(f"{number:,} of {total:,} sessions")
 
 
 def _can_do(can_do: tuple[str, ...]) -> str:

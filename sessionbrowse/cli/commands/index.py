@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sqlite3
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -104,17 +103,17 @@ class _ProgressLine:
 
     def __call__(self, progress: UpdateProgress) -> None:
         now = time.monotonic()
-        if now < self._next or not sys.stderr.isatty():
+        if now < self._next:
             return
         self._next = now + PROGRESS_SECONDS
         self._shown = True
         rate = progress.bytes_done / max(now - self._begin, 0.001)
         line = f"{progress.files_done} of {progress.files} sessions, {size(int(rate))}/s"
-        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+        output.progress(line)
 
     def clear(self) -> None:
         if self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            output.progress()
 
 
 def _print_status(status: Status, as_json: bool) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -157,14 +156,11 @@ def _look(machine: MachineSettings) -> bool:
     from sessionbrowse.services.machines.results import sentence_of
 
     def progress(done: int, total: int, path: str) -> None:
-        if sys.stderr.isatty():
-            print(f"\r\x1b[K{machine.name}: {done:,} of {total:,} files", end="", file=sys.stderr, flush=True)
+        output.progress(f"{machine.name}: {done:,} of {total:,} files")
 
     result = look(machine, progress=progress)
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-    state = read_state(machine.name)
-    output.note(sentence_of(result, state.seen if state is not None else None, time.time() * 1000))
+    output.progress()
+    output.note(sentence_of(result, time.time() * 1000))
     return result.error is not None and not result.asleep
 
 

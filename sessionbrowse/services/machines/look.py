@@ -128,6 +128,7 @@ class _Look:
             error=error,
             asleep=is_asleep,
             stopped=is_stopped,
+            seen=self._state.seen,
             same_as=same_machine(self._state, self._top),
         )
 

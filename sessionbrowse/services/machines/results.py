@@ -16,8 +16,8 @@ class LookResult(Struct, frozen=True, kw_only=True):
     """The result of a look: numbers of session files, bytes over the line, and a sentence if it failed.
 
     `left_out` maps reasons to numbers of files that were left out. `asleep` is True if the machine did not answer,
-    which is no error for a machine that sleeps; `stopped` is True if the user stopped the look. `same_as` is another
-    name of the same machine.
+    which is no error for a machine that sleeps; `stopped` is True if the user stopped the look. `seen` is the time of
+    the last good look before this one; `same_as` is another name of the same machine.
     """
 
     name: str
@@ -32,13 +32,14 @@ class LookResult(Struct, frozen=True, kw_only=True):
     error: str | None = None
     asleep: bool = False
     stopped: bool = False
+    seen: int | None = None
     same_as: str | None = None
 
 
-def sentence_of(result: LookResult, seen_ms: float | None, now_ms: float) -> str:
-    """Return the sentence that tells what a look brought, or why it failed; `seen_ms` is the last good look."""
+def sentence_of(result: LookResult, now_ms: float) -> str:
+    """Return the sentence that tells what a look brought, or why it failed."""
     if result.asleep:
-        return seen_words(result.name, seen_ms, now_ms) + "."
+        return seen_words(result.name, result.seen, now_ms) + "."
     if result.error is not None:
         return result.error
     if result.stopped:

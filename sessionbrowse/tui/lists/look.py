@@ -9,7 +9,7 @@ from pathlib import Path
 from sessionbrowse.config import MachineSettings
 from sessionbrowse.services.machines.look import look
 from sessionbrowse.services.machines.results import LookResult, sentence_of
-from sessionbrowse.store.own.mirrors import machines_dir, read_state
+from sessionbrowse.store.own.mirrors import machines_dir
 from sessionbrowse.tui.data.jobs import Job, Lane, Outcome
 from sessionbrowse.tui.lists.list_commands import do_reload
 from sessionbrowse.tui.lists.screen import BrowseScreen
@@ -36,13 +36,11 @@ def begin_looks(screen: BrowseScreen, machines: Sequence[MachineSettings]) -> No
     options = screen.browser.options
     top = machines_dir(options.environ, Path(options.home))
 
-    def work(machine: MachineSettings, job: Job) -> tuple[LookResult, int | None]:
+    def work(machine: MachineSettings, job: Job) -> LookResult:
         def progress(done: int, total: int, path: str) -> None:
             job.emit((machine.name, done, total))
 
-        result = look(machine, top=top, progress=progress, cancelled=job.cancelled)
-        state = read_state(machine.name, top)
-        return result, state.seen if state is not None else None
+        return look(machine, top=top, progress=progress, cancelled=job.cancelled)
 
     for one in machines:
         _lane(screen, one.name).ask(partial(work, one))
@@ -66,9 +64,9 @@ def _take(screen: BrowseScreen, outcome: Outcome) -> None:
         name, done, total = outcome.value
         _show_progress(screen, name, done, total)
     else:
-        result, seen = outcome.value
+        result = outcome.value
         is_error = result.error is not None and not result.asleep
-        said = sentence_of(result, seen, screen.browser.now_ms())
+        said = sentence_of(result, screen.browser.now_ms())
         screen.browser.say(said, "error" if is_error else "information")
         # Also without new files: the states of directories, and the time of the look, are new.
         do_reload(screen)
