@@ -128,11 +128,6 @@ class Disk(Struct, frozen=True):
     names: Callable[[str], list[str]]
 
 
-def plain_disk() -> Disk:
-    """Return a `Disk` whose functions read the computer's real files and directories."""
-    return Disk(read_small_file, os.path.isdir, names_in)
-
-
 class Surroundings(Struct, frozen=True):
     """The surroundings of an agent program: home, environment, current directory, disk.
 
@@ -145,7 +140,7 @@ class Surroundings(Struct, frozen=True):
     platform: str = "linux"
     tmpdir: str = "/tmp"
     projects: tuple[str, ...] = ()
-    disk: Disk = field(default_factory=plain_disk)
+    disk: Disk = field(default_factory=lambda: Disk(read_small_file, os.path.isdir, names_in))
 
     @classmethod
     def real(cls) -> Surroundings:
@@ -172,29 +167,6 @@ class RuntimeDirectories(Struct, frozen=True):
     runs: tuple[str, ...] = ()
     terminals: tuple[str, ...] = ()
     processes: tuple[str, ...] = ()
-
-
-def no_runtime_directories(_: Surroundings) -> RuntimeDirectories:
-    """Return empty lists of directories, for agent programs that write no files about running processes."""
-    return RuntimeDirectories()
-
-
-def no_further_companions(_: str) -> str:
-    """Return an empty pattern, for agent programs that keep nothing of their own beside a session file."""
-    return ""
-
-
-def resume_by_path(path: str) -> tuple[str, ...]:
-    """Return the arguments that resume the session in a file: all versions of pi, omp, atomic and indusagi accept them.
-
-    omp up to 11.2 does not accept `--resume PATH`.
-    """
-    return "--session", path
-
-
-def rename_by_entry(name: str, _: bool) -> RenamePlan:
-    """Return the plan to rename a session by appending an entry that contains the name; "" clears the name."""
-    return name_entry(name)
 
 
 class Agent(Struct, frozen=True):
@@ -229,16 +201,17 @@ class Agent(Struct, frozen=True):
     folder_of: Callable[[str, Surroundings], str]
     owns_folder_form: Callable[[str], bool]
     tested_versions: tuple[str, ...]
-    further_companions: Callable[[str], str] = no_further_companions
+    further_companions: Callable[[str], str] = lambda _: ""
     project_settings: tuple[str, ...] = ()
     process_names: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     worker_prefix: str | None = None
-    runtime_directories: Callable[[Surroundings], RuntimeDirectories] = no_runtime_directories
+    runtime_directories: Callable[[Surroundings], RuntimeDirectories] = lambda _: RuntimeDirectories()
     clean_name: Callable[[str], str] = line_name
-    rename: Callable[[str, bool], RenamePlan] = rename_by_entry
+    rename: Callable[[str, bool], RenamePlan] = lambda name, _: name_entry(name)
     bears_appends: bool = True
-    resume: Callable[[str], tuple[str, ...]] = resume_by_path
+    # All versions of pi, omp, atomic and indusagi accept this; omp up to 11.2 does not accept `--resume PATH`.
+    resume: Callable[[str], tuple[str, ...]] = lambda path: ("--session", path)
     kept_from_it: tuple[str, ...] = ()
 
     def resume_argv(self, path: str, command: Sequence[str] | None = None) -> tuple[str, ...]:

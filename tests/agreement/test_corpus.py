@@ -15,12 +15,12 @@ from sessionbrowse.format.json_value import loads
 from sessionbrowse.model.context import build
 from sessionbrowse.model.tree import rows
 from sessionbrowse.model.tree.row_text import row_text
-from sessionbrowse.model.usage.agent_total import totals
 from sessionbrowse.services.inspect import documents as inspect
 from sessionbrowse.services.list.gather import gather_summaries
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.text import json_exact
+from tests.support.agent_totals import totals
 from tests.support.session_files import snapshot
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.model.usage.agent_total import totals
 from sessionbrowse.store.read.session_file import open_session
 from tests.interop import looking, real
+from tests.support.agent_totals import totals
 from tests.support.session_files import entry, header, user
 
 SESSIONS = 220

@@ -114,12 +114,8 @@ def run_delete(arguments: argparse.Namespace) -> int:
     into: delete_service.Into = "nowhere" if arguments.permanent else "own" if arguments.own_trash else "trash"
 
     def remove(target: Target, context: ChangeContext, group: str | None) -> delete_service.Deleted:
-        try:
+        with naming_own_trash(into):
             return delete_service.delete(target, into=into, force=arguments.force, context=context, group=group)
-        except NoTrash as error:
-            if into == "own":
-                raise
-            raise NoTrash(f"{error.sentence} Add --own-trash to use sessionbrowse's own trash folder.") from error
 
     return each(arguments, targets, remove, lambda deleted: f"{_into(deleted.into)}: {clean(deleted.path)}")
 
@@ -312,6 +308,17 @@ def _naming_list(command: str, attempt: Callable[[], C]) -> C:
         return attempt()
     except NoSuchChange as error:
         raise NoSuchChange(f"{error.sentence} sessionbrowse {command} --list shows all.") from error
+
+
+@contextmanager
+def naming_own_trash(into: delete_service.Into) -> Iterator[None]:
+    """A `with` block for deletions: if no trash of the system takes a file, the error names `--own-trash`."""
+    try:
+        yield
+    except NoTrash as error:
+        if into == "own":
+            raise
+        raise NoTrash(f"{error.sentence} Add --own-trash to use sessionbrowse's own trash folder.") from error
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from sessionbrowse.cli import output
-from sessionbrowse.cli.commands.change import changing_session, each
+from sessionbrowse.cli.commands.change import changing_session, each, naming_own_trash
 from sessionbrowse.cli.parser import AddCommand, add_copy_options, add_ref, add_refs, change_context, scope_of
 from sessionbrowse.cli.process import interrupts_clean_up
 from sessionbrowse.cli.references import find_each, find_target, find_targets
@@ -27,7 +27,6 @@ from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.roots import places_of
 from sessionbrowse.store.own.pins import read_pins
 from sessionbrowse.store.write.admission import Target
-from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean, plural, size
 
 _SIZE = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
@@ -168,14 +167,9 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
         def remove(row: CleanupRow, context: ChangeContext, group: str | None) -> Deleted:
             file, agent = files[row.summary.path], row.summary.agent
             target = target_of(Located(file.path, agent, file.place_of(agent)), row.summary.id or "")
-            try:
-                with interrupts_clean_up():
-                    into: Into = "own" if arguments.own_trash else "trash"
-                    return clean_up(row, target, into=into, context=context, group=group)
-            except NoTrash as error:
-                if arguments.own_trash:
-                    raise
-                raise NoTrash(f"{error.sentence} Add --own-trash to use sessionbrowse's own trash folder.") from error
+            into: Into = "own" if arguments.own_trash else "trash"
+            with interrupts_clean_up(), naming_own_trash(into):
+                return clean_up(row, target, into=into, context=context, group=group)
 
         bulk = in_bulk(chosen, remove, context=context)
         undo_id, failed = bulk.undo_id, bool(bulk.failed)

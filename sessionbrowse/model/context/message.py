@@ -30,6 +30,7 @@ from sessionbrowse.format.entries import (
 from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.context.token_estimate import estimate
 from sessionbrowse.model.session.records import CARRIAGE_RETURNS
+from sessionbrowse.model.session.rules import ATOMIC_ONLY_TYPES, OMP_ONLY_TYPES
 from sessionbrowse.model.session.session import Session
 from sessionbrowse.model.system_prompt import text_of
 
@@ -64,21 +65,10 @@ _USUAL_REASONS = {
     "title": "a title slot in the wrong place",
 }
 _MADE_ONLY_BY = {
-    "usage": ("pi",),
-    "context_edit": ("pi",),
+    **dict.fromkeys(("usage", "context_edit"), ("pi",)),
     "session_info": ("pi", "atomic", "indusagi"),
-    "session_summary": ("atomic",),
-    "context_compaction": ("atomic",),
-    "context_window_change": ("atomic",),
-    "service_tier_change": ("omp",),
-    "mode_change": ("omp",),
-    "reset_boundary": ("omp",),
-    "title_change": ("omp",),
-    "session_init": ("omp",),
-    "ttsr_injection": ("omp",),
-    "credential_pin": ("omp",),
-    "model_usage": ("omp",),
-    "mcp_tool_selection": ("omp",),
+    **dict.fromkeys(ATOMIC_ONLY_TYPES, ("atomic",)),
+    **dict.fromkeys(OMP_ONLY_TYPES, ("omp",)),
 }
 
 

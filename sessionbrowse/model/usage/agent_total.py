@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 from sessionbrowse.format.envelope import Envelope, Spending
 from sessionbrowse.model.session.rules import Rules
 
@@ -33,20 +31,3 @@ def counted(rules: Rules, envelope: Envelope) -> Spending | None:
     if envelope.role == "toolResult":
         return envelope.task_spent if rules.agent == "omp" else envelope.spent
     return envelope.spent if envelope.role == "assistant" else None
-
-
-def totals(rules: Rules, envelopes: Iterable[Envelope], price: Callable[[float], float] = float) -> Spending:
-    """Return the total tokens and cost of the given entries, as their agent program counts them.
-
-    `price` converts the cost of each entry: `price_of` leaves out costs that cannot be right, which the program adds.
-    """
-    amounts = [0.0] * 5
-    for envelope in envelopes:
-        spent = counted(rules, envelope)
-        if spent is not None:
-            amounts[0] += spent.input
-            amounts[1] += spent.output
-            amounts[2] += spent.cache_read
-            amounts[3] += spent.cache_write
-            amounts[4] += price(spent.cost)
-    return Spending(*amounts)

@@ -145,7 +145,6 @@ class Index:
         may_fork: bool = False,
         gone: Iterable[FileRow] = (),
         progress: Callable[[UpdateProgress], None] = lambda _: None,
-        cancelled: Callable[[], bool] = lambda: False,
     ) -> None:
         """Update the index: read the given files that are new or changed, and delete the rows of the files in `gone`.
 
@@ -168,7 +167,7 @@ class Index:
             if changed and may_fork and total >= BULK_BYTES:
                 self._update_in_bulk(changed, known, tools, progress)
             elif changed:
-                self._update_one_by_one(changed, known, tools, progress, cancelled, total)
+                self._update_one_by_one(changed, known, tools, progress, total)
 
     def _update_one_by_one(
         self,
@@ -176,7 +175,6 @@ class Index:
         known: dict[str, FileRow],
         tools: bool,
         progress: Callable[[UpdateProgress], None],
-        cancelled: Callable[[], bool],
         total: int,
     ) -> None:
         from sessionbrowse.store.index.texts import GrowingTexts
@@ -191,22 +189,19 @@ class Index:
             last = len(changed) - 1
             run("BEGIN IMMEDIATE")
             for number, file in enumerate(changed):
-                if cancelled():
-                    last = number
-                else:
-                    old = known.get(file.path)
-                    stored = state = None
-                    if old is not None and old.may_have_grown(file) and bool(old.has_tools) == tools:
-                        state = self.state(old)
-                    if old is not None and state is not None:
-                        stored = reader.growth(file, old, state, self.entries(old), read_usage(self.connection, old))
-                    if stored is None:
-                        if old is not None:
-                            self._forget(old)
-                        stored = reader.whole(file, first_id + number)
-                    if stored is not None:
-                        put(self.connection, stored)
-                    unread += unread_bytes(old, file)
+                old = known.get(file.path)
+                stored = state = None
+                if old is not None and old.may_have_grown(file) and bool(old.has_tools) == tools:
+                    state = self.state(old)
+                if old is not None and state is not None:
+                    stored = reader.growth(file, old, state, self.entries(old), read_usage(self.connection, old))
+                if stored is None:
+                    if old is not None:
+                        self._forget(old)
+                    stored = reader.whole(file, first_id + number)
+                if stored is not None:
+                    put(self.connection, stored)
+                unread += unread_bytes(old, file)
                 if number < last and not reader.is_due():
                     continue
                 growing.commit(is_last=number == last)
@@ -214,9 +209,8 @@ class Index:
                     run("DELETE FROM forgotten WHERE file >= ?", (first_id,))
                 run("COMMIT")
                 progress(UpdateProgress(number + 1, len(changed), unread, total))
-                if number == last:
-                    return
-                run("BEGIN IMMEDIATE")
+                if number < last:
+                    run("BEGIN IMMEDIATE")
 
     def _update_in_bulk(
         self,

@@ -86,10 +86,10 @@ def let_go(old: OldVersion, wait_s: float | None = None, *, descriptor: int | No
     return True
 
 
-def follow(descriptor: int, heir: str, size: int = 0) -> None:
-    """Wait until programs have closed a file without a name; append its bytes after `size` to the file at `heir`."""
+def follow(descriptor: int, heir: str) -> None:
+    """Wait until programs have closed a file without a name; append its bytes to the file at `heir`."""
     nobody_has_open(descriptor, WAIT_S)
-    late = b"".join(file_blocks(descriptor, size))
+    late = b"".join(file_blocks(descriptor, 0))
     if late:
         append_bytes(heir, late)
 

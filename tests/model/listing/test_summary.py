@@ -13,10 +13,10 @@ from sessionbrowse.agents import AGENTS
 from sessionbrowse.model.listing.summary import MAX_FIRST_MESSAGE_BYTES, Summary
 from sessionbrowse.model.listing.summary_builder import milliseconds_of
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.model.usage.agent_total import totals
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.text import iso_ms
+from tests.support.agent_totals import totals
 from tests.support.file_helpers import replace_reads
 from tests.support.full_reading import summary_in_full
 from tests.support.session_files import answer, entry, header, line, slot, user, written

@@ -12,7 +12,6 @@ from sessionbrowse.cli import main
 from sessionbrowse.format.entries import Cost, Usage
 from sessionbrowse.model.clean.plan import CleanPlan
 from sessionbrowse.model.session.rules import RULES
-from sessionbrowse.model.usage.agent_total import totals
 from sessionbrowse.model.usage.branch_costs import branch_costs, dollars_of
 from sessionbrowse.model.usage.request import MAX_DOLLARS, price_of
 from sessionbrowse.services.clean.clean import Where, clean_session
@@ -21,6 +20,7 @@ from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.store.read.summarise import summarise_path
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.tui.reading.documents import usage_line
+from tests.support.agent_totals import totals
 from tests.support.full_reading import summary_in_full
 from tests.support.session_files import answer, entry, header, line, user, written
 
