@@ -27,8 +27,7 @@ from sessionbrowse.model.foreign.claude_records import (
     is_record,
     parent_of,
     passed_name,
-    plain,
-    plain_whole,
+    said,
     spoken_kind,
     user_kind,
     without_injected,
@@ -42,6 +41,7 @@ from sessionbrowse.model.foreign.translated import (
     number_of,
     object_of,
     objects_of,
+    plain,
     text_of,
     usage_of,
 )
@@ -97,16 +97,8 @@ class _Transcript:
         for record in self._lines:
             self._place(record)
         name, is_own = self._name()
-        return Translated(
-            agent=AGENT,
-            header=self._header(),
-            entries=self._chain.entries,
-            name=name,
-            name_is_own=is_own,
-            unread=dict(self._chain.unread),
-            bad_lines=tuple(self._records.bad),
-            torn=self._records.torn,
-            has_ended=self._has_ended(),
+        return self._chain.translated(
+            self._header(), self._records, name, name_is_own=is_own, has_ended=self._has_ended()
         )
 
     # ---- reading all records
@@ -153,7 +145,7 @@ class _Transcript:
         if kind == "assistant":
             if record.message.model != _SYNTHETIC:
                 return "answer", ""
-            text = plain(record.message.content)
+            text = said(record.message.content)
             return ("", "") if text in ("", _SILENT) else ("note:notice", text)
         if kind == "user":
             return user_kind(record)
@@ -161,13 +153,13 @@ class _Transcript:
             attached = record.attachment
             if attached.type != "queued_command":
                 return "", ""
-            told = spoken_kind(plain(attached.prompt))
+            told = spoken_kind(said(attached.prompt))
             return told if attached.commandMode == "prompt" else ("note:notification", told[1])
         if kind == "system":
             if record.subtype == "compact_boundary":
                 return "compaction", ""
             if record.subtype == "local_command":
-                return "note:command", plain(record.content)
+                return "note:command", said(record.content)
         return ("", "") if kind in PASSED else ("unknown", "")
 
     def _pair_results(self) -> None:
@@ -180,7 +172,7 @@ class _Transcript:
                     record.answer = found[0]
                     self._answers[found[0]].results.append(record)
                 else:
-                    record.kind, record.text = "note:result-without-call", plain_whole(content_of(record))
+                    record.kind, record.text = "note:result-without-call", plain(content_of(record))
 
     def _queue(self) -> None:
         """Find the prompts that stand only in a line of the queue, and place each at the line that took it out."""
@@ -195,7 +187,7 @@ class _Transcript:
         for record in self._lines:
             if record.kind != "queue-operation":
                 continue
-            operation, content = record.operation, plain(record.content)
+            operation, content = record.operation, said(record.content)
             record.kind = ""
             if operation == "enqueue":
                 waiting.append((content, f"{session}:queue:{count}"))

@@ -119,7 +119,7 @@ class PromptOrigin(Struct, frozen=True, gc=False):
 _NO_MESSAGE, _NO_ATTACHMENT, _NO_ORIGIN = Message(), Attachment(), PromptOrigin()
 
 
-class ClaudeRecord(Raw, kw_only=True):
+class ClaudeRecord(Raw, kw_only=True, gc=False):
     """A line of Claude Code, with the fields that decide what it is and where it stands.
 
     From `kind` on, the fields are ours: `kind` is that of the record's entry, "" if it is no entry. `answer` is the key
@@ -182,7 +182,7 @@ def user_kind(record: ClaudeRecord) -> tuple[str, str]:
     blocks = blocks_in(content)
     if "tool_result" in [block.type for block in blocks]:
         return "result", ""
-    text = plain(content)
+    text = said(content)
     if record.isCompactSummary:
         return "compaction", text
     if record.isMeta:
@@ -279,22 +279,11 @@ def blocks_in(content: str | list[Block]) -> list[Block]:
     return content if content.__class__ is list else []
 
 
-def plain(content: str | list[Block]) -> str:
+def said(content: str | list[Block]) -> str:
     """Return the text in a message's content."""
     if isinstance(content, str):
         return content
     return "\n".join([block.text for block in content if block.text])
-
-
-def plain_whole(content: Json) -> str:
-    """Return the text in the content of a message with results."""
-    if isinstance(content, str):
-        return content
-    texts = [
-        plain_whole(block.get("content")) if block.get("type") == "tool_result" else text_of(block.get("text"))
-        for block in objects_of(content)
-    ]
-    return "\n".join(filter(None, texts))
 
 
 def blocks_of(content: Json, words: str) -> list[Object]:

@@ -30,7 +30,6 @@ from sessionbrowse.model.foreign.codex_items import (
     is_passed,
     is_record,
     output_of,
-    plain,
     said,
     texts_in,
 )
@@ -44,6 +43,7 @@ from sessionbrowse.model.foreign.translated import (
     number_of,
     object_of,
     objects_of,
+    plain,
     text_block,
     text_of,
     usage_of,
@@ -138,16 +138,9 @@ class _Rollout:
         self._close()
         events = [line for line in self._lines if line.kind == "thread_name_updated" and line.type == "event_msg"]
         given = (name or (events[-1].about.thread_name if events else "")).strip() or None
-        return Translated(
-            agent=AGENT,
-            header=self._header(),
-            entries=self._chain.entries,
-            name=given,
-            name_is_own=given is not None,
-            unread=dict(self._chain.unread),
-            bad_lines=tuple(self._records.bad),
-            torn=self._records.torn,
-            has_ended=self._has_ended if self._has_turns() else self._is_answered(),
+        ended = self._has_ended if self._has_turns() else self._is_answered()
+        return self._chain.translated(
+            self._header(), self._records, given, name_is_own=given is not None, has_ended=ended
         )
 
     # ---- reading all lines

@@ -83,7 +83,7 @@ class Info(Struct, gc=False):
     last_token_usage: Counts | None = None
 
 
-class Payload(Struct):
+class Payload(Struct, gc=False):
     """An item, an event or a header, without what only an opened session shows."""
 
     type: str = ""
@@ -110,7 +110,7 @@ class Payload(Struct):
     subagent_history_start_ordinal: Json = None
 
 
-class Line(Raw, kw_only=True):
+class Line(Raw, kw_only=True, gc=False):
     """A line: its time, type and payload. `role` is "prompt" or "note" for a message with the role "user".
 
     From `about` on, the fields are ours: `about` is the payload, also of a line without an envelope, `kind` is the type
@@ -177,13 +177,6 @@ def is_injected(line: Line) -> bool:
 def said(content: str | list[SaidPart] | None) -> str:
     """Return the text in a content."""
     return content if isinstance(content, str) else "\n".join([part.text for part in content or () if part.text])
-
-
-def plain(content: Json) -> str:
-    """Return the text in a whole content."""
-    if isinstance(content, str):
-        return content
-    return "\n".join(filter(None, [text_of(block.get("text")) for block in objects_of(content)]))
 
 
 def texts_in(about: Payload) -> list[str]:

@@ -80,7 +80,7 @@ class Ids:
         return made
 
 
-class Raw(Struct, kw_only=True):
+class Raw(Struct, kw_only=True, gc=False):
     """A line of a file, decoded to the fields that decide what it is; no key of a file has the names of other fields.
 
     `raw` is the whole line, from which `whole` reads the fields that only an opened session shows.
@@ -223,6 +223,15 @@ def moment_of(timestamp: Json) -> float | None:
     return moment if moment is not None and is_time(moment) else None
 
 
+def plain(content: Json) -> str:
+    """Return the text in a whole content, also that in its results."""
+    if isinstance(content, str):
+        return content
+    blocks = objects_of(content)
+    texts = [plain(one.get("content")) if one.get("type") == "tool_result" else one.get("text") for one in blocks]
+    return "\n".join([text_of(text) for text in texts if text_of(text)])
+
+
 def text_block(text: str) -> Object:
     """Return a block of text."""
     return {"type": "text", "text": text}
@@ -274,6 +283,22 @@ class Chain:
     def last(self) -> str | None:
         """The id of the newest entry."""
         return self.entries[-1]["id"] if self.entries else None
+
+    def translated(
+        self, header: Object, records: Records[Line], name: str | None, *, name_is_own: bool, has_ended: bool
+    ) -> Translated:
+        """Return the session of the entries made so far, with the lines that hold no record."""
+        return Translated(
+            agent=self._agent,
+            header=header,
+            entries=self.entries,
+            name=name,
+            name_is_own=name_is_own,
+            unread=dict(self.unread),
+            bad_lines=tuple(records.bad),
+            torn=records.torn,
+            has_ended=has_ended,
+        )
 
     def end(self, entry_id: str | None) -> str | None:
         """Return the entry on which whatever hangs on the given entry goes on: the last that was put in line below."""

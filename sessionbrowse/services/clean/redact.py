@@ -166,7 +166,7 @@ def _copy_lines(
         # An empty line takes the place of one without a record: the ids of entries tell the numbers of lines.
         masked = [masker.line(line + b"\n").line for line in content.removesuffix(b"\n").split(b"\n")]
         lines = [line or b"\n" for line in masked]
-        made = translate(session.agent, b"".join(lines), file.path)
+        made = translate(session.agent, b"".join(lines).split(b"\n"), file.path)
         if [entry["id"] for entry in made.entries] != list(session.ids):
             raise RefusedWrite("A mask changes what connects the entries of this session. Nothing was written.")
         if not dry_run:

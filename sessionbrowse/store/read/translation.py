@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, BinaryIO
@@ -34,6 +34,7 @@ MOST_BYTES = 1024 * 1024 * 1024
 """A translation needs memory several times the size of the file; a larger file is listed with a problem."""
 _HEAD_BYTES = 64 * 1024
 _FIRST_LINE_BYTES = 1024 * 1024
+_BLOCK_BYTES = 128 * 1024
 _OURS = (b'{"type":"session"', b'{"type":"title"')
 _ZSTD = b"\x28\xb5\x2f\xfd"
 """The first bytes of a file that is compressed with zstd: only Codex compresses sessions so."""
@@ -76,15 +77,16 @@ def other_header(path: str, head: bytes) -> Header | None:
     return Header(id=stem_of(name), cwd=_own_directory(values, os.path.basename(folder)))
 
 
-def translate(agent: str, content: bytes, path: str, name: str | None = None, *, brief: bool = False) -> Translated:
-    """Return the session of Claude Code or Codex in the content of the file `path`, which is not read.
+def translate(
+    agent: str, lines: Iterable[bytes], path: str, name: str | None = None, *, brief: bool = False
+) -> Translated:
+    """Return the session of Claude Code or Codex in the lines of the file `path`, which is not read.
 
     With `brief`, entries have only the content that a list of sessions shows.
     """
     from sessionbrowse.model.foreign.claude import claude
     from sessionbrowse.model.foreign.codex import codex
 
-    lines = content.split(b"\n")
     return claude(lines, path, brief=brief) if agent == "claude" else codex(lines, path, name=name, brief=brief)
 
 
@@ -94,12 +96,29 @@ def own_content(path: str, descriptor: int, size: int) -> bytes:
     Raises:
         Unreadable: the file is compressed, and cannot be unpacked here. OSError: the file cannot be read.
     """
+    return b"".join(_pieces(path, descriptor, size))
+
+
+def _pieces(path: str, descriptor: int, size: int) -> Iterator[bytes]:
     if pread(descriptor, len(_ZSTD), 0) == _ZSTD:
-        return b"".join(unpacked(path))
-    with os.fdopen(os.dup(descriptor), "rb") as source:
-        source.seek(0)
-        # No more is read than was there when the file was looked at: the program may be writing.
-        return source.read(size)
+        yield from unpacked(path)
+        return
+    # No more is read than was there when the file was looked at: the program may be writing.
+    for offset in range(0, size, _BLOCK_BYTES):
+        yield pread(descriptor, min(_BLOCK_BYTES, size - offset), offset)
+
+
+def _split(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the same lines as `bytes.split` of the whole content, whose copy would need new memory for each file."""
+    carried: list[bytes] = []
+    for piece in pieces:
+        first, *lines = piece.split(b"\n")
+        carried.append(first)
+        if lines:
+            yield b"".join(carried)
+            carried = [lines.pop()]
+            yield from lines
+    yield b"".join(carried)
 
 
 def _own_directory(values: Iterable[dict[str, Json] | None], folder: str) -> str | None:
@@ -155,7 +174,7 @@ def _translated(
 ) -> Translated:
     if status.st_size > MOST_BYTES:
         raise Unreadable(f"{clean(path)} cannot be read: it is larger than {size(MOST_BYTES)}")
-    return translate(agent, own_content(path, descriptor, status.st_size), path, name, brief=brief)
+    return translate(agent, _split(_pieces(path, descriptor, status.st_size)), path, name, brief=brief)
 
 
 def translated_descriptor(path: str, descriptor: int, status: os.stat_result, agent: str) -> int:
