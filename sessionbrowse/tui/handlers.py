@@ -27,12 +27,8 @@ SESSION = (label, checkout, session_commands)
 BOTH = (archive, delete, relocate, rename, fork, undo, copying, resume)
 
 LATER = {
-    "cleanup": "clean.doctor_screen",
-    "problems": "clean.doctor_screen",
-    "mend": "clean.doctor_screen",
-    "other_problems": "clean.doctor_screen",
-    "prune": "clean.clean_copy",
-    "shrink": "clean.clean_copy",
+    **dict.fromkeys(("cleanup", "problems", "mend", "other_problems"), "clean.doctor_screen"),
+    **dict.fromkeys(("prune", "shrink"), "clean.clean_copy"),
     "export": "clean.export_session",
     "redact": "clean.redact_session",
     "convert": "resume.convert",
@@ -45,7 +41,6 @@ MODULES = {
     "session": (*SESSION, *BOTH, *EVERY_SCREEN),
     "doctor": (delete, relocate, undo, *EVERY_SCREEN),
     "cleanup": (undo, *EVERY_SCREEN),
-    "stats": (stats_screen, *EVERY_SCREEN),
 }
 """By screen name: the modules with the command functions of the screen; other screens use only `EVERY_SCREEN`."""
 

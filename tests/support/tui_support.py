@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from sessionbrowse.services.list.gather import Batch
 from sessionbrowse.store.read.session_file import open_session
 from sessionbrowse.tui.app import BrowseApp
 from sessionbrowse.tui.commands.table import BY_ID
+from sessionbrowse.tui.data.library import Folding, Library, SessionRow
 from sessionbrowse.tui.data.options import BrowseOptions
 from sessionbrowse.tui.data.source import Source
 from sessionbrowse.tui.data.sources import source_of
@@ -220,6 +221,13 @@ def summary(path: str, **facts: Any) -> Summary:
     # With fewer it would be a stub, which folds under others.
     facts.setdefault("message_count", 2)
     return Summary(path=path, **facts)
+
+
+def listed(
+    library: Library, *, sort: str = "newest", folding: Folding | None = None, **scope: Any
+) -> Sequence[SessionRow]:
+    """The rows of the session list for some of a library's sessions: `cwd`, `named`, `hidden`, `archived`."""
+    return library.sessions(library.newest_first(**scope), sort=sort, folding=folding)
 
 
 def no_resume(chosen: Summary, directory: str | None = None) -> Any:

@@ -160,15 +160,12 @@ def changes_are_off(context: CommandContext) -> str:
 
 def agent_names_it(context: CommandContext) -> str:
     command = _NAMING.get(context.caller or "", "/name")
+    return agent_does_it(command, context)
+
+
+def agent_does_it(command: str, context: CommandContext) -> str:
+    """Name the slash command of the agent that has the session open."""
     return f"{context.caller} has this open; use {command}." if context.is_callers else changes_are_off(context)
-
-
-def agent_labels_it(context: CommandContext) -> str:
-    return f"{context.caller} has this open; use /tree." if context.is_callers else changes_are_off(context)
-
-
-def agent_forks_it(context: CommandContext) -> str:
-    return f"{context.caller} has this open; use /fork." if context.is_callers else changes_are_off(context)
 
 
 def agent_goes_there(context: CommandContext) -> str:

@@ -51,11 +51,8 @@ CONTEXT_NAMES = {
 """The name of each context in help and docs."""
 
 CONTEXT_STACKS = (
-    (PROJECTS, LIST, EVERYWHERE),
-    (SESSIONS, LIST, EVERYWHERE),
-    (PREVIEW, LIST, EVERYWHERE),
-    (TREE, SESSION, EVERYWHERE),
-    (VIEW, SESSION, EVERYWHERE),
+    *[(pane, LIST, EVERYWHERE) for pane in (PROJECTS, SESSIONS, PREVIEW)],
+    *[(pane, SESSION, EVERYWHERE) for pane in (TREE, VIEW)],
     (HELP, OVERLAY, EVERYWHERE),
     *[(context, EVERYWHERE) for context in (OVERLAY, WELCOME, STATS, DOCTOR, CLEANUP, REVIEW, DIALOG, WORKING)],
     *[(context,) for context in (TYPING, TREE_LINE, SEARCHING, PROMPT)],

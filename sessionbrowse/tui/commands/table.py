@@ -7,6 +7,8 @@ contexts of commands, `keymap.py` finds the keys for the user's settings.
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec.structs import replace
 
 from sessionbrowse.tui.commands.command import (
@@ -18,9 +20,8 @@ from sessionbrowse.tui.commands.command import (
     SHOW,
     TREE_GROUP,
     Command,
-    agent_forks_it,
+    agent_does_it,
     agent_goes_there,
-    agent_labels_it,
     agent_names_it,
     changes_are_off,
     in_group,
@@ -290,8 +291,8 @@ _ROWS: tuple[Command, ...] = (
 
 _IN_AGENT = {
     "rename": agent_names_it,
-    "label": agent_labels_it,
-    "fork": agent_forks_it,
+    "label": partial(agent_does_it, "/tree"),
+    "fork": partial(agent_does_it, "/fork"),
     **dict.fromkeys(("checkout", "resume", "resume_as"), agent_goes_there),
     **dict.fromkeys(("pin", "demo"), changes_are_off),
     **dict.fromkeys(("select", "select_up", "select_down", "select_range", "select_all"), None),

@@ -311,21 +311,13 @@ class Library:
         return bool(cwd) and self.here is not None and cwd == self.project_of(self.here)
 
     def sessions(
-        self,
-        *,
-        cwd: str | None = None,
-        sort: str = "newest",
-        named: bool = False,
-        hidden: bool = False,
-        archived: bool = False,
-        folding: Folding | None = None,
+        self, chosen: list[Summary], *, sort: str = "newest", folding: Folding | None = None
     ) -> Sequence[SessionRow]:
-        """Return the rows of the session list for the project `cwd`, or for all projects if None.
+        """Return the rows of the session list for the `chosen` sessions, which are sorted newest first.
 
         With `folding`, related sessions can be folded under one row. Otherwise, and always if the list is sorted as
         "threaded", each session has its own row.
         """
-        chosen = self.newest_first(cwd, named, hidden, archived)
         if sort == "threaded":
             return self._threads(chosen)
         return self._rows(chosen if sort == "newest" else ordered(chosen, sort), folding)

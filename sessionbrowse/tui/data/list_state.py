@@ -110,14 +110,7 @@ class ListState:
 
     def session_rows(self) -> Sequence[SessionRow]:
         """Return the rows of the session list without a search."""
-        return self.library.sessions(
-            cwd=self.shown_project,
-            sort=self.sort,
-            named=self.named,
-            hidden=self.hidden,
-            archived=self.archived,
-            folding=self.folding,
-        )
+        return self.library.sessions(self.chosen(), sort=self.sort, folding=self.folding)
 
     def scope(self) -> ListScope:
         """Return which sessions the list shows, for the search program; it also searches hidden and archived ones."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from functools import partial
+from functools import partial, partialmethod
 
 from msgspec.structs import replace
 from textual.app import ComposeResult
@@ -192,6 +192,8 @@ class StatsScreen(CommandScreen[None]):
         else:
             self._take_paths(FoundPaths(self._stamp, problem="The sessions cannot be searched."))
 
+    do_stats_again = _find
+
     def _receive(self, answer: SearchAnswer | None) -> None:
         self.call_later(self._take_answer, answer)
 
@@ -362,6 +364,13 @@ class StatsScreen(CommandScreen[None]):
         """Ask for the span of time to which the costs are limited, such as "this month" or "today"."""
         self._ask_one_of("Span", TIMES, self.times, self.limit)
 
+    def _step_span(self, step: int) -> None:
+        """Show only costs from the next or previous span of time in `TIMES`."""
+        self.limit(after(TIMES[::step], self.times))
+
+    do_stats_next_span = partialmethod(_step_span, 1)
+    do_stats_previous_span = partialmethod(_step_span, -1)
+
     def limit(self, times: str) -> None:
         """Show only costs from a span of time; `times` is its name in `TIMES`."""
         self.times = times
@@ -371,10 +380,6 @@ class StatsScreen(CommandScreen[None]):
     def do_stats_sort(self) -> None:
         """Switch to the next sort order of the table: by cost, abandoned cost, tokens, time or name."""
         self._change(sort=after(ORDERS, self.question.sort))
-
-    def do_stats_again(self) -> None:
-        """Compute the costs of the statistics again."""
-        self._find()
 
     def _ask_one_of(self, title: str, names: Sequence[str], now: str, take: Callable[[str], None]) -> None:
         from sessionbrowse.tui.dialogs.dialogs import Choice, ask
@@ -407,13 +412,3 @@ def do_cost(screen: BrowseScreen) -> None:
     cwds = None if project is None else directories or (project,)
     question = UsageQuestion(cwds=None if shown is None else cwds)
     screen.browser.push_screen(StatsScreen(question, project=cwds, text=state.searched))
-
-
-def do_stats_next_span(screen: StatsScreen) -> None:
-    """Show only costs from the next span of time in `TIMES`."""
-    screen.limit(after(TIMES, screen.times))
-
-
-def do_stats_previous_span(screen: StatsScreen) -> None:
-    """Show only costs from the previous span of time in `TIMES`."""
-    screen.limit(after(TIMES[::-1], screen.times))

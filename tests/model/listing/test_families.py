@@ -6,7 +6,7 @@ from sessionbrowse.model.listing.families import families, folded, is_stub
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.data.library import Folding, Library
-from tests.support.tui_support import NOW_MS, summary
+from tests.support.tui_support import NOW_MS, listed, summary
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
@@ -92,23 +92,23 @@ OLD = summary("/old", name="old", modified=NOW_MS - 40 * DAY)
 
 def test_a_family_shows_its_newest_and_opens_on_request():
     made = library(MAIN, FORK, OLD)
-    rows = made.sessions(folding=Folding())
+    rows = listed(made, folding=Folding())
     assert [(row.summary.path, row.family, row.is_open) for row in rows] == [("/fork", 1, False), ("/old", 0, False)]
     opened = Folding().flip(made.family("/main"))
-    rows = made.sessions(folding=opened)
+    rows = listed(made, folding=opened)
     assert [(row.prefix, row.summary.path, row.family) for row in rows] == [
         ("", "/fork", 1),
         ("╰─", "/main", 0),
         ("", "/old", 0),
     ]
     assert rows[0].is_open
-    assert made.sessions(folding=opened.flip(made.family("/fork"))) == made.sessions(folding=Folding())
-    assert len(made.sessions(folding=Folding(all_open=True))) == 3
-    assert len(made.sessions(folding=Folding(all_open=True).flip(made.family("/main")))) == 2
+    assert listed(made, folding=opened.flip(made.family("/fork"))) == listed(made, folding=Folding())
+    assert len(listed(made, folding=Folding(all_open=True))) == 3
+    assert len(listed(made, folding=Folding(all_open=True).flip(made.family("/main")))) == 2
 
 
 def test_in_another_order_another_member_stands_for_the_family():
-    rows = library(MAIN, FORK, OLD).sessions(folding=Folding(), sort="cost")
+    rows = listed(library(MAIN, FORK, OLD), folding=Folding(), sort="cost")
     assert [row.summary.path for row in rows] == ["/main", "/old"]
 
 
@@ -116,7 +116,7 @@ def test_what_is_pinned_comes_first_and_folds_under_nobody():
     main = summary("/main", id="m", name="main", modified=NOW_MS - 2 * HOUR)
     made = library(main, FORK, OLD)
     made.pins = Pins(own=frozenset([("pi", "m")]))
-    rows = made.sessions(folding=Folding())
+    rows = listed(made, folding=Folding())
     assert [(row.summary.path, row.pinned, row.family) for row in rows] == [
         ("/main", True, 0),
         ("/fork", False, 0),
@@ -126,8 +126,8 @@ def test_what_is_pinned_comes_first_and_folds_under_nobody():
 
 def test_archived_sessions_are_a_list_of_their_own():
     made = library(MAIN, summary("/kept", archived=True, cwd="/a"))
-    assert [row.summary.path for row in made.sessions()] == ["/main"]
-    assert [row.summary.path for row in made.sessions(archived=True)] == ["/kept"]
+    assert [row.summary.path for row in listed(made)] == ["/main"]
+    assert [row.summary.path for row in listed(made, archived=True)] == ["/kept"]
     assert [row.cwd for row in made.projects(archived=True)] == [None, "/a"]
 
 
@@ -141,4 +141,4 @@ def test_worktrees_of_a_repository_are_one_project():
         ("/src/infra", 1, ("/src/infra",)),
         ("/src/web", 2, ("/src/web", "/src/web-fix")),
     ]
-    assert [row.summary.path for row in made.sessions(cwd="/src/web")] == ["/1", "/2"]
+    assert [row.summary.path for row in listed(made, cwd="/src/web")] == ["/1", "/2"]

@@ -10,7 +10,7 @@ from sessionbrowse.model.search.query import parse_search
 from sessionbrowse.services.background.first_rows import make_first_rows
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.data.library import Library, SessionRow, same_names, with_scattered_letters
-from tests.support.tui_support import NOW_MS, summary
+from tests.support.tui_support import NOW_MS, listed, summary
 
 HOUR = 3_600_000
 
@@ -50,24 +50,24 @@ def test_folders_are_filtered_by_their_path() -> None:
 
 def test_sessions_are_shown_newest_first_and_by_folder() -> None:
     made = library(INFRA, WEB, FIX, STAGE)
-    assert titles(made.sessions()) == ["fix the flaky test", "Refactor auth", "Terraform drift"]
-    assert titles(made.sessions(cwd="/srv/infra")) == ["Terraform drift"]
-    assert titles(made.sessions(cwd="/srv/infra", hidden=True)) == ["stage 2", "Terraform drift"]
-    assert titles(made.sessions(named=True)) == ["Refactor auth"]
+    assert titles(listed(made)) == ["fix the flaky test", "Refactor auth", "Terraform drift"]
+    assert titles(listed(made, cwd="/srv/infra")) == ["Terraform drift"]
+    assert titles(listed(made, cwd="/srv/infra", hidden=True)) == ["stage 2", "Terraform drift"]
+    assert titles(listed(made, named=True)) == ["Refactor auth"]
 
 
 def test_other_orders() -> None:
     made = library(INFRA, WEB, FIX)
-    assert titles(made.sessions(sort="cost"))[0] == "Refactor auth"
-    assert titles(made.sessions(sort="size"))[0] == "Terraform drift"
-    assert titles(made.sessions(sort="name"))[0] == "Refactor auth"
+    assert titles(listed(made, sort="cost"))[0] == "Refactor auth"
+    assert titles(listed(made, sort="size"))[0] == "Terraform drift"
+    assert titles(listed(made, sort="name"))[0] == "Refactor auth"
 
 
 def test_a_thread_that_holds_a_pinned_session_comes_first() -> None:
     made = library(WEB, replace(FIX, id="fix"), replace(INFRA, modified=NOW_MS))
-    assert titles(made.sessions(sort="threaded"))[0] == "Terraform drift"
+    assert titles(listed(made, sort="threaded"))[0] == "Terraform drift"
     made.pins = Pins(own=frozenset([("pi", "fix")]))
-    rows = made.sessions(sort="threaded")
+    rows = listed(made, sort="threaded")
     assert titles(rows) == ["Refactor auth", "fix the flaky test", "Terraform drift"]
     assert [(row.prefix, row.pinned) for row in rows] == [("", False), ("╰─", True), ("", False)]
 
@@ -75,7 +75,7 @@ def test_a_thread_that_holds_a_pinned_session_comes_first() -> None:
 def test_forks_hang_on_their_parent_and_carry_it_up_by_their_newest() -> None:
     grandchild = summary("/e.jsonl", name="deeper", parent_path="/b.jsonl", modified=NOW_MS - 4 * HOUR)
     sibling = summary("/f.jsonl", name="sibling", parent_path="/a.jsonl", modified=NOW_MS - 5 * HOUR)
-    rows = library(INFRA, WEB, FIX, grandchild, sibling).sessions(sort="threaded")
+    rows = listed(library(INFRA, WEB, FIX, grandchild, sibling), sort="threaded")
     assert [(row.prefix, row.summary.title) for row in rows] == [
         ("", "Refactor auth"),
         ("├─", "fix the flaky test"),
@@ -89,13 +89,13 @@ def test_sessions_that_are_each_others_parents_are_still_shown() -> None:
     one = summary("/1.jsonl", name="one", parent_path="/2.jsonl")
     two = summary("/2.jsonl", name="two", parent_path="/1.jsonl")
     own = summary("/3.jsonl", name="own", parent_path="/3.jsonl")
-    assert sorted(titles(library(one, two, own).sessions(sort="threaded"))) == ["one", "own", "two"]
+    assert sorted(titles(listed(library(one, two, own), sort="threaded"))) == ["one", "own", "two"]
 
 
 def test_a_rescan_forgets_what_is_gone_and_keeps_what_was_found() -> None:
     made = library(WEB, FIX, INFRA)
     made.keep_only(["/a.jsonl", "/c.jsonl"])
-    assert titles(made.sessions()) == ["Refactor auth", "Terraform drift"]
+    assert titles(listed(made)) == ["Refactor auth", "Terraform drift"]
     assert made.get("/b.jsonl") is None
     assert made.counts() == (2, 2)
 
@@ -129,11 +129,11 @@ def test_folders_of_the_same_name_are_told_apart() -> None:
 
 def test_the_rows_follow_pins_and_what_arrives() -> None:
     made = library(summary("/new.jsonl", id="new", modified=NOW_MS), summary("/old.jsonl", id="old", modified=1.0))
-    assert [row.summary.id for row in made.sessions()] == ["new", "old"]
+    assert [row.summary.id for row in listed(made)] == ["new", "old"]
     made.pins = Pins(own=frozenset({("pi", "old")}))
-    assert [row.summary.id for row in made.sessions()] == ["old", "new"]
+    assert [row.summary.id for row in listed(made)] == ["old", "new"]
     made.add([summary("/newer.jsonl", id="newer", modified=NOW_MS + 1)])
-    assert [row.summary.id for row in made.sessions()] == ["old", "newer", "new"]
+    assert [row.summary.id for row in listed(made)] == ["old", "newer", "new"]
 
 
 def test_sessions_fit_a_query_by_name_first_message_directory_id_and_times() -> None:

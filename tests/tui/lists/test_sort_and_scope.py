@@ -13,7 +13,7 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.store.own.pins import Pins
 from sessionbrowse.tui.data.library import Library
 from sessionbrowse.tui.data.list_state import ListState
-from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, summary
+from tests.support.tui_support import NOW_MS, Driven, browsing, demo_options, fixed_source, listed, summary
 
 HOUR = 3_600_000
 
@@ -189,7 +189,7 @@ def test_the_folder_of_the_last_run_is_chosen_by_any_of_its_spellings() -> None:
     state.wanted_project = "/w/repos/proj"
     state.go_to_wanted_project([("project", "/w/agents/proj")], was_moved=False)
     assert state.project == "/w/agents/proj"
-    assert len(library.sessions(cwd="/w/repos/proj")) == 2
+    assert len(listed(library, cwd="/w/repos/proj")) == 2
     saved = library.first_rows("newest")
     assert saved is None
     library.is_complete = True
