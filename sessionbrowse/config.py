@@ -44,12 +44,7 @@ ROW_FIELDS: tuple[RowField, ...] = ("model", "project", "agent", "modified", "me
 
 
 HABITS: Mapping[str, Mapping[str, Any]] = {
-    "pi": {
-        "sort": "threaded",
-        "enter": "resume",
-        "row_fields": ["project", "messages", "modified"],
-        "restore": False,
-    }
+    "pi": {"sort": "threaded", "enter": "resume", "row_fields": ["project", "messages", "modified"], "restore": False}
 }
 """Maps a value of the setting `habits` to the defaults that it changes in other settings."""
 

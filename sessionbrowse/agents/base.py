@@ -348,10 +348,7 @@ def configured_session_directories(
         here = msgspec.structs.replace(around, cwd=start, projects=())
         for directory in custom_directories(found[-1], here):
             relative = not os.path.isabs(configured_path(found[-1], around.home) or "/")
-            yield (
-                directory,
-                f"settings sessionDir of {start}" if is_own or relative else "settings sessionDir",
-            )
+            yield (directory, f"settings sessionDir of {start}" if is_own or relative else "settings sessionDir")
 
 
 def distinct(places: Sequence[Place]) -> list[Place]:

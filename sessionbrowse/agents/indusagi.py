@@ -41,11 +41,7 @@ def places(around: Surroundings) -> list[Place]:
         for default in (".indusagi", ".pindusagi"):
             directory = os.path.join(_directory(around, base) if base else os.path.join(home, default), "agent")
             roots.append(
-                (
-                    directory,
-                    BASE_DIR if base else "default",
-                    {BASE_DIR: _directory(around, base)} if base else {},
-                )
+                (directory, BASE_DIR if base else "default", {BASE_DIR: _directory(around, base)} if base else {})
             )
     # Generations 2 and 3 of indusagi read only the variable INDUSAGI_CODING_AGENT_DIR.
     if environ.get(AGENT_DIR):

@@ -270,11 +270,7 @@ def _store(around: Surroundings, profile: str | None, environ: Mapping[str, str]
 
 
 def _env(
-    around: Surroundings,
-    profile: str | None,
-    agent_dir: str,
-    data_home: str | None,
-    environ: Mapping[str, str],
+    around: Surroundings, profile: str | None, agent_dir: str, data_home: str | None, environ: Mapping[str, str]
 ) -> dict[str, str]:
     """Return the environment variables that must be set for omp to use the directories of a profile."""
     env: dict[str, str] = {}

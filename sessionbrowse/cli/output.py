@@ -455,12 +455,7 @@ def end_of_path(path: str, cells: int) -> str:
 
 
 def fitted(
-    widest: Sequence[int],
-    stretch: int,
-    spare: Sequence[int],
-    columns: int,
-    kept: int | None = None,
-    least: int = 0,
+    widest: Sequence[int], stretch: int, spare: Sequence[int], columns: int, kept: int | None = None, least: int = 0
 ) -> dict[int, int]:
     """Choose the columns of a table that fit on the terminal; return their widths, by column number.
 

@@ -125,9 +125,7 @@ class SessionAppender(SessionReader):
             fields |= _given(shortSummary=short_summary)
             fields |= {"firstKeptEntryId": first_kept_entry_id, "tokensBefore": tokens_before}
             fields |= _given(
-                tokensAfter=tokens_after,
-                method=method,
-                providerReplayThroughEntryId=provider_replay_through_entry_id,
+                tokensAfter=tokens_after, method=method, providerReplayThroughEntryId=provider_replay_through_entry_id
             )
             fields |= _set(details=details, fromExtension=from_hook) | _given(preserveData=preserve_data)
             return self._append("compaction", fields, entry_id=entry_id, now_ms=now)

@@ -117,9 +117,7 @@ def get_latest_compaction_entry(entries: Iterable[EntryObject]) -> EntryObject |
 
 
 def build_context_entries(
-    entries: list[EntryObject],
-    leaf_id: str | UnsetType | None = UNSET,
-    by_id: Mapping[str, EntryObject] | None = None,
+    entries: list[EntryObject], leaf_id: str | UnsetType | None = UNSET, by_id: Mapping[str, EntryObject] | None = None
 ) -> list[EntryObject]:
     """Return the entries in pi's context at a leaf: the latest compaction, the entries it keeps, and all later ones.
 
@@ -131,9 +129,7 @@ def build_context_entries(
 
 
 def build_session_projection(
-    entries: list[EntryObject],
-    leaf_id: str | UnsetType | None = UNSET,
-    by_id: Mapping[str, EntryObject] | None = None,
+    entries: list[EntryObject], leaf_id: str | UnsetType | None = UNSET, by_id: Mapping[str, EntryObject] | None = None
 ) -> SessionProjection:
     """Return pi's context at a leaf, together with the entry from which each message comes."""
     path = _path(entries, leaf_id, by_id)
@@ -155,9 +151,7 @@ def build_session_projection(
 
 
 def build_session_context(
-    entries: list[EntryObject],
-    leaf_id: str | UnsetType | None = UNSET,
-    by_id: Mapping[str, EntryObject] | None = None,
+    entries: list[EntryObject], leaf_id: str | UnsetType | None = UNSET, by_id: Mapping[str, EntryObject] | None = None
 ) -> SessionContext:
     """Return pi's context at a leaf: messages, thinking level, model."""
     return _context(_PI, _HEADER, _path(entries, leaf_id, by_id))
@@ -262,9 +256,7 @@ def _context(rules: Rules, header: EntryObject, path: list[EntryObject]) -> Sess
     session, _ = session_of(rules, [header, *path])
     made = model_context.build(session)
     context = SessionContext(
-        messages=_objects(session, path, made.messages),
-        thinking_level=made.thinking_level,
-        model=_choice(made.model),
+        messages=_objects(session, path, made.messages), thinking_level=made.thinking_level, model=_choice(made.model)
     )
     if made.omp is None:
         return context

@@ -120,11 +120,7 @@ def _migrated_compaction(session: Session, index: int, line: bytes) -> bytes:
 
 
 def _kept_from(
-    session: Session,
-    index: int,
-    line: bytes,
-    after: dict[str | None, str | None],
-    before: dict[str | None, str | None],
+    session: Session, index: int, line: bytes, after: dict[str | None, str | None], before: dict[str | None, str | None]
 ) -> bytes:
     """Replace the ids of label entries in a compaction's line; `after` and `before` map them to their neighbours."""
     entry = session.entry(index)

@@ -24,10 +24,7 @@ _MARK = b"Written by `sessionbrowse integrate`"
 """Text in every file that `install` writes. If a file in a folder lacks this text, sessionbrowse did not make it."""
 
 _SOURCES = Path(__file__).parent.parent / "inside"
-_FILES: Mapping[str, tuple[str, str]] = {
-    "extension.js": ("extensions", "index.js"),
-    "SKILL.md": ("skills", "SKILL.md"),
-}
+_FILES: Mapping[str, tuple[str, str]] = {"extension.js": ("extensions", "index.js"), "SKILL.md": ("skills", "SKILL.md")}
 """Maps a file of this package to its place in the agent's directory: the folder, and the name of the installed file."""
 
 

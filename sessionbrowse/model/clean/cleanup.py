@@ -222,10 +222,7 @@ def cleanup_rows(
 
 
 def _row(
-    one: Summary,
-    same: Mapping[str, tuple[Kind, Summary]],
-    contents: Mapping[str, SessionContent],
-    now_ms: float,
+    one: Summary, same: Mapping[str, tuple[Kind, Summary]], contents: Mapping[str, SessionContent], now_ms: float
 ) -> CleanupRow | None:
     if _is_empty(one):
         return CleanupRow(summary=one, kind="empty", reason="one message only" if one.message_count else "no message")

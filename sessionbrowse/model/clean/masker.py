@@ -22,16 +22,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _THINKING = frozenset({"thinking", "redactedThinking"})
 _UNREADABLE = re.compile(r"[A-Za-z0-9+/_-]{64,}={0,2}")
 _LINKS = frozenset(
-    {
-        "type",
-        "id",
-        "parentId",
-        "targetId",
-        "fromId",
-        "firstKeptEntryId",
-        "providerReplayThroughEntryId",
-        "timestamp",
-    }
+    {"type", "id", "parentId", "targetId", "fromId", "firstKeptEntryId", "providerReplayThroughEntryId", "timestamp"}
 )
 _WORDS_OF_THE_FORMAT = frozenset(
     {"type", "role", "toolName", "provider", "model", "modelId", "api", "stopReason", "customType", "mimeType"}

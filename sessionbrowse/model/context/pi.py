@@ -79,12 +79,7 @@ def first_place_sent(session: Session, path: list[int], before: int, *, older: b
     for place, index in enumerate(path[:before]):
         if index not in taking_part:
             continue
-        made = _project(
-            draft,
-            index,
-            is_latest=index == selected[0],
-            roles=_OLDER_ROLES if older else _ROLES,
-        )
+        made = _project(draft, index, is_latest=index == selected[0], roles=_OLDER_ROLES if older else _ROLES)
         edit = edits.get(session.ids[index] or "")
         if made and (edit is None or not _removes(edit)):
             return place

@@ -31,11 +31,7 @@ from sessionbrowse.model.edits import path_of
 
 Part = Literal["outside", "system", "summary", "user", "assistant", "thinking", "calls", "results", "images", "other"]
 
-PART_WORDS: dict[str, str] = {
-    "outside": "system prompt and tools",
-    "calls": "tool calls",
-    "results": "tool results",
-}
+PART_WORDS: dict[str, str] = {"outside": "system prompt and tools", "calls": "tool calls", "results": "tool results"}
 """Names of parts for users; the other parts are called as in the code."""
 _PART_OF_ROLE: dict[str, Part] = {
     "system": "system",

@@ -35,16 +35,7 @@ from sessionbrowse.model.usage.request import (
 from sessionbrowse.text import is_time, parse_time
 
 BOOKKEEPING = frozenset(
-    {
-        "credential_pin",
-        "custom",
-        "label",
-        "model_usage",
-        "session_exit",
-        "session_info",
-        "title_change",
-        "usage",
-    }
+    {"credential_pin", "custom", "label", "model_usage", "session_exit", "session_info", "title_change", "usage"}
 )
 """Entry types that programs append on their own: such entries do not show that the user moved in the tree."""
 

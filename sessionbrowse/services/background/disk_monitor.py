@@ -24,12 +24,7 @@ from sessionbrowse.errors import NotFound
 from sessionbrowse.model.listing.picker import ordered
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.channel import Channel
-from sessionbrowse.services.background.first_rows import (
-    FIRST_ROWS,
-    count_directories,
-    first_order,
-    make_first_rows,
-)
+from sessionbrowse.services.background.first_rows import FIRST_ROWS, count_directories, first_order, make_first_rows
 from sessionbrowse.services.background.monitor_messages import (
     FirstRows,
     IndexProgress,

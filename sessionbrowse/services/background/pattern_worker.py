@@ -66,12 +66,7 @@ class PatternWorker:
         return [spans[0] if spans else None for spans in self.spans(pattern, texts, cancelled)]
 
     def spans(
-        self,
-        pattern: str,
-        texts: Sequence[str],
-        cancelled: Callable[[], bool] = lambda: False,
-        *,
-        every: bool = False,
+        self, pattern: str, texts: Sequence[str], cancelled: Callable[[], bool] = lambda: False, *, every: bool = False
     ) -> list[list[MatchSpan]]:
         """Return the first match of a valid pattern in each text; with `every`, return all non-empty matches.
 

@@ -11,13 +11,7 @@ from msgspec.structs import replace
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.model.search.query import SearchQuery
 from sessionbrowse.services.background.pattern_worker import PatternStopped
-from sessionbrowse.services.background.search_messages import (
-    Find,
-    HitPage,
-    SearchAnswer,
-    SearchProgress,
-    SessionHits,
-)
+from sessionbrowse.services.background.search_messages import Find, HitPage, SearchAnswer, SearchProgress, SessionHits
 from sessionbrowse.services.search.ranked_page import PER_SESSION, RankedSession, newest_first
 from sessionbrowse.services.search.ranking import Ranker, can_rank
 from sessionbrowse.services.search.searcher import Searcher
@@ -53,12 +47,7 @@ class Results:
     """Collects the results of one search, and sends them to the browser in pages: messages with several sessions."""
 
     def __init__(
-        self,
-        searcher: Searcher,
-        query: SearchQuery,
-        wanted: Find,
-        half_life_days: float,
-        server: Asking,
+        self, searcher: Searcher, query: SearchQuery, wanted: Find, half_life_days: float, server: Asking
     ) -> None:
         self.stamp = wanted.stamp
         self.sent = 0

@@ -53,12 +53,7 @@ class CheckoutPoint(Struct, frozen=True):
 
 
 def checkout(
-    target: Target,
-    entry: str,
-    *,
-    force: bool = False,
-    context: ChangeContext | None = None,
-    group: str | None = None,
+    target: Target, entry: str, *, force: bool = False, context: ChangeContext | None = None, group: str | None = None
 ) -> CheckedOut:
     """Make the agent resume at an entry, which is named by an id, the beginning of an id, or an exact label.
 
@@ -150,8 +145,7 @@ def refuse_unsafe(session: Session, index: int, place: CheckoutPoint) -> None:
     offer = f" The nearest entry that can be checked out is {nearest_id}." if nearest_id else ""
     here = session.ids[index] or "(no id)"
     raise UnsafeEntry(
-        f"Entry {here} is between a tool call and its result, where no model can continue.{offer}",
-        nearest_id,
+        f"Entry {here} is between a tool call and its result, where no model can continue.{offer}", nearest_id
     )
 
 

@@ -18,15 +18,7 @@ import msgspec
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import CannotUndo, InUse, LostForGood, RefusedWrite
-from sessionbrowse.services.transaction.change import (
-    ChangeResult,
-    Origin,
-    begin,
-    is_taken,
-    noted,
-    recovering,
-    usage_of,
-)
+from sessionbrowse.services.transaction.change import ChangeResult, Origin, begin, is_taken, noted, recovering, usage_of
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.trash_directories import deleted_at, homes, items_of, own_name, own_trash
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
@@ -55,12 +47,7 @@ def refuse_running(file: OpenedFile, context: ChangeContext, *, force: bool) -> 
 
 
 def replace_by(
-    file: OpenedFile,
-    pieces: Pieces,
-    context: ChangeContext,
-    origin: Origin,
-    *,
-    check: Callable[[str], None],
+    file: OpenedFile, pieces: Pieces, context: ChangeContext, origin: Origin, *, check: Callable[[str], None]
 ) -> tuple[Change, tuple[str, ...]]:
     """Replace an open session file; return the journal's `Change`, and notes for the user.
 
@@ -137,12 +124,7 @@ def take_back(change: Change, context: ChangeContext, force: bool) -> ChangeResu
 
 
 def _exchange(
-    file: OpenedFile,
-    pieces: Pieces,
-    temporary: str,
-    digest: str,
-    context: ChangeContext,
-    check: Callable[[str], None],
+    file: OpenedFile, pieces: Pieces, temporary: str, digest: str, context: ChangeContext, check: Callable[[str], None]
 ) -> Fingerprint | None:
     def verify(path: str) -> None:
         with closing(open_regular(path)) as descriptor:

@@ -42,13 +42,7 @@ FORMATS: tuple[Format, ...] = ("html", "markdown", "jsonl", "json")
 
 
 def export(
-    path: str,
-    agent: str | None,
-    form: Format,
-    *,
-    at: str | None = None,
-    home: str = "",
-    shown_path: str | None = None,
+    path: str, agent: str | None, form: Format, *, at: str | None = None, home: str = "", shown_path: str | None = None
 ) -> Iterator[bytes]:
     """Return the exported session as pieces of bytes.
 

@@ -246,11 +246,7 @@ def update_index(
 
 
 def newest(
-    sessions: Iterable[Summary],
-    *,
-    within: Within | None = None,
-    named: bool = False,
-    limit: int | None = None,
+    sessions: Iterable[Summary], *, within: Within | None = None, named: bool = False, limit: int | None = None
 ) -> list[Summary]:
     """Return at most `limit` of the given sessions, most recently changed first.
 

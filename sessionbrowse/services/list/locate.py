@@ -199,10 +199,7 @@ def shown_files(scope: Scope, *, mirrors: bool = False) -> list[FoundFile]:
 
 
 def find_path(
-    reference: str,
-    files: Iterable[FoundFile],
-    named: Callable[[], list[str]],
-    named_so: Callable[[], list[str]],
+    reference: str, files: Iterable[FoundFile], named: Callable[[], list[str]], named_so: Callable[[], list[str]]
 ) -> str:
     """Return the path of the session that `reference` means: a path, an id, a name, or the beginning of an id or name.
 

@@ -103,11 +103,7 @@ def if_shown(before: str, line: str) -> str:
 
 
 def resume_command(
-    agent: str,
-    path: str,
-    cwd: str,
-    place: Place | None = None,
-    settings_command: Sequence[str] | str | None = None,
+    agent: str, path: str, cwd: str, place: Place | None = None, settings_command: Sequence[str] | str | None = None
 ) -> ResumeCommand:
     """Return the command that resumes a session file, without checking the file.
 
@@ -118,10 +114,7 @@ def resume_command(
     """
     words = shlex.split(settings_command) if isinstance(settings_command, str) else settings_command
     return ResumeCommand(
-        agent=agent,
-        argv=AGENTS[agent].resume_argv(path, words or None),
-        cwd=cwd,
-        env=dict(place.env) if place else {},
+        agent=agent, argv=AGENTS[agent].resume_argv(path, words or None), cwd=cwd, env=dict(place.env) if place else {}
     )
 
 

@@ -282,11 +282,7 @@ def recovering(context: ChangeContext, change: Change, moves: Moves | None = Non
 
 
 def noted(
-    context: ChangeContext,
-    change: Change,
-    after: dict[str, Json],
-    left: Fingerprint | None,
-    moves: Moves | None = None,
+    context: ChangeContext, change: Change, after: dict[str, Json], left: Fingerprint | None, moves: Moves | None = None
 ) -> tuple[str, ...]:
     """Record in the journal that a change was made; return a note for the user if that record fails.
 

@@ -147,11 +147,7 @@ def scan_passes(
 
     def files_of(places: Iterable[Place]) -> list[FoundFile]:
         found = discover(
-            places,
-            include_nested=scope.hidden,
-            include_archived=scope.archived,
-            cancelled=cancelled,
-            skipped=skipped,
+            places, include_nested=scope.hidden, include_archived=scope.archived, cancelled=cancelled, skipped=skipped
         )
         return list(found)
 

@@ -43,14 +43,7 @@ from sessionbrowse.model.usage.request import NO_USAGE, FileRequests
 from sessionbrowse.model.usage.request_reader import RequestReader
 from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.index.rows import FOREIGN, ORDINARY, TRANSCRIPT, StoredEntries
-from sessionbrowse.store.read.content import (
-    Content,
-    closing,
-    feed_lines,
-    file_blocks,
-    open_content,
-    open_regular,
-)
+from sessionbrowse.store.read.content import Content, closing, feed_lines, file_blocks, open_content, open_regular
 from sessionbrowse.store.read.summarise import session_status, summarise_transcript, transcript_session, without_content
 from sessionbrowse.store.system.files import pread
 

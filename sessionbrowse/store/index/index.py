@@ -14,14 +14,7 @@ from msgspec import Struct
 
 from sessionbrowse.config import INDEX_FILE
 from sessionbrowse.store.find.discover import FoundFile
-from sessionbrowse.store.index.rows import (
-    FileRow,
-    damaged,
-    pack,
-    read_rows,
-    unpack,
-    unread_bytes,
-)
+from sessionbrowse.store.index.rows import FileRow, damaged, pack, read_rows, unpack, unread_bytes
 from sessionbrowse.store.index.schema import (
     IndexBusy,
     IndexUnavailable,

@@ -23,13 +23,7 @@ from sessionbrowse.model.usage.request import price_of
 from sessionbrowse.store.find.discover import FoundFile
 from sessionbrowse.store.find.parent_links import placed
 from sessionbrowse.store.own.mirrors import machine_of
-from sessionbrowse.store.read.content import (
-    Content,
-    closing,
-    file_blocks,
-    open_content,
-    read_at,
-)
+from sessionbrowse.store.read.content import Content, closing, file_blocks, open_content, read_at
 from sessionbrowse.store.read.worker_processes import chunked, fork_map, one_worker
 from sessionbrowse.store.system.files import pread
 from sessionbrowse.text import model_name
@@ -152,10 +146,7 @@ def without_content(path: str, agent: str, status: os.stat_result, problem: str)
 def transcript_session(descriptor: int, path: str) -> Session:
     """Read an open indusagi transcript as a session."""
     return build_session(
-        line_blocks(file_blocks(descriptor)),
-        RULES["indusagi"],
-        path,
-        lambda offset, size: read_at(path, offset, size),
+        line_blocks(file_blocks(descriptor)), RULES["indusagi"], path, lambda offset, size: read_at(path, offset, size)
     )
 
 

@@ -216,10 +216,7 @@ def _take_back(one: Replacement, moves: Moves) -> None:
 
 
 def _note_old_versions(
-    replacements: list[Replacement],
-    folders: list[Move],
-    moves: Moves,
-    sizes: dict[Replacement, tuple[int, int]],
+    replacements: list[Replacement], folders: list[Move], moves: Moves, sizes: dict[Replacement, tuple[int, int]]
 ) -> None:
     """List the old versions of all files in `moves`, so that they are removed when no program has them open.
 
