@@ -18,16 +18,12 @@ from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.monitor_messages import FirstRows, MonitorEvent, Painted, Rescan
 from sessionbrowse.tui.commands.contexts import WELCOME
 from sessionbrowse.tui.commands.keymap import Keys
-from sessionbrowse.tui.data.jobs import Lane, Outcome
-from sessionbrowse.tui.data.library import Library
+from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.data.options import BrowseOptions
-from sessionbrowse.tui.outside.editor import TemporaryCopies
 from sessionbrowse.tui.paint.spans import Line
-from sessionbrowse.tui.paint.textual_driver import terminal_driver
 from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
-from sessionbrowse.tui.shell.view_memory import ViewMemory
 
 if TYPE_CHECKING:
     from sessionbrowse.services.background.channel import Channel
@@ -64,33 +60,21 @@ class BrowseApp(Browser, inherit_bindings=False):
         monitor: Channel[MonitorEvent] | None = None,
         first_rows: FirstRows | None = None,
     ) -> None:
-        self.options = options
-        self.memory = ViewMemory(options)
         custom_commands: tuple[Command, ...] = ()
         if options.settings.commands:
             from sessionbrowse.tui.resume.custom_commands import custom_rows
 
             custom_commands = custom_rows(options.settings.commands)
-        self.keys = Keys(options.settings.keys, custom_commands, options.settings.habits)
-        # A change of theme makes Textual parse all styles again, so the theme is set before Textual first parses them.
-        self.set_reactive(BrowseApp.theme, self.memory.first_theme)
-        super().__init__(driver_class=terminal_driver())
+        super().__init__(options, Keys(options.settings.keys, custom_commands, options.settings.habits))
         if source is not None:
             self.source = source
         self.monitor = monitor
         self._first_rows = first_rows
-        self.home = options.home
         self.demo_directory: Path | None = None
         self._has_picked = False
         self._has_met = False
         self._to_look_at = tuple([machine for machine in options.settings.machines if machine.look == "start"])
-        self.library = Library(here=options.here)
-        self.scan_lane = Lane("scan")
-        self.event_lane = Lane("event")
         self._skipped: tuple[tuple[str, str], ...] = ()
-        self.temporary_copies = TemporaryCopies(options.environ.get("TMPDIR"))
-        self.exists: dict[str, bool | None] = {}
-        self.scans_hidden = False
         self._waiting: Callable[[], None] | None = None
         self.animation_level = "none"
 

@@ -21,10 +21,15 @@ from textual.timer import Timer
 
 from sessionbrowse.model.listing.directories import machine_in
 from sessionbrowse.text import clean
+from sessionbrowse.tui.data.jobs import Lane
+from sessionbrowse.tui.data.library import Library
+from sessionbrowse.tui.outside.editor import TemporaryCopies
 from sessionbrowse.tui.outside.terminal import lend_terminal, terminal_is_gone
 from sessionbrowse.tui.paint import theme
 from sessionbrowse.tui.paint.signals import ENDING
 from sessionbrowse.tui.paint.textual_compat import CompatApp, CompatScreen
+from sessionbrowse.tui.paint.textual_driver import terminal_driver
+from sessionbrowse.tui.shell.view_memory import ViewMemory
 from sessionbrowse.tui.widgets.bars import KeyBar
 
 if TYPE_CHECKING:
@@ -33,15 +38,11 @@ if TYPE_CHECKING:
     from sessionbrowse.services.background.pattern_worker import PatternWorker
     from sessionbrowse.services.resume.plan import ResumeCommand
     from sessionbrowse.tui.commands.keymap import Keys
-    from sessionbrowse.tui.data.jobs import Lane
-    from sessionbrowse.tui.data.library import Library
     from sessionbrowse.tui.data.options import BrowseOptions
     from sessionbrowse.tui.data.search_client import SearchClient
     from sessionbrowse.tui.data.source import SessionCache, SessionUpdates, Source
-    from sessionbrowse.tui.outside.editor import TemporaryCopies
     from sessionbrowse.tui.paint.spans import Line
     from sessionbrowse.tui.shell.change_plan import Changes
-    from sessionbrowse.tui.shell.view_memory import ViewMemory
 
 OTHER_STYLES = Path(__file__).parents[1] / "screens.tcss"
 """The style sheet of all screens except the first screen; Textual parses it after the first paint."""
@@ -73,13 +74,23 @@ class FoundEntry(Struct, frozen=True):
 class TerminalApp(CompatApp, inherit_bindings=False):
     """A Textual app with sessionbrowse's themes, messages safe for any text, and keys handled in typed order."""
 
-    options: BrowseOptions
-    home: str
-    """The home directory, which messages shorten to `~`."""
     message: Said = SILENCE
     """The message above the footer."""
     MESSAGE_SECONDS = 4.0
     """Number of seconds after which a message disappears."""
+
+    def __init__(self, options: BrowseOptions) -> None:
+        self.options = options
+        self.home = options.home
+        """The home directory, which messages shorten to `~`."""
+        self.memory = ViewMemory(options)
+        # A change of theme makes Textual parse all styles again, so the theme is set before Textual first parses them.
+        self.set_reactive(TerminalApp.theme, self.memory.first_theme)
+        super().__init__(driver_class=terminal_driver())
+        self._waiting_keys: deque[events.Key] = deque()
+        self._holds_keys = False
+        self.messages: deque[Said] = deque(maxlen=MOST_MESSAGES)
+        """The last messages, oldest first, to be read again."""
 
     @cached_property
     def _message_timer(self) -> Timer:
@@ -105,12 +116,6 @@ class TerminalApp(CompatApp, inherit_bindings=False):
         ENDING.request = lambda number: loop.call_soon_threadsafe(self.leave_with_signal, number)
 
     # -- keys ---------------------------------------------------------------------------------------------------
-
-    _holds_keys = False
-
-    @cached_property
-    def _waiting_keys(self) -> deque[events.Key]:
-        return deque()
 
     async def on_event(self, event: events.Event) -> None:
         """Handle each key press completely before the next key press.
@@ -186,11 +191,6 @@ class TerminalApp(CompatApp, inherit_bindings=False):
 
     # -- messages and clipboard --------------------------------------------------------------------------------
 
-    @cached_property
-    def messages(self) -> deque[Said]:
-        """The last messages, oldest first, to be read again."""
-        return deque(maxlen=MOST_MESSAGES)
-
     def say(self, sentence: str, severity: Severity = "information", *, keep_lines: bool = False) -> None:
         """Show a sentence above the footer for some seconds, as plain text without control characters.
 
@@ -233,14 +233,15 @@ class TerminalApp(CompatApp, inherit_bindings=False):
 class Browser(TerminalApp, inherit_bindings=False):
     """The app as screens use it; what needs the screens' classes is in the app's own class, in `tui.app`."""
 
-    keys: Keys
-    library: Library
-    memory: ViewMemory
-    temporary_copies: TemporaryCopies
-    scan_lane: Lane
-    event_lane: Lane
-    exists: dict[str, bool | None]
-    scans_hidden: bool
+    def __init__(self, options: BrowseOptions, keys: Keys) -> None:
+        super().__init__(options)
+        self.keys = keys
+        self.library = Library(here=options.here)
+        self.scan_lane = Lane("scan")
+        self.event_lane = Lane("event")
+        self.temporary_copies = TemporaryCopies(options.environ.get("TMPDIR"))
+        self.exists: dict[str, bool | None] = {}
+        self.scans_hidden = False
 
     @cached_property
     def source(self) -> Source:
