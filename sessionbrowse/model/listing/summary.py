@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from sessionbrowse.format.json_value import Json, json_object
 from sessionbrowse.model.listing.directories import stored
+
+if TYPE_CHECKING:
+    from sessionbrowse.format.json_value import Json
 
 SessionStatus = Literal["complete", "interrupted", "aborted", "error", "pending"]
 """The status names of omp's session list; omp displays "complete" as "done"."""
@@ -141,6 +143,9 @@ def _original_name(name: str, session_id: str | None) -> str | None:
 
 def joined_text(raw: bytes) -> str:
     """Return the text of the message in a line, as the agents' session lists show it: text blocks joined by blanks."""
+    # Imported late, because the browser's first rows need only what is in a summary.
+    from sessionbrowse.format.json_value import json_object
+
     message = (json_object(raw) or {}).get("message")
     content: Json = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, str):
