@@ -131,9 +131,8 @@ def relocate(
             dry_run=False,
         )
     if not moving:
-        raise RefusedWrite(
-            " ".join([f"{clean(old)} and the directories below it have no sessions.", *staying, "Nothing was changed."])
-        )
+        reasons = "".join([f" {reason}" for reason in staying])
+        raise RefusedWrite(f"{clean(old)} and the directories below it have no sessions.{reasons} Nothing was changed.")
     plan = _plan(moving, sessions, moved, context)
     touched = [one for one in sessions if one.file.path in plan.touched]
     _refuse_links(touched)
