@@ -215,7 +215,9 @@ def new_path(session: Session, where: Where, name: str, context: ChangeContext) 
     return path
 
 
-def create_copy(file: OpenedFile, pieces: Iterable[bytes], path: str, artifacts: bool = True) -> Fingerprint:
+def create_copy(
+    file: OpenedFile, pieces: Iterable[bytes], path: str, artifacts: bool = True, temporary: str | None = None
+) -> Fingerprint:
     """Write a copy into a new file, and copy omp's artifacts folder for it; return the new file's fingerprint.
 
     Raises:
@@ -229,7 +231,7 @@ def create_copy(file: OpenedFile, pieces: Iterable[bytes], path: str, artifacts:
     if has_artifacts:
         copy_artifacts(session, path)
     try:
-        return create_file(path, pieces, like=file.descriptor, may_be_ours=True)
+        return create_file(path, pieces, temporary=temporary, like=file.descriptor, may_be_ours=True)
     except (RefusedWrite, WriteFailed):
         if has_artifacts:
             shutil.rmtree(artifacts_of(path), ignore_errors=True)
