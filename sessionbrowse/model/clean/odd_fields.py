@@ -56,6 +56,10 @@ _KIND_WORDS = {"null": "null", "boolean": "a boolean", "number": "a number", "te
     "empty text": "empty",
     "object": "an object",
 }
+_KINDS: dict[type[Json], str] = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "text"} | {
+    list: "list",
+    dict: "object",
+}
 _ABSENT: Any = object()
 _USED = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
 _COST = {**_USED, "total": 0}
@@ -148,21 +152,7 @@ def _is_block(block: dict[str, Json], kind: str, *tools: str) -> bool:
 
 
 def _kind_of(value: Json) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int() | float():
-            return "number"
-        case str():
-            return "text" if value else "empty text"
-        case list():
-            return "list"
-        case dict():
-            return "object"
-        case _:
-            return "absent"
+    return _KINDS.get(type(value), "absent") if value != "" else "empty text"
 
 
 def _at(value: Json, path: Path) -> Json:
@@ -202,23 +192,15 @@ def _with_value(raw: bytes, value: Json, path: Path, new: Json) -> bytes:
 # ---- the needs -----------------------------------------------------------------------------------------------
 
 _PI = """
-message: message: object list
 message user: message.content: absent null text list
 message user, message assistant: message.content: unlisted absent text list
 message user, message assistant, message toolResult, message custom: message.content.*: set
 message assistant: message.content: absent null list
-message assistant: message.content.<text>.text: text
-message assistant: message.content.<thinking>.thinking: text
-message assistant: message.content.<toolCall>.arguments: null set
 message assistant: message.content.<toolCall read bash edit write grep find ls>.arguments: absent set
-message assistant error: message.errorMessage: absent null text
-message assistant: message.usage.cost: set
-message assistant: message.usage.cost.total: absent null boolean number
 message toolResult: message.usage?.cost: set
 message toolResult: message.usage?.cost.total: absent null boolean number
 message toolResult: message.content: absent null list
 message toolResult: message.content.<text>.text: absent null text
-message bashExecution: message.command: absent null text
 message bashExecution: message.output: absent null text
 message custom: message.content: text list
 message system: message.toolsAdded: absent null text list
@@ -229,20 +211,12 @@ compaction: tokensBefore: set
 compaction: systemMessage: absent null object list
 compaction, branch_summary: usage?.cost: set
 compaction, branch_summary: usage?.cost.total: absent null boolean number
-branch_summary: summary: text
 custom_message: content: text list
-custom_message: content.*: set
 session_info: name: absent null text
 usage: usage.cost: set
 usage: usage.cost.total: absent null boolean number
 context_edit: replacement: null set
 : id: hangs absent set
-: type: ignored filled
-: parentId: ignored absent null text number
-message: message.role: ignored filled
-compaction: firstKeptEntryId: ignored text
-label: targetId: ignored filled
-thinking_level_change: thinkingLevel: ignored null text
 """
 _OMP = """
 session: cwd: absent null text
@@ -254,30 +228,20 @@ message user, message custom, message hookMessage: message.content: text list
 message user, message custom, message hookMessage: message.content.*: set
 message assistant, message toolResult: message.content: list
 message assistant, message toolResult: message.content.*: set
-message assistant: message.content.<text>.text: text
-message assistant: message.content.<thinking>.thinking: text
 message assistant: message.content.<toolCall>.name: text
-message assistant: message.content.<toolCall>.arguments: null set
 message assistant: message.content.<toolCall read bash edit write grep glob>.arguments: absent set
-message: message: object list
-message assistant: message.usage.cost: set
-message assistant: message.usage.cost.total: absent null boolean number
 message toolResult task: message.details?.usage??.cost: set
 message toolResult task: message.details?.usage??.cost.total: absent null boolean number
 message toolResult todo: message.details?.phases?.*.tasks: list
 message toolResult todo: message.details?.phases?.*.tasks.*: set
 message assistant: message.upstreamModel: absent null text
-message assistant error: message.errorMessage: absent null text
 message toolResult: message.toolName: absent text
-message bashExecution: message.command: absent null text
 message bashExecution, message pythonExecution: message.output: absent null text
 message pythonExecution: message.code: text
 message fileMention: message.files: text list
 message fileMention: message.files.*: set
-branch_summary: summary: text
 compaction: tokensAfter: absent set
 title_change: title: text
-custom_message: content.*: set
 model_change: model: absent null text
 model_usage: purpose: text
 model_usage: provider: text
@@ -286,16 +250,28 @@ model_usage: role: absent null text
 model_usage: usage?.cost: set
 model_usage: usage?.cost.total: absent null boolean number
 ttsr_injection: injectedRules: text list
+compaction: summary: ignored text
+custom_message: content: ignored text list
+model_change: role: ignored absent null filled
+mode_change: mode: ignored filled
+"""
+_ALL = """
+message: message: object list
+message assistant: message.content.<text>.text: text
+message assistant: message.content.<thinking>.thinking: text
+message assistant: message.content.<toolCall>.arguments: null set
+message assistant error: message.errorMessage: absent null text
+message assistant: message.usage.cost: set
+message assistant: message.usage.cost.total: absent null boolean number
+message bashExecution: message.command: absent null text
+branch_summary: summary: text
+custom_message: content.*: set
 : type: ignored filled
 : parentId: ignored absent null text number
 message: message.role: ignored filled
 compaction: firstKeptEntryId: ignored text
 label: targetId: ignored filled
 thinking_level_change: thinkingLevel: ignored null text
-compaction: summary: ignored text
-custom_message: content: ignored text list
-model_change: role: ignored absent null filled
-mode_change: mode: ignored filled
 """
 
 
@@ -305,7 +281,7 @@ def _table(text: str) -> dict[str, tuple[Need, ...]]:
     "set" stands for all kinds but absent and null, "text" also for an empty text, "filled" for a text that is not.
     """
     needs: dict[str, list[Need]] = {}
-    for line in text.strip().splitlines():
+    for line in filter(None, text.splitlines()):
         where, path, words = (part.strip() for part in line.split(":"))
         kinds = frozenset(kind for word in words.split() for kind in _WORDS.get(word, (word,)))
         for one in where.split(","):
@@ -322,4 +298,8 @@ _WORDS = {
     "text": ("text", "empty text"),
     "filled": ("text",),
 }
-_NEEDS = dict.fromkeys(("pi", "atomic", "indusagi"), _table(_PI)) | {"omp": _table(_OMP), "claude": {}, "codex": {}}
+_NEEDS = dict.fromkeys(("pi", "atomic", "indusagi"), _table(_PI + _ALL)) | {
+    "omp": _table(_OMP + _ALL),
+    "claude": {},
+    "codex": {},
+}

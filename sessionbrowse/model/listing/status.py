@@ -67,17 +67,10 @@ def _odd(line: bytes) -> _Said | None:
 
 
 def _status_after(role: Json, stop_reason: Json, has_calls: bool) -> SessionStatus | None:
-    match role, stop_reason:
-        case "assistant", "error":
-            return "error"
-        case "assistant", "aborted":
-            return "aborted"
-        case "assistant", "length":
-            return "interrupted"
-        case "assistant", _:
-            return "interrupted" if has_calls else "complete"
-        case "toolResult", _:
-            return "interrupted"
-        case "user", _:
-            return "pending"
-    return None
+    if role == "assistant":
+        return _AFTER_ANSWER.get(str(stop_reason)) or ("interrupted" if has_calls else "complete")
+    return _AFTER_OTHERS.get(str(role))
+
+
+_AFTER_ANSWER: dict[str, SessionStatus] = {"error": "error", "aborted": "aborted", "length": "interrupted"}
+_AFTER_OTHERS: dict[str, SessionStatus] = {"toolResult": "interrupted", "user": "pending"}
