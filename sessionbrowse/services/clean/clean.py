@@ -220,6 +220,8 @@ def create_copy(
 ) -> Fingerprint:
     """Write a copy into a new file, and copy omp's artifacts folder for it; return the new file's fingerprint.
 
+    `temporary` is the path of the file while it is written.
+
     Raises:
         RefusedWrite: the new file or the new artifacts folder exists already.
         WriteFailed: an I/O error occurred; there is no new file.
