@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sessionbrowse.errors import EmptyText, NeedsRepair, NoSuchEntry, NoSuchSession, SessionBrowseError
-from sessionbrowse.model.listing.directories import missing_word
+from sessionbrowse.model.listing.directories import listed, missing_word
 from sessionbrowse.text import (
     age,
     clean,
@@ -166,13 +166,15 @@ def short_id(session_id: str | None) -> str:
 
 def _directory(document: dict[str, Any], home: str) -> str:
     """Return the directory of a JSON row as tables show it: `mini:/home/me/shop` on another machine."""
-    cwd = document["cwd"]
-    return clean(f"{document['machine']}:{cwd}" if document["machine"] else shorten_home(cwd, home))
+    directory = listed(document["cwd"], document["machine"])
+    return clean(directory if document["machine"] else shorten_home(directory, home))
 
 
-def _state_of(directory: str, exists: bool | None) -> str:
+def _state_of(document: dict[str, Any]) -> str:
+    directory, exists = _directory(document, ""), document["exists"]
     if exists is None:
-        return "not answered" if directory else ""
+        # Another machine was asked about absolute directories only.
+        return "not answered" if directory and not document["machine"] else ""
     return "" if exists else missing_word(directory)
 
 
@@ -186,7 +188,7 @@ def print_projects(documents: Iterable[dict[str, Any]], home: str) -> None:
             str(document["named"]),
             age(document["modified"], now) if document["modified"] else "",
             " ".join(document["agents"]),
-            _state_of(_directory(document, ""), document["exists"]),
+            _state_of(document),
         )
         for document in documents
     ]
