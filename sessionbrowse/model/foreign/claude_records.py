@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.json import Decoder
 
 from sessionbrowse.format.json_value import Json
+from sessionbrowse.format.lines import is_deep
 from sessionbrowse.format.ordinary_line import REFUSALS
 from sessionbrowse.model.foreign.translated import (
     Object,
@@ -242,13 +244,11 @@ def content_of(record: ClaudeRecord) -> Json:
     """Return the whole content of a message or of a queued prompt."""
     if record.type == "attachment":
         return object_of(record.whole().get("attachment")).get("prompt")
-    try:
-        content = _decode_content(record.raw).message.content
-    except REFUSALS:
-        content = None
-    # Results have a second copy beside the message, which is not decoded.
-    is_plain = isinstance(content, str) or (isinstance(content, list) and all(map(_is_flat, content)))
-    return content if is_plain else object_of(record.whole().get("message")).get("content")
+    with suppress(*REFUSALS):
+        if not is_deep(record.raw):
+            # Results have a second copy beside the message, which is not decoded.
+            return _decode_content(record.raw).message.content
+    return object_of(record.whole().get("message")).get("content")
 
 
 class _Content(Struct):
@@ -260,18 +260,6 @@ class _WithContent(Struct):
 
 
 _decode_content = Decoder(_WithContent).decode
-
-
-def _is_flat(block: Json) -> bool:
-    """Return True if no list or object in a block holds further ones: only deeper ones may be too deep."""
-    return all(
-        isinstance(value, str | bool | None) or (isinstance(value, dict) and not any(map(_holds, value.values())))
-        for value in (block.values() if isinstance(block, dict) else (block,))
-    )
-
-
-def _holds(value: Json) -> bool:
-    return isinstance(value, dict | list)
 
 
 def blocks_in(content: str | list[Block]) -> list[Block]:

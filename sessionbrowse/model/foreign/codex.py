@@ -459,4 +459,4 @@ class _Rollout:
 
 def _brief_blocks(line: Line) -> list[Object]:
     """Return a block of an answer's text without the text, for the question if the answer has one."""
-    return [{"type": "text", "text": ""}] if line.kind == "message" and line.about.content else []
+    return [{"type": "text", "text": ""}] if line.kind == "message" and line.about.content not in (None, []) else []

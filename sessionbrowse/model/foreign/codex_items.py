@@ -88,7 +88,7 @@ class Payload(Struct, gc=False):
 
     type: str = ""
     role: str = ""
-    content: str | list[SaidPart] | None = ""
+    content: str | list[SaidPart] | None = None
     summary: list[SaidPart] | str | None = ""
     message: str = ""
     text: str = ""
