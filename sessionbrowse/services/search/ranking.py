@@ -352,7 +352,10 @@ class Ranker:
         self._read_entries(candidate, entries)
 
     def _read_entries(self, candidate: MatchingSession, most: int) -> int:
-        """Read the best entries of a session, until `most` of them are read; return the number of those just read."""
+        """Read the best entries of a session, until `most` of them are read; return the number of those just read.
+
+        If none of them matches, as where the engine takes `test_login` for two words, the next ones are read too.
+        """
         index, row = self._searcher.index, candidate.row
         best = sorted(candidate.hits.keys() - candidate.read, key=lambda entry: (-candidate.hits[entry], entry))
         chosen = sorted(best[: max(0, most - len(candidate.read))])
@@ -368,7 +371,8 @@ class Ranker:
             # The index is damaged or the file has changed, so the whole file is read.
             candidate.found = list(self._judged(candidate.summary, streamed_lines(candidate.summary)))
             candidate.row = None
-        return len(chosen)
+        more = self._read_entries(candidate, len(candidate.read) + FIRST_OF_ONE) if not candidate.found else 0
+        return len(chosen) + more
 
     def _look_elsewhere(self, most: int) -> None:
         """Ask which terms the promising sessions hold in entries that were not read."""

@@ -62,6 +62,19 @@ def texts(session: RankedSession) -> list[str]:
     return [hit.snippet for hit in session.hits]
 
 
+def test_an_entry_is_read_after_better_ones_that_only_seem_to_match(store, indexed):
+    # The engine takes `test_login` for two words, and a user's words count more than a note's.
+    often = [user(str(number), str(number - 1) if number else None, "run test_login") for number in range(5)]
+    store.add(
+        "seeming",
+        *often,
+        entry("custom_message", "5", "4", customType="note", content="the Login of all", display=True),
+    )
+    found = store.ask("log", indexed)
+    assert shown(found) == [("seeming", "forms")]
+    assert [hit.entry_id for hit in found.sessions[0].hits] == ["5"]
+
+
 def test_sessions_come_by_class_exact_forms_session_some(store, indexed):
     store.add("some", user("1", None, "the footer is blue"))
     store.add("session", user("1", None, "the footer"), answer("2", "1", "a warning"))
