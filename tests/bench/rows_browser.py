@@ -422,9 +422,9 @@ def _lines_and_drawn(screen: Screen) -> tuple[list[str], set[int]]:
 def _painted(prefix: str, before: list[str], screens: list[tuple[float, tuple[list[str], set[int]]]]) -> float | None:
     """Return when the hits of the prefix first stood there; None if they never did.
 
-    Hits stand there once the first hit, below its session, is drawn after the typed letter is. The same row is drawn
-    again for a longer word, because more of it is marked. Late hits of the shorter word may arrive with the letter, so
-    a row drawn together with the letter counts only if its text is new, or if it is not drawn again.
+    Hits stand there once a line with the prefix, below the first session, is drawn after the typed letter is. The same
+    line is drawn again for a longer word, because more of it is marked. Late hits of the shorter word may come with the
+    letter, so lines drawn together with it count only if one is new, or if none is drawn again.
     """
     is_typed = re.compile(rf"\s*/{prefix}(?:\s|$)")
     first = next((number for number, line in enumerate(before) if "─ Sessions" in line), 1) + 2
@@ -432,8 +432,11 @@ def _painted(prefix: str, before: list[str], screens: list[tuple[float, tuple[li
     has_letter = False
     for at, (now, drawn) in screens:
         had_letter, has_letter = has_letter, has_letter or any(is_typed.match(line) for line in now)
-        if has_letter and first in drawn and _is_hit(prefix, now[first]):
-            if had_letter or now[first] != before[first]:
+        hits = [
+            line for line in drawn if line >= first and _is_hit(prefix, now[line]) and not is_typed.match(now[line])
+        ]
+        if has_letter and hits:
+            if had_letter or any(now[line] != before[line] for line in hits):
                 return at
             with_letter = at
         before = before if has_letter else now
