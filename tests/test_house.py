@@ -17,6 +17,7 @@ from tests.places import command_places, error_places, questions
 from tests.sentences import sentences
 
 
+@pytest.mark.slow
 def test_the_rules_are_kept() -> None:
     # One test for all, so that one worker reads the code.
     broken = {str(rule.__doc__): places for rule in house.RULES if (places := rule())}

@@ -189,6 +189,7 @@ def test_text_that_is_returned_unseen_holds_only_characters_with_a_width() -> No
             assert unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Mn", "Me"), hex(codepoint)
 
 
+@pytest.mark.slow
 def test_text_is_returned_unseen_if_it_holds_no_odd_character() -> None:
     for codepoint in range(sys.maxunicode + 1):
         character = chr(codepoint)
@@ -201,6 +202,7 @@ def test_clean_lines_cuts_at_line_ends_only_and_expands_tabs() -> None:
     assert t.clean_lines("\x1b[32m✓ passed\x1b[0m\n") == ["✓ passed", ""]
 
 
+@pytest.mark.slow
 def test_a_megabyte_on_one_line_is_cleaned_in_a_blink() -> None:
     for text in (
         "x" * 1_000_000,

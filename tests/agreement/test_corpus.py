@@ -76,6 +76,7 @@ def test_every_key_of_every_real_line_is_known(paths: list[Path]):
     assert {name: keys for name, keys in left.items() if keys} == {"CustomRoleMessage": {"hookName"}}
 
 
+@pytest.mark.slow
 def test_list_show_tree_and_context_of_every_real_session_agree(corpus: Path):
     roots = [str(corpus / name) for name in AGENTS if (corpus / name).is_dir()]
     around = Surroundings(home="/home/nobody", environ={}, cwd="/")

@@ -249,6 +249,7 @@ def test_a_shell_completes_as_a_person_types(shell: str, home: StoryHome) -> Non
             assert raw not in terminal.seen[seen:]
 
 
+@pytest.mark.slow
 def test_it_takes_little_time(home: StoryHome) -> None:
     """A person waits for it at each Tab; processor time is counted, since other tests work beside."""
     command = [sys.executable, "-m", "sessionbrowse", "__complete", "show", ""]

@@ -76,6 +76,7 @@ def test_everything_can_be_read(demo: Path) -> None:
     assert snapshot(demo) == before
 
 
+@pytest.mark.slow
 def test_names_and_labels_are_written_and_taken_back(demo: Path) -> None:
     run(demo, "rename", "Offline sync", "Offline, at last")
     assert "Offline, at last" in run(demo, "list")

@@ -215,6 +215,7 @@ def test_a_mirror_that_is_given_as_a_root_lists_the_sessions_of_its_machine(
     assert json.loads(_printed(capfd, "cleanup", "--dry-run", "--json", *root)) == []
 
 
+@pytest.mark.slow
 def test_nothing_new_is_written_among_the_copies_of_a_machine(
     there: Path, here: Path, own_home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

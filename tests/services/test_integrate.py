@@ -23,6 +23,7 @@ def cut_off(act: Callable[[], object], at: int, action: Action) -> None:
     in_child(run)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", [killed_before, killed_after])
 def test_whatever_a_kill_left_is_installed_again_and_removed(tmp_path: Path, action: Action) -> None:
     directory = tmp_path / ".pi" / "agent"

@@ -60,6 +60,7 @@ def test_one_process_answers_many_questions(worker: PatternWorker) -> None:
     assert process_of(worker) == process
 
 
+@pytest.mark.slow
 def test_a_pattern_without_end_is_stopped_after_a_while_and_the_next_one_is_answered() -> None:
     worker = PatternWorker(limit_seconds=2.0)
     try:

@@ -502,6 +502,7 @@ def test_a_pattern_without_end_gives_way(tmp_path: Path, end: Find | StopSearch)
         assert asked.until(HitPage, lambda page: page.stamp == 3).sessions
 
 
+@pytest.mark.slow
 def test_a_pattern_that_takes_too_long_ends_its_search_with_a_sentence(tmp_path: Path) -> None:
     store = tmp_path / "store"
     write(folder(store) / "old.jsonl", header(), user("1", None, "a" * 5_000, ms=1))

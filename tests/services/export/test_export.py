@@ -132,6 +132,7 @@ needs_browser = pytest.mark.skipif(
 )
 
 
+@pytest.mark.slow
 @needs_browser
 def test_nothing_of_a_session_runs_or_loads_in_a_real_browser(tmp_path: Path):
     path, page = tmp_path / "session.jsonl", tmp_path / "page.html"
@@ -147,6 +148,7 @@ def test_nothing_of_a_session_runs_or_loads_in_a_real_browser(tmp_path: Path):
     assert 'data-hit="1"' in in_browser(page, tmp_path / "home", "--dump-dom")
 
 
+@pytest.mark.slow
 @needs_browser
 def test_tree_search_folds_and_dark_mode_work_in_a_real_browser(tmp_path: Path):
     path, page = tmp_path / "session.jsonl", tmp_path / "page.html"

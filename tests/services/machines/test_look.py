@@ -79,6 +79,7 @@ def test_a_change_in_the_middle_and_a_shorter_file_come_whole(machine: OtherMach
     assert machine.mirrored() == machine.files()
 
 
+@pytest.mark.slow
 def test_an_unchanged_look_and_one_grown_file_cost_little_beside_many_files(machine: OtherMachine) -> None:
     for number in range(500):
         machine.write(f"{SESSIONS}/{number}.jsonl", HEADER)

@@ -153,6 +153,7 @@ def test_a_directory_that_the_user_names_is_looked_at_too(machine: OtherMachine)
     assert machine.look(("~/work/.pi/agent",)).files == 1
 
 
+@pytest.mark.slow
 def test_a_stopped_look_leaves_nothing_running_and_the_next_goes_on(machine: OtherMachine) -> None:
     for number in range(300):
         machine.write(f"{SESSIONS}/{number}.jsonl", LINE)

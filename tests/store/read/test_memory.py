@@ -139,6 +139,7 @@ def test_very_many_files_take_little_memory(root: Path):
     assert used < LIMIT_MB
 
 
+@pytest.mark.slow
 def test_showing_an_entry_of_100_megabytes_holds_it_at_most_a_few_times(root: Path):
     """`show` and `tree` read no contents; of a line over 64 MiB, only the beginning is read."""
     path = put(root, "image", b'[{"type":"image","data":"@@"},{"type":"text","text":"look"}]', b"QUJDREVGR0g=", 100)

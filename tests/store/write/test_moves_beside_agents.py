@@ -168,6 +168,7 @@ def test_a_file_at_the_path_of_a_packed_session_is_not_taken_for_it(tmp_path: Pa
     assert change.state == "failed"
 
 
+@pytest.mark.slow
 def test_a_recovery_that_the_disk_refuses_is_tried_again_by_the_next_change(tmp_path: Path) -> None:
     verb, data = FILE_VERBS["archive omp"], tmp_path / "data"
     world = World(tmp_path / "world", verb, data)

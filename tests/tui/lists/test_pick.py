@@ -20,6 +20,7 @@ from tests.support.tui_support import browsing, demo_options
 from tests.tui.outside.test_terminal import browser_in_terminal
 
 
+@pytest.mark.slow
 def test_enter_prints_the_path_of_the_session_and_draws_none_of_it(tmp_path: Path) -> None:
     root = make_demo(tmp_path / "demo")
     with browser_in_terminal(["pick", "--root", str(root)], tmp_path, tmp_path, captured=True) as browser:
@@ -88,6 +89,7 @@ def chosen(browser: Terminal) -> dict[str, Any]:
     return choice
 
 
+@pytest.mark.slow
 def test_a_session_is_printed_as_json(story: StoryHome) -> None:
     with picker(story, "--json", "--query", "certificates") as browser:
         browser.wait("Renew the certificates")
@@ -103,6 +105,7 @@ def test_a_session_is_printed_as_json(story: StoryHome) -> None:
         }
 
 
+@pytest.mark.slow
 def test_an_entry_of_another_branch_is_chosen_in_the_tree(story: StoryHome) -> None:
     path = session_file(story, 2)
     with picker(story, "--json", "--session", str(path)) as browser:
@@ -114,6 +117,7 @@ def test_an_entry_of_another_branch_is_chosen_in_the_tree(story: StoryHome) -> N
     assert (choice["path"], choice["entry_id"], choice["text"]) == (str(path), "b01", "Try it with floats")
 
 
+@pytest.mark.slow
 def test_an_answer_has_no_text_and_the_tree_is_reached_from_the_list(story: StoryHome) -> None:
     with picker(story, "--json") as browser:
         browser.wait("3 sessions")
@@ -132,6 +136,7 @@ def test_an_answer_has_no_text_and_the_tree_is_reached_from_the_list(story: Stor
     assert (choice["entry_id"], choice["text"]) == ("e04", None)
 
 
+@pytest.mark.slow
 def test_an_entry_must_be_chosen_from_the_hits_of_a_search(story: StoryHome) -> None:
     with picker(story, "--json", "--entry", "--query", "cents") as browser:
         browser.wait("chooses an entry")

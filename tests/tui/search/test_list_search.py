@@ -345,6 +345,7 @@ async def test_the_documented_filters_work_in_the_list(
         assert f"{len(wanted)} session" in status(browser)
 
 
+@pytest.mark.slow
 async def test_earlier_queries_come_back_with_up_in_an_empty_line_also_after_a_restart(tmp_path: Path) -> None:
     options = demo_options(tmp_path / "demo")
     options["environ"] = {"XDG_STATE_HOME": str(tmp_path / "state"), "HOME": str(tmp_path)}
@@ -458,6 +459,7 @@ async def test_a_search_program_that_ends_twice_without_an_answer_waits_for_f5(
         assert browser.row_list("#sessions").count > 1
 
 
+@pytest.mark.slow
 async def test_a_label_set_after_the_last_search_is_found_and_an_undone_one_is_not(tmp_path: Path) -> None:
     store = demo_options(tmp_path / "demo")
     index_of(tmp_path / "demo", tmp_path / "cache")

@@ -406,6 +406,7 @@ def is_marked(segment: Segment) -> bool:
     return not plain and bool(segment.text.strip())
 
 
+@pytest.mark.slow
 async def test_n_goes_from_hit_to_hit_and_around(demo: dict) -> None:
     async with browsing(**demo) as browser:
         await enter(browser, AUTH)

@@ -129,6 +129,7 @@ async def test_tab_in_the_search_line_searches_all_sessions_for_the_same_words(t
         assert browser.app.screen.search.text == "cookie role:user"  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 async def test_a_long_title_ends_with_an_ellipsis_and_the_leaf_keeps_its_arrow(tmp_path: Path) -> None:
     title = "Make the whole code base independent of the order in which modules are loaded, for all of them"
     path = write(folder(tmp_path) / "a.jsonl", header(), user("1", None, title), answer("2", "1", "Hi"))

@@ -55,6 +55,7 @@ def test_what_takes_long_to_import_waits_until_the_first_rows_stand_there(import
     assert not imported & {"argparse", "json", "sqlite3", "markdown_it", "pygments"}
 
 
+@pytest.mark.slow
 def test_the_browser_opens_with_the_rows_it_was_left_with_until_the_disk_is_read(tmp_path: Path) -> None:
     home = StoryHome(tmp_path / "home")
     home.session(home.project("webshop"), ["The first of all"])
@@ -70,6 +71,7 @@ def test_the_browser_opens_with_the_rows_it_was_left_with_until_the_disk_is_read
         assert "The first of all" in terminal.screen.text()
 
 
+@pytest.mark.slow
 def test_the_first_frame_has_the_panes_that_there_is_room_for(tmp_path: Path) -> None:
     home = StoryHome(tmp_path / "home")
     for columns, panes in (

@@ -58,6 +58,7 @@ async def test_the_figures_of_a_folder_and_of_all_sessions(demo: dict[str, Any])
         assert "abandoned" in everything
 
 
+@pytest.mark.slow
 async def test_tables_periods_and_orders_are_chosen(demo: dict[str, Any]) -> None:
     async with browsing(**demo) as browser:
         await browser.press("dollar_sign")
