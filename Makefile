@@ -24,9 +24,11 @@ setup: $(VENV)/.dev
 
 # Tests in terminals wait as much as they work: two workers more than there are cores. What Python and pytest compile is
 # kept, also where the environment says otherwise: each worker, and each program that a test starts, would do it again.
-PYTEST = PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -q -n "$$($(PY) -c 'import os; print((os.cpu_count() or 1) + 2)')" --dist worksteal
+WORKERS = $$($(PY) -c 'import os; print((os.cpu_count() or 1) + 2)')
+PYTEST = PYTHONDONTWRITEBYTECODE= $(PY) -m pytest -q -n "$(WORKERS)" --dist worksteal
 
-# The tests of single behaviours: all that the usual run has but those marked `slow`.
+# The tests of single behaviours: all that the usual run has but those marked `slow`. They wait even more.
+test: WORKERS = $$($(PY) -c 'import os; print((os.cpu_count() or 1) * 3)')
 test: $(VENV)/.dev
 	@$(PYTEST) -m "not slow and not stress and not interop and not package" $(ARGS)
 

@@ -37,7 +37,7 @@ async def test_abandoned_branches_without_a_label_are_dropped_in_place_and_come_
     was = path.read_bytes()
     async with browsed(store) as browser:
         await browser.press("enter", "x", "b", "enter")
-        assert "Goes: 1 entry," in browser.screen_text()
+        await browser.until(lambda: "Goes: 1 entry," in browser.screen_text())
         assert "Stays:" in browser.screen_text()
         assert path.read_bytes() == was
         await browser.press("down", "down", "enter")
@@ -49,7 +49,7 @@ async def test_abandoned_branches_without_a_label_are_dropped_in_place_and_come_
         await browser.press("u")
         assert path.read_bytes() == was
         await browser.press("x", "b", "down", "enter")
-        assert "Goes: 3 entries" in browser.screen_text()
+        await browser.until(lambda: "Goes: 3 entries" in browser.screen_text())
         assert "Labels removed with their entries: 1." in browser.screen_text()
 
 
@@ -125,7 +125,7 @@ async def test_a_damaged_session_is_repaired_before_its_branches_are_dropped(sto
         assert "Repair the session first" in browser.screen_text()
         damaged = browser.screen_text()
         await browser.press("enter")
-        assert "Goes: 3 entries" in browser.screen_text()
+        await browser.until(lambda: "Goes: 3 entries" in browser.screen_text())
         assert "Goes: 3 entries" not in damaged
         assert "The file is damaged in" not in browser.screen_text()
         await browser.press("escape", "u")
