@@ -28,7 +28,7 @@ INDUSAGI_HEADER_BYTES = 512
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
-    """One session of a list. Times are milliseconds since 1970, None if the file has no valid time.
+    """A session as `list` and `list_all` return it. Times are in milliseconds since 1970; None if a time is not valid.
 
     `first_message` is None where pi shows `(no messages)`; `all_messages_text` joins the texts of user and assistant
     messages with spaces. `internal` is True for atomic's workflow stages.

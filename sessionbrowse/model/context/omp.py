@@ -465,7 +465,7 @@ def _notes(session: Session, path: list[int]) -> tuple[int, str] | None:
 
 
 def _text(data: Json) -> str | None:
-    """Return the text of the context notes in an entry's data; None if omp would not accept the data."""
+    """Return the text that the notes in an entry's data add to the context; None if omp would refuse the data."""
     if not isinstance(data, dict) or set(data) != {"version", "text"}:
         return None
     version, text = data["version"], data["text"]

@@ -104,7 +104,7 @@ class Message(Struct, frozen=True, gc=False):
 
 
 class Attachment(Struct, frozen=True, gc=False):
-    """What is put beside a prompt; a prompt itself if its type is "queued_command"."""
+    """A file, note or command that Claude Code adds to a prompt; the prompt itself if the type is "queued_command"."""
 
     type: str = ""
     prompt: str | list[Block] = ""
@@ -112,7 +112,7 @@ class Attachment(Struct, frozen=True, gc=False):
 
 
 class PromptOrigin(Struct, frozen=True, gc=False):
-    """Who wrote a prompt: "human", or a part of the program; and the session from which one was forked."""
+    """The author of a prompt ("human", or a part of the program), or the session from which a session was forked."""
 
     kind: str | None = None
     sessionId: str = ""

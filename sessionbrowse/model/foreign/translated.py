@@ -224,7 +224,7 @@ def moment_of(timestamp: Json) -> float | None:
 
 
 def plain(content: Json) -> str:
-    """Return the text in a whole content, also that in its results."""
+    """Return the text of a message's content, including the text of tool results in it."""
     if isinstance(content, str):
         return content
     blocks = objects_of(content)

@@ -137,7 +137,7 @@ these compactions.
 
 
 class FileSums(Struct, array_like=True):
-    """The sums of all paid requests in one file, including requests that are copies of those in other files.
+    """The sums of all paid model requests in one file. Requests that a fork copied from another file count too.
 
     `cells` are the sums by `Key`, `parts` the sums by part (see `PARTS`). `first` and `last` are the earliest
     and latest time of a request in milliseconds. `is_special` is True if the file has usage of subagents or a request

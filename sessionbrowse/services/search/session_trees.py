@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 KEPT_TREES = 4
 """Maximum number of cached trees; few are enough, because hits come session by session."""
 KEPT_OUTLINES, LONG_OUTLINE = 500, 5_000
-"""Maximum number of cached outlines, which the next letter of a query needs again, and of entries in one of them."""
+"""Maximum number of cached outlines, and of entries in a cached one; the next letter of a query needs them again."""
 
 
 class SessionTree:

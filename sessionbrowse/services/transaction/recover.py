@@ -254,7 +254,7 @@ def _is_below(path: str, roots: tuple[str, ...]) -> bool:
 # ---- the check of records ----------------------------------------------------------------------------------
 
 SHAPE_ERRORS = (msgspec.ValidationError, KeyError, TypeError, ValueError, AttributeError, IndexError)
-"""Exceptions raised by code that reads a journal record with missing fields or wrong types."""
+"""Exceptions that occur when a journal record with missing fields or wrong types is read."""
 
 _NEW_SESSION = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_.+\.jsonl")
 _HIDDEN = (".tmp", ".new", ".old", ".gone")

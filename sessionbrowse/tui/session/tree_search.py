@@ -1,4 +1,4 @@
-"""What a tree shows, and its rows, computed in the background; a long search shows hits near the cursor first."""
+"""The rows of a tree, computed in the background; a long search shows hits near the cursor first."""
 
 from __future__ import annotations
 
