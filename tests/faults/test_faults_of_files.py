@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from _pytest.mark import ParameterSet
 
-from sessionbrowse.errors import SessionBrowseError
+from sessionbrowse.errors import LostForGood, SessionBrowseError
 from sessionbrowse.services.transaction.change import changing
-from sessionbrowse.services.undo import undo
+from sessionbrowse.services.undo import undo, undoable
 from sessionbrowse.store.write import moves
 from tests.faults.fault_injection import (
     Action,
@@ -204,6 +204,18 @@ def check_all_or_nothing(case: Case, world: World, where: tuple[Any, ...]) -> No
         undo(context=world.store.context)
         assert world.looks() == case.before, where
         assert world.folders() == case.folders_before, where
+    check_every_listed_change(world, where)
+
+
+def check_every_listed_change(world: World, where: tuple[Any, ...]) -> None:
+    """Each id that `undo --list` prints can be undone, newest first, or is truly lost; it is not printed again."""
+    context = world.store.context
+    for row in undoable(context):
+        # A session that was to be deleted for good is listed, and the undo says that it is gone.
+        with suppress(*[LostForGood] * ("for good" in where[0])):
+            undo(row.undo_id, context=context)
+        assert row.undo_id not in {left.undo_id for left in undoable(context)}, (where, row)
+    assert undoable(context) == [], where
 
 
 def retry(world: World, expected: Looks | None, where: tuple[Any, ...]) -> None:
