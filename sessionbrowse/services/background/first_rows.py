@@ -52,7 +52,7 @@ def saved_first_rows(request: MonitorDisk) -> FirstRows | None:
         return None
     is_same = saved.scope == _scope_of(request) and saved.order == first_order(request)
     # The rows may come from a newer sessionbrowse, with agents that this version does not know.
-    is_known = all(agent in AGENTS for each in saved.rows.directories for agent in each.agents)
+    is_known = all(each.agent in AGENTS for each in saved.rows.summaries)
     return saved.rows if is_same and is_known and os.path.exists(os.path.join(request.cache, INDEX_FILE)) else None
 
 
@@ -108,16 +108,7 @@ def count_directories(
     for session in sessions:
         by_cwd.setdefault(spelled.get(session.cwd, session.cwd), []).append(session)
     return tuple(
-        [
-            DirectoryCount(
-                cwd,
-                len(own),
-                sum([session.name is not None for session in own]),
-                max([session.modified or 0 for session in own]),
-                tuple(sorted({session.agent for session in own})),
-            )
-            for cwd, own in by_cwd.items()
-        ]
+        [DirectoryCount(cwd, len(own), max([session.modified or 0 for session in own])) for cwd, own in by_cwd.items()]
     )
 
 

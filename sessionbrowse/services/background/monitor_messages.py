@@ -57,13 +57,11 @@ MonitorRequest = MonitorDisk | Painted | Rescan
 
 
 class DirectoryCount(Struct, frozen=True):
-    """The numbers of sessions and of named sessions in a working directory; `modified` is the newest session's time."""
+    """The number of sessions in a working directory; `modified` is the newest session's time, 0 if unknown."""
 
     cwd: str
     sessions: int
-    named: int
-    modified: float | None
-    agents: tuple[str, ...]
+    modified: float
 
 
 class FirstRows(Struct, frozen=True, tag=True):

@@ -90,9 +90,7 @@ class ProjectRow(Struct, frozen=True):
 
     cwd: str | None
     sessions: int
-    named: int
-    modified: float | None
-    agents: tuple[str, ...]
+    modified: float = 0
     is_here: bool = False
     directories: tuple[str, ...] = ()
 
@@ -274,40 +272,22 @@ class Library:
         for summary in shown:
             groups.setdefault(project_of[summary.cwd], []).append(summary)
         rows = [self._project(cwd, members) for cwd, members in groups.items()]
-        return _by_activity(rows), self._project(None, shown)
+        return _by_activity(rows), ProjectRow(None, len(shown))
 
     def _first_projects(self, opening: FirstRows) -> tuple[list[ProjectRow], ProjectRow]:
         rows = [
-            ProjectRow(
-                each.cwd,
-                each.sessions,
-                each.named,
-                each.modified,
-                each.agents,
-                self._is_here(each.cwd),
-                (each.cwd,) if each.cwd else (),
-            )
+            ProjectRow(each.cwd, each.sessions, each.modified, self._is_here(each.cwd), (each.cwd,) if each.cwd else ())
             for each in opening.directories
         ]
-        agents = tuple(sorted({agent for row in rows for agent in row.agents}))
-        modified = max([row.modified or 0 for row in rows], default=None)
-        named = sum([row.named for row in rows])
-        return _by_activity(rows), ProjectRow(None, opening.sessions, named, modified, agents)
+        return _by_activity(rows), ProjectRow(None, opening.sessions)
 
-    def _project(self, cwd: str | None, members: Sequence[Summary]) -> ProjectRow:
+    def _project(self, cwd: str, members: Sequence[Summary]) -> ProjectRow:
         spelled = self.spellings.known()
-        directories = {spelled[summary.cwd] for summary in members} if self.by_repository else {cwd or ""}
-        return ProjectRow(
-            cwd,
-            len(members),
-            sum([summary.name is not None for summary in members]),
-            max([summary.modified or 0 for summary in members], default=None),
-            tuple(sorted({summary.agent for summary in members})),
-            self._is_here(cwd),
-            tuple(sorted(directories)) if cwd else (),
-        )
+        directories = {spelled[summary.cwd] for summary in members} if self.by_repository else {cwd}
+        modified = max([summary.modified or 0 for summary in members])
+        return ProjectRow(cwd, len(members), modified, self._is_here(cwd), tuple(sorted(directories)) if cwd else ())
 
-    def _is_here(self, cwd: str | None) -> bool:
+    def _is_here(self, cwd: str) -> bool:
         return bool(cwd) and self.here is not None and cwd == self.project_of(self.here)
 
     def sessions(
@@ -433,4 +413,4 @@ def thread_prefix(lasts: Sequence[bool]) -> str:
 
 
 def _by_activity(rows: list[ProjectRow]) -> list[ProjectRow]:
-    return sorted(rows, key=lambda row: (not row.is_here, -(row.modified or 0), row.cwd or ""))
+    return sorted(rows, key=lambda row: (not row.is_here, -row.modified, row.cwd or ""))

@@ -51,7 +51,7 @@ MESSAGES = [
     (MonitorRequest, MonitorDisk(home="/home/\udce9", environ={"HOME": "\udce9"}, cache="/c", roots=("/r",))),
     (MonitorRequest, Painted()),
     (MonitorRequest, Rescan(hidden=True)),
-    (MonitorEvent, FirstRows((SUMMARY,), (DirectoryCount("/x", 1, 0, None, ("pi",)),), 1)),
+    (MonitorEvent, FirstRows((SUMMARY,), (DirectoryCount("/x", 1, 0),), 1)),
     (MonitorEvent, SessionsFound((SUMMARY,), 1, 2)),
     (MonitorEvent, IndexRead()),
     (MonitorEvent, SessionsGone((PATH,))),

@@ -33,11 +33,7 @@ STAGE = summary("/d.jsonl", cwd="/srv/infra", first_message="stage 2", hidden=Tr
 
 def test_folders_come_by_last_activity_below_all_and_here() -> None:
     rows = library(WEB, FIX, INFRA, STAGE).projects()
-    assert [(row.cwd, row.sessions, row.named) for row in rows] == [
-        (None, 3, 1),
-        ("/home/u/web", 2, 1),
-        ("/srv/infra", 1, 0),
-    ]
+    assert [(row.cwd, row.sessions) for row in rows] == [(None, 3), ("/home/u/web", 2), ("/srv/infra", 1)]
     rows = library(WEB, FIX, INFRA, here="/srv/infra").projects()
     assert [row.cwd for row in rows] == [None, "/srv/infra", "/home/u/web"]
     assert rows[1].is_here
