@@ -91,8 +91,6 @@ def row(
     help: str,
     contexts: tuple[str, ...],
     reason: Reason | None = None,
-    *,
-    letter: str = "",
     verb: str = "",
 ) -> Command:
     """Return a row of the command table; `keys` are written with blanks between, `verb` is by default the title."""
@@ -103,7 +101,6 @@ def row(
         help=help,
         where=contexts,
         reason=reason,
-        letter=letter,
         verb=verb or title,
     )
 

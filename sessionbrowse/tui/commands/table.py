@@ -135,10 +135,8 @@ _ROWS: tuple[Command, ...] = (
         row("resume_as", "R", "Resume as", "Choose where and how to resume the session", _ON_SESSION, needs_session),
         row("copy", "y", "Copy", "Copy text, id, path or command", _ON_SESSION, needs_session),
         row("copy_text", "", "Copy text", "Copy the entry's text, or the file's path", _ON_SESSION, needs_session),
-        row("edit", "", "Open editor", "Read the entry or file in your editor", _ON_SESSION, needs_one, letter="e"),
-        row(
-            "export", "", "Export", "Write HTML, Markdown or JSON, masked if wanted", _ON_SESSION, needs_one, letter="t"
-        ),
+        row("edit", "", "Open editor", "Read the entry or file in your editor", _ON_SESSION, needs_one),
+        row("export", "", "Export", "Write HTML, Markdown or JSON, masked if wanted", _ON_SESSION, needs_one),
         row("open_image", "", "Open image", "Open the image in the system's viewer", (SESSION,), needs_image),
         row("demo", "enter", "Open demo", "Open sample sessions; nothing real is touched", (WELCOME,)),
     ),
@@ -236,40 +234,14 @@ _ROWS: tuple[Command, ...] = (
             (*_ON_SESSION, DOCTOR, CLEANUP),
             needs_session,
         ),
-        row("checkout", "", "Check out", "Make the agent resume at this entry", _ON_ENTRY, needs_entry, letter="c"),
-        row(
-            "archive",
-            "",
-            "Archive",
-            "Hide the session from its agent, or show it",
-            _ON_SESSION,
-            needs_session,
-            letter="a",
-        ),
-        row(
-            "relocate",
-            "",
-            "Move",
-            "Move the project's sessions to another directory",
-            _MOVABLE,
-            needs_project,
-            letter="m",
-        ),
-        row(
-            "convert", "", "Continue in", "Carry the session over to another agent", _ON_SESSION, needs_one, letter="n"
-        ),
-        row(
-            "redact",
-            "",
-            "Mask secrets",
-            "Copy the session file with secrets masked",
-            _ON_SESSION,
-            needs_one,
-            letter="i",
-        ),
-        row("prune", "", "Prune", "Drop branches, after a preview", _ON_ENTRY, needs_rows, letter="b"),
-        row("shrink", "", "Shrink", "Drop images, large output, old reasoning", _ON_ENTRY, needs_rows, letter="s"),
-        row("mend", "", "Repair", "Find damage and repair it", (*_ON_SESSION, DOCTOR), needs_mend, letter="w"),
+        row("checkout", "", "Check out", "Make the agent resume at this entry", _ON_ENTRY, needs_entry),
+        row("archive", "", "Archive", "Hide the session from its agent, or show it", _ON_SESSION, needs_session),
+        row("relocate", "", "Move", "Move the project's sessions to another directory", _MOVABLE, needs_project),
+        row("convert", "", "Continue in", "Carry the session over to another agent", _ON_SESSION, needs_one),
+        row("redact", "", "Mask secrets", "Copy the session file with secrets masked", _ON_SESSION, needs_one),
+        row("prune", "", "Prune", "Drop branches, after a preview", _ON_ENTRY, needs_rows),
+        row("shrink", "", "Shrink", "Drop images, large output, old reasoning", _ON_ENTRY, needs_rows),
+        row("mend", "", "Repair", "Find damage and repair it", (*_ON_SESSION, DOCTOR), needs_mend),
         row("mask", "enter", "Mask selected", "Mask the selected secrets, keep the rest", (REVIEW,)),
         row("undo", "u", "Undo", "Undo the last change, even after a restart", _WITH_ROWS),
         row("changes", "U", "Undo list", "List what can be taken back: changes and trash", _WITH_ROWS),
@@ -304,20 +276,26 @@ Inside an agent means: an agent runs the browser in its terminal. Commands of th
 this table are off.
 """
 
+_ACTIONS = """
+    resume resume_as convert=n checkout=c fork label rename copy compare edit=e export=t relocate=m archive=a redact=i
+    prune=b shrink=s mend=w pin family delete
+"""
+_LETTERS = {command_id: letter for command_id, _, letter in [each.partition("=") for each in _ACTIONS.split()]}
+"""By id of a command in the actions menu: its letter there; "" for a command that only has a key."""
+ACTIONS = tuple(_LETTERS)
+"""Ids of the commands in the actions menu, in its order; the user's own commands follow."""
+
 COMMANDS = tuple(
     [
-        replace(each, off_in_agent=_IN_AGENT.get(each.id, changes_are_off if each.group == CHANGE else None))
+        replace(
+            each,
+            letter=_LETTERS.get(each.id, ""),
+            off_in_agent=_IN_AGENT.get(each.id, changes_are_off if each.group == CHANGE else None),
+        )
         for each in _ROWS
     ]
 )
 """Every command, by group, in the order of the help screen."""
-
-_ACTIONS_IDS = """
-    resume resume_as convert checkout fork label rename copy compare edit export relocate archive redact prune shrink
-    mend pin family delete
-"""
-ACTIONS = tuple(_ACTIONS_IDS.split())
-"""Ids of the commands in the actions menu, in its order; the user's own commands follow."""
 
 _FOOTER_IDS = """
     open mask stats_open demo stats_back stats_next_span accept_filter open_marked browse resume clear_filter
