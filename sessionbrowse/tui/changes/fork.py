@@ -46,9 +46,8 @@ def _name_parts(viewed: ViewedEntry) -> list[Part]:
 
 
 def _show_fork(screen: CommandScreen[None], forked: Forked) -> None:
-    made = screen.browser.library.get(forked.path)
-    if not screen.reveal(forked.path) and made is not None:
-        screen.browser.show_session(made)
+    if not screen.reveal(forked.path):
+        screen.browser.show_path(forked.path)
 
 
 def ask_directory(
@@ -79,12 +78,12 @@ def ask_directory(
     def answered(text: str) -> None:
         directory = expanded(text, browser.home) if text.strip() else None
         if directory is None or directory == chosen[0].cwd == own:
-            _fork_all(screen, chosen, at, None, show)
+            fork_all(screen, chosen, at, show=show)
             return
 
         def checked(is_there: bool) -> None:
             if is_there:
-                _fork_all(screen, chosen, at, directory, show)
+                fork_all(screen, chosen, at, directory, show)
             else:
                 browser.say(f"There is no directory {clean(directory)}; nothing was forked.", "error")
                 ask_directory(screen, chosen, at=at, parts=parts, show=show, typed=text)
@@ -110,13 +109,15 @@ def expanded(text: str, home: str, folder: str = "") -> str:
     return given(expand_home(text.strip() or text, home), folder or home)
 
 
-def _fork_all(
+def fork_all(
     screen: CommandScreen[None],
     chosen: Sequence[Summary],
     at: str | None,
-    directory: str | None,
-    show: Callable[[Forked], None] | None,
+    directory: str | None = None,
+    show: Callable[[Forked], None] | None = None,
+    then: Callable[[Forked], None] = lambda forked: None,
 ) -> None:
+    """Fork sessions, up to the entry `at` if it is given; of a single fork, show the new session and call `then`."""
     browser = screen.browser
 
     def item(summary: Summary) -> ChangeItem:
@@ -135,17 +136,17 @@ def _fork_all(
         stands = "" if show is not None else " This is the new session."
         return f"Forked into {where}.{stands}{handed}"
 
-    def then(done: Sequence[Forked]) -> None:
+    def forked(done: Sequence[Forked]) -> None:
         if done[0].text:
             browser.copy_to_clipboard(done[0].text)
         if len(done) > 1:
             return
-        made = browser.library.get(done[0].path)
         if show is not None:
             show(done[0])
-        elif made is not None:
-            browser.show_session(made)
+        else:
+            browser.show_path(done[0].path)
+        then(done[0])
 
     browser.changes.carry_out(
-        ChangePlan(title="Forking", items=[item(one) for one in chosen], describe=describe, on_success=then)
+        ChangePlan(title="Forking", items=[item(one) for one in chosen], describe=describe, on_success=forked)
     )

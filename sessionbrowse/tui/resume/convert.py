@@ -64,9 +64,9 @@ def _ask(screen: CommandScreen[None], summary: Summary, seen: Carried) -> None:
     parts.append(LinePart([]))
     verb = "Carry over" if seen.entries else "Show"
 
-    def go_on(show: Callable[[CommandScreen[None], str], None]) -> None:
+    def go_on(show: Callable[[str], None]) -> None:
         if not seen.entries:
-            show(screen, seen.path)
+            show(seen.path)
             return
 
         def describe(done: Sequence[Carried]) -> str:
@@ -78,19 +78,13 @@ def _ask(screen: CommandScreen[None], summary: Summary, seen: Carried) -> None:
                 title="Carrying over",
                 items=[item],
                 describe=describe,
-                on_success=lambda done: show(screen, done[0].path),
+                on_success=lambda done: show(done[0].path),
             )
         )
 
     choices = [
-        Choice("carry", f"{verb}, and open it", do=partial(go_on, _show)),
-        Choice("carry-resume", f"{verb}, and resume in {to}", do=partial(go_on, resume_path)),
+        Choice("carry", f"{verb}, and open it", do=partial(go_on, browser.show_path)),
+        Choice("carry-resume", f"{verb}, and resume in {to}", do=partial(go_on, partial(resume_path, screen))),
         CANCEL,
     ]
     ask(browser, f"Continue in {to}", parts, choices)
-
-
-def _show(screen: CommandScreen[None], path: str) -> None:
-    made = screen.browser.library.get(path)
-    if made is not None:
-        screen.browser.show_session(made)

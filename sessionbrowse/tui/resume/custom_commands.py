@@ -22,8 +22,8 @@ from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.text import clean
 from sessionbrowse.tui.commands.command import CUSTOM, CUSTOM_ID, Command, CommandContext, Reason, changes_are_off
 from sessionbrowse.tui.commands.contexts import LIST, SESSION
+from sessionbrowse.tui.commands.table import BY_ID
 from sessionbrowse.tui.data.jobs import Job, Lane, Outcome
-from sessionbrowse.tui.resume.resume import reload
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 _WHERE = {"everywhere": (LIST, SESSION), "lists": (LIST,), "session": (SESSION,)}
@@ -91,7 +91,8 @@ def run_custom_command(screen: CommandScreen[None], command_id: str) -> None:
         return
     directory = directory_for(values["cwd"], browser.home)
     browser.lend_terminal(ResumeCommand(clean(command.name), words, directory, variables_of(values)))
-    reload(screen)
+    # The command may have changed session files.
+    screen.give(BY_ID["reload"])
 
 
 def _run_quietly(screen: CommandScreen[None], command: CustomCommand, values: dict[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from sessionbrowse.agents import AGENTS
@@ -10,7 +10,6 @@ from sessionbrowse.config import ResumeIn
 from sessionbrowse.errors import DirectoryMissing, SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.checkout import CheckedOut
-from sessionbrowse.services.change.fork import Forked, fork
 from sessionbrowse.services.clean.clean import Cleaned, Where
 from sessionbrowse.services.clean.doctor import repair
 from sessionbrowse.services.resume.before_resume import (
@@ -25,15 +24,14 @@ from sessionbrowse.services.resume.plan import ResumeCommand
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.checkout import check_out
-from sessionbrowse.tui.changes.fork import ask_directory, expanded
+from sessionbrowse.tui.changes.fork import ask_directory, expanded, fork_all
 from sessionbrowse.tui.changes.label import entry_parts
-from sessionbrowse.tui.changes.session_titles import named, quoted, session_items, session_parts
+from sessionbrowse.tui.changes.session_titles import quoted, session_items, session_parts
 from sessionbrowse.tui.commands.table import BY_ID
-from sessionbrowse.tui.data.source import place_of
 from sessionbrowse.tui.dialogs.dialogs import Choice, ask, prompt
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, one_line
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
+from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
 WAYS: dict[ResumeIn, str] = {
@@ -66,7 +64,9 @@ def _ask_where(screen: CommandScreen[None], summary: Summary, entry_id: str) -> 
 
 
 def _entry_choices(screen: CommandScreen[None], summary: Summary, entry_id: str) -> list[Choice]:
-    from_it, fork = partial(resume_from, screen, summary, entry_id), partial(_fork, screen, summary, entry_id)
+    from_it = partial(resume_from, screen, summary, entry_id)
+    # After the agent quits, the user stands in the session in which it ran.
+    fork = partial(fork_all, screen, [summary], entry_id, then=lambda forked: resume_path(screen, forked.path))
     return [
         Choice("checkout", "From this entry", "checks it out, without a summary", do=from_it),
         Choice("fork", "In a fork from this entry", "makes a new session", do=fork),
@@ -181,30 +181,6 @@ def resume_from(screen: CommandScreen[None], summary: Summary, entry_id: str) ->
     check_out(screen, summary, entry_id, describe, lambda: _begin(screen, summary, _usual(screen)), verb="Resume from")
 
 
-def _fork(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
-    browser = screen.browser
-    place = place_of(summary, browser.source.places)
-
-    def make(run: ChangeRun) -> Forked:
-        return fork(summary.path, summary.agent, place, at=entry_id, context=run.context)
-
-    def describe(done: Sequence[Forked]) -> str:
-        handed = " Copied the entry's text." if done[0].text else ""
-        return f"Forked. This is the new session.{handed}"
-
-    def then(done: Sequence[Forked]) -> None:
-        if done[0].text:
-            browser.copy_to_clipboard(done[0].text)
-        # After the agent quits, the user stands in the session in which it ran.
-        if (made := browser.library.get(done[0].path)) is not None:
-            browser.show_session(made)
-        resume_path(screen, done[0].path, _usual(screen))
-
-    browser.changes.carry_out(
-        ChangePlan(title="Forking", items=[ChangeItem(named(summary), make)], describe=describe, on_success=then)
-    )
-
-
 def resume_path(screen: CommandScreen[None], path: str, way: ResumeIn | None = None) -> None:
     """Resume a listed session by the path of its file, as the settings say if `way` is None."""
     made = screen.browser.library.get(path)
@@ -219,7 +195,8 @@ def _start(screen: CommandScreen[None], command: ResumeCommand, way: ResumeIn) -
         case "here":
             said = browser.message
             browser.lend_terminal(command)
-            reload(screen)
+            # The agent may have changed session files.
+            screen.give(BY_ID["reload"])
             if said.sentence and not browser.message.sentence:
                 browser.say(said.sentence, said.severity)
         case "tmux-window" | "tmux-split":
@@ -235,12 +212,6 @@ def _start(screen: CommandScreen[None], command: ResumeCommand, way: ResumeIn) -
                 lambda context: start_command(command, template, environ),
                 lambda _: browser.say(" ".join([f"Started {template[0]}.", *command.notes])),
             )
-
-
-def reload(screen: CommandScreen[None]) -> None:
-    """Scan the disk again, because the agent or custom command that ran may have changed session files."""
-    if screen.find_handler("reload") is not None:
-        screen.give(BY_ID["reload"])
 
 
 def _copy(screen: CommandScreen[None], summary: Summary) -> None:

@@ -161,7 +161,7 @@ async def test_an_entry_is_forked_and_the_agent_resumes_the_fork(
         await browser.press("R")
         await choose(browser, "In a fork from this entry")
         assert browser.app.screen.summary.path == lent[0].argv[2]  # type: ignore[attr-defined]
-        assert "Forked. This is the new session." in browser.screen_text()
+        assert "This is the new session." in browser.screen_text()
     assert Path(path).read_bytes() == before
     assert len(lent) == 1
     forked = open_session(lent[0].argv[2])
