@@ -75,7 +75,6 @@ class BrowseApp(Browser, inherit_bindings=False):
         self._has_met = False
         self._to_look_at = tuple([machine for machine in options.settings.machines if machine.look == "start"])
         self._skipped: tuple[tuple[str, str], ...] = ()
-        self._waiting: Callable[[], None] | None = None
         self.animation_level = "none"
 
     @cached_property
@@ -271,7 +270,7 @@ class BrowseApp(Browser, inherit_bindings=False):
         self.demo_directory = target
         make_demo(target)
         self.options = structs.replace(self.options, roots=[str(target)], demo=str(target))
-        self.changes.forget_context()
+        self.__dict__.pop("changes", None)  # The next change is made with the demo's journal.
         self.memory.forget()
         self.home = str(target / "home" / "dev")
         self.source = source_of(self.options)
@@ -337,12 +336,13 @@ class BrowseApp(Browser, inherit_bindings=False):
     def _waits_for_changes(self, then: Callable[[], None], sentence: str) -> bool:
         """Return True, and call `then` once no change is running; False if none is, or at the second call."""
         # Until its first use, the change runner `self.changes` is not in `__dict__`, and no change is running.
-        is_busy = "changes" in self.__dict__ and self.changes.busy
-        self._waiting = then if is_busy and self._waiting != then else None
-        if self._waiting is not None:
+        if "changes" not in self.__dict__:
+            return False
+        waits = self.changes.busy and self.changes.when_idle != then
+        self.changes.when_idle = then if waits else None
+        if waits:
             self.say(sentence)
-            self.changes.drain(then)
-        return self._waiting is not None
+        return waits
 
     def suspend_program(self) -> None:
         """Return to the shell, after the running change: an agent may wait for its locks."""

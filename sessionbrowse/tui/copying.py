@@ -9,7 +9,6 @@ from pathlib import Path
 
 from sessionbrowse.config import example, load_settings, settings_path
 from sessionbrowse.text import clean, shorten_home
-from sessionbrowse.tui.data.jobs import Job, Outcome
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.outside.clipboard import copy_text, copyable
@@ -17,6 +16,7 @@ from sessionbrowse.tui.outside.editor import editor_command, private_copy
 from sessionbrowse.tui.outside.terminal import lend_terminal
 from sessionbrowse.tui.reading.entry_plain import context_text, entry_text, raw_text
 from sessionbrowse.tui.reading.views import ViewedEntry, ViewName
+from sessionbrowse.tui.shell.change_plan import ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.widgets.text_view import TextView
 
@@ -66,14 +66,8 @@ def _offers(screen: CommandScreen[None], viewed: ViewedEntry) -> dict[str, tuple
 
 def _copy(screen: CommandScreen[None], find: Find, what: str) -> None:
     browser = screen.browser
-
-    def to_terminal(content: str) -> None:
-        screen.app.call_from_thread(browser.copy_to_clipboard, content)
-
-    def work(job: Job) -> str:
-        return copy_text(find(), what, to_terminal, browser.options.environ)
-
-    screen.lane("copying", partial(_finished, screen)).ask(work)
+    to_terminal = partial(browser.call_from_thread, browser.copy_to_clipboard)
+    browser.changes.run(lambda run: copy_text(find(), what, to_terminal, browser.options.environ), browser.say)
 
 
 def do_edit(screen: CommandScreen[None]) -> None:
@@ -87,14 +81,12 @@ def do_edit(screen: CommandScreen[None]) -> None:
     whole_file = viewed.index is None or viewed.view == "raw"
     find = _shown(screen, viewed)
 
-    def work(job: Job) -> Callable[[], None]:
+    def work(run: ChangeRun) -> Path:
         if whole_file:
-            copy = private_copy(browser.temporary_copies, Path(path))
-        else:
-            copy = browser.temporary_copies.write(copyable(find()).encode("utf-8", "replace"), "entry.md", mode=0o400)
-        return lambda: _open_copy(screen, command, copy)
+            return private_copy(browser.temporary_copies, Path(path))
+        return browser.temporary_copies.write(copyable(find()).encode("utf-8", "replace"), "entry.md", mode=0o400)
 
-    screen.lane("copying", partial(_finished, screen)).ask(work)
+    browser.changes.run(work, partial(_open_copy, screen, command))
 
 
 def do_settings(screen: CommandScreen[None]) -> None:
@@ -157,16 +149,6 @@ def _shown(screen: CommandScreen[None], viewed: ViewedEntry) -> Find:
         return lambda: context_text(session, index)
     parts = screen.query_one("#view", TextView).parts
     return lambda: "\n".join([part.plain() for part in parts])
-
-
-def _finished(screen: CommandScreen[None], outcome: Outcome) -> None:
-    """Show a toast about the copied text or the error, or open the temporary copy of a file in the editor."""
-    if outcome.error is not None:
-        screen.browser.say(str(outcome.error), "error")
-    elif isinstance(outcome.value, str):
-        screen.browser.say(outcome.value)
-    else:
-        outcome.value()
 
 
 _NAMES: dict[ViewName, str] = {

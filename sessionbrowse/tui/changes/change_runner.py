@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import msgspec
@@ -38,7 +38,7 @@ from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.shell.browser import Browser
-from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun, Report
+from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 
 T = TypeVar("T")
 Take = Callable[[Any, Exception | None], None]
@@ -90,7 +90,8 @@ class ChangeQueue:
     def __init__(self, deliver: Callable[..., object]) -> None:
         self._deliver = deliver
         self._waiting: deque[tuple[Callable[[], Any], Take]] = deque()
-        self._when_idle: Callable[[], None] | None = None
+        self.when_idle: Callable[[], None] | None = None
+        """A function to call once the queue of background work is empty."""
 
     def ask(self, work: Callable[[], Any], take: Take) -> None:
         """Add work to the queue; `take` receives the result or the error in the thread of the user interface."""
@@ -102,13 +103,6 @@ class ChangeQueue:
     def busy(self) -> bool:
         """True if background work runs or waits, or its result is not delivered yet."""
         return bool(self._waiting)
-
-    def drain(self, then: Callable[[], None]) -> None:
-        """Call `then` as soon as the queue of background work is empty."""
-        if self._waiting:
-            self._when_idle = then
-        else:
-            then()
 
     def _start(self) -> None:
         threading.Thread(
@@ -126,56 +120,37 @@ class ChangeQueue:
             self._deliver(self._take, value, error)
 
     def _take(self, value: Any, error: Exception | None) -> None:
-        then = None
         try:
             self._waiting[0][1](value, error)
         finally:
             self._waiting.popleft()
             if self._waiting:
                 self._start()
-            else:
-                then, self._when_idle = self._when_idle, None
-        if then is not None:
-            then()
+        if not self._waiting and self.when_idle is not None:
+            self.when_idle()
 
 
-class ChangeRunner:
-    """Runs background work, and the changes of a `ChangePlan`, for the browser."""
+class ChangeRunner(ChangeQueue):
+    """Runs background work, and the changes of a `ChangePlan`, for the browser: one after the other."""
 
     def __init__(self, browser: Browser) -> None:
+        super().__init__(browser.call_later)
         self._browser = browser
-        self._queue = ChangeQueue(browser.call_later)
-        self._context: ChangeContext | None = None
         self._places: dict[str, Hashable] = {}
-
-    @property
-    def busy(self) -> bool:
-        """True while a change or other queued work is running."""
-        return self._queue.busy
-
-    def drain(self, then: Callable[[], None]) -> None:
-        """Call `then` as soon as no change is running."""
-        self._queue.drain(then)
 
     @property
     def into(self) -> Into:
         """The trash for deleted sessions: the system's trash; in the demo, a folder that is removed with the demo."""
         return "own" if self._browser.options.demo is not None else "trash"
 
-    @property
+    @cached_property
     def context(self) -> ChangeContext:
         """The change context (home, clock, journal). Only the thread that makes changes may use its journal."""
-        if self._context is None:
-            self._context = self._browser.options.context or context_of(self._browser)
-        return self._context
+        return self._browser.options.context or context_of(self._browser)
 
     def place_of(self, undo_id: str) -> Hashable:
         """Return the place where the user made a change: screen, and project or session; None if it is not known."""
         return self._places.get(undo_id)
-
-    def forget_context(self) -> None:
-        """Drop the change context, because the browser now shows other sessions; the next change makes a new one."""
-        self._context = None
 
     # -- work in the background ---------------------------------------------------------------------------------
 
@@ -189,26 +164,27 @@ class ChangeRunner:
 
         If the user stops the work, neither function is called.
         """
-        stop = threading.Event()
         self._browser.hold_keys()
 
-        def taken(value: Any, error: Exception | None) -> None:
+        def taken(value: Any, error: Exception | None, has_stopped: bool) -> None:
             self._browser.release_keys()
-            if stop.is_set():
+            if has_stopped:
                 self._browser.say("Stopped; nothing was changed.")
             elif error is not None:
                 (on_error or self._say_error)(error)
             else:
                 on_result(value)
 
-        self._in_background("Looking", stop, lambda report: work(self._change_run(stop, report)), taken)
+        self._in_background("Looking", work, taken)
 
-    def _change_run(self, stop: threading.Event, report: Report) -> ChangeRun:
-        return ChangeRun(context=self.context, into=self.into, report=report, stopped=stop.is_set)
+    def _in_background(
+        self, title: str, work: Callable[[ChangeRun], Any], take: Callable[[Any, Exception | None, bool], None]
+    ) -> None:
+        """Run `work` in the background; if it takes long, show a progress window with the key that stops the work.
 
-    def _in_background(self, title: str, stop: threading.Event, work: Callable[[Report], Any], take: Take) -> None:
-        """Run `work` in the background; if it takes long, show a progress window with the key that stops the work."""
-        browser = self._browser
+        `take` receives the result, the error, and True if the user stopped the work.
+        """
+        browser, stop = self._browser, threading.Event()
         screen = ProgressScreen(title, stop.set)
 
         def show() -> None:
@@ -230,9 +206,12 @@ class ChangeRunner:
         def taken(value: Any, error: Exception | None) -> None:
             timer.stop()
             screen.finish()
-            take(value, error)
+            take(value, error, stop.is_set())
 
-        self._queue.ask(lambda: work(report), taken)
+        # The context is made in the thread, because making it reads the disk.
+        self.ask(
+            lambda: work(ChangeRun(context=self.context, into=self.into, report=report, stopped=stop.is_set)), taken
+        )
 
     def target(self, summary: Summary) -> Target:
         """Return the target of a change to a session: the file, the agent, the directory of the agent's sessions."""
@@ -246,15 +225,14 @@ class ChangeRunner:
 
     def carry_out(self, plan: ChangePlan) -> None:
         """Make the changes of a `ChangePlan` in the background, show progress, update the screens and show a toast."""
-        stop = threading.Event()
 
-        def taken(value: Any, error: Exception | None) -> None:
+        def taken(value: Any, error: Exception | None, has_stopped: bool) -> None:
             if error is not None:
                 self._say_error(error)
             else:
                 self._finished(plan, value)
 
-        self._in_background(plan.title, stop, lambda report: self._work(plan, self._change_run(stop, report)), taken)
+        self._in_background(plan.title, partial(self._work, plan), taken)
 
     def _work(self, plan: ChangePlan, run: ChangeRun) -> Result:
         """Make the changes of a `ChangePlan` and return the results. For background threads."""

@@ -121,7 +121,7 @@ def review_session(screen: CommandScreen[None], summary: Summary, accepted: Call
     def find(run: ChangeRun) -> Review:
         if make_detector is None:
             raise RefusedWrite("This browser has no secret detector, so it cannot search sessions for secrets.")
-        run.report(0, 1, "for secrets and names")
+        run.report(0, 0, "Loading the rules, and searching for secrets and names …")
         return review_secrets(target, make_detector())
 
     def show(review: Review) -> None:

@@ -27,7 +27,7 @@ class ProgressScreen(CommandScreen[None]):
         self._ask_to_stop = stop
         self._stopping = False
         self._finished = False
-        self._done_items, self._all_items, self._at_work = 0, 1, ""
+        self._done_items, self._all_items, self._at_work = 0, 0, ""
 
     def compose(self) -> ComposeResult:
         """Make the widgets of the progress window."""
@@ -43,7 +43,7 @@ class ProgressScreen(CommandScreen[None]):
         self._show()
 
     def report(self, done: int, total: int, name: str) -> None:
-        """Show the number of finished items and the name of the current item."""
+        """Show the number of finished items, of all items (0 if it is not known), and the name of the current item."""
         self._done_items, self._all_items, self._at_work = done, total, name
         self._show()
 
@@ -67,7 +67,7 @@ class ProgressScreen(CommandScreen[None]):
         def bar(width: int) -> Line:
             cells = max(4, width - 16)
             full = cells * self._done_items // max(1, self._all_items)
-            count = f"  {self._done_items:,} of {self._all_items:,}"
+            count = f"  {self._done_items:,} of {self._all_items:,}" if self._all_items else ""
             return fit([("▰" * full, "accent"), ("▱" * (cells - full), "faint"), (count, "dim")], width)
 
         now = "Stopping after the current item …" if self._stopping else clean(self._at_work)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,22 @@ def store(tmp_path: Path) -> Store:
 def path(store: Store) -> Path:
     said = [user("00000009", "00000008", f"use {SECRET}, says zaphod"), user("00000010", "00000009", f"not {OTHER}")]
     return made(store, "a", *CONVERSATION, *said)
+
+
+async def test_the_window_names_the_search_for_secrets_while_the_rules_load(store: Store, path: Path) -> None:
+    go_on = threading.Event()
+
+    def load() -> PlainDetector:
+        go_on.wait(timeout=60)
+        return PlainDetector()
+
+    async with browsed(store, load) as browser:
+        await browser.press_now("x", "i")
+        await browser.until(lambda: browser.screen_name == "progress")
+        await browser.until(lambda: "Loading the rules, and searching for secrets" in browser.screen_text())
+        assert " of 1" not in browser.screen_text()
+        go_on.set()
+        await browser.until(lambda: browser.screen_name == "review")
 
 
 async def test_secrets_are_reviewed_and_what_is_unmarked_stays(store: Store, path: Path) -> None:
