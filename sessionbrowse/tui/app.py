@@ -20,7 +20,6 @@ from sessionbrowse.tui.commands.contexts import WELCOME
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.data.jobs import Outcome
 from sessionbrowse.tui.data.options import BrowseOptions
-from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 from sessionbrowse.tui.shell.paned_screen import PanedScreen
@@ -149,12 +148,6 @@ class BrowseApp(Browser, inherit_bindings=False):
         finally:
             # The browser must end even if saving the state of the screens fails.
             self.exit(return_code=128 + number)
-
-    def scope_note(self) -> Line:
-        """Return the note in the top bar: the roots and agents to which the command line limits the browser."""
-        from sessionbrowse.tui.lists.titles import scope_note
-
-        return scope_note(self.options, self.keys, self.home)
 
     def start_scan(self, *, include_hidden: bool | None = None) -> None:
         """Scan the disk again in the background; `include_hidden` adds archived sessions and those of subagents."""

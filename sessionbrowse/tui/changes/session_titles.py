@@ -1,4 +1,4 @@
-"""Titles of sessions for dialogs and toasts. `title_of` and `bare_title_of` read files: for background threads."""
+"""Titles of sessions for dialogs and toasts. `title_of` reads files: for background threads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sessionbrowse.store.write.journal import Change
 from sessionbrowse.text import clean, is_time, plural, size
 from sessionbrowse.tui.changes.reread import Known
 from sessionbrowse.tui.layout.parts import FittedPart, LinePart, Part
-from sessionbrowse.tui.paint.spans import GLYPHS, Line, agent_span, fit, one_line, project_name, sides
+from sessionbrowse.tui.paint.spans import Line, agent_span, fit, one_line, project_name, sides
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangeRun, Changes
 
 MOST_OPENED = 200
@@ -77,11 +77,6 @@ def _row(summary: Summary, home: str, is_alike: bool, width: int) -> Line:
 
 
 def title_of(change: Change, known: Known, *, opens: bool) -> str:
-    """Return the agent's letter and the title of the session that a change touched; without a title, the file name."""
-    return f"{GLYPHS.get(change.agent, '·')} {bare_title_of(change, known, opens=opens)}"
-
-
-def bare_title_of(change: Change, known: Known, *, opens: bool) -> str:
     """Return the title of the session that a change touched; without a title, the file name.
 
     With `opens`, the file of a session that is not listed is opened for the title.

@@ -17,7 +17,7 @@ from sessionbrowse.services.undo import Undoable, Undone, undo, undoable
 from sessionbrowse.text import parse_time, plural
 from sessionbrowse.tui.changes.change_runner import paths_of
 from sessionbrowse.tui.changes.reread import Known, Listed, listed_in
-from sessionbrowse.tui.changes.session_titles import MOST_OPENED, bare_title_of, named, quoted
+from sessionbrowse.tui.changes.session_titles import MOST_OPENED, named, quoted, title_of
 from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice, ask
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import GLYPHS, one_line
@@ -193,7 +193,7 @@ def read_changes(run: ChangeRun, known: Known, most: int = MOST_CHANGES) -> list
     rows = undoable(run.context)[:most]
     changes = run.context.journal.changes()
     return [
-        UndoRow(row, bare_title_of(changes[row.undo_id], known, opens=number < MOST_OPENED) if row.count == 1 else "")
+        UndoRow(row, title_of(changes[row.undo_id], known, opens=number < MOST_OPENED) if row.count == 1 else "")
         for number, row in enumerate(rows)
     ]
 
@@ -205,7 +205,7 @@ def read_all(run: ChangeRun, known: Known) -> list[UndoRow]:
             Undoable(
                 undo_id=one.id, time=one.time, verb=_TRASH, agent=one.agent, path=one.path, summary="", group=one.group
             ),
-            bare_title_of(one, known, opens=number < MOST_OPENED),
+            title_of(one, known, opens=number < MOST_OPENED),
         )
         for number, one in enumerate(restorable(run.context))
     ]

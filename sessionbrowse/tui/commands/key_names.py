@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import string
 import unicodedata
+
+from textual.keys import KEY_NAME_REPLACEMENTS, REPLACED_KEYS, key_to_character
 
 _NAMES = {
     "enter": "⏎",
@@ -44,13 +45,8 @@ def key_label(key: str) -> str:
 
 def sign_of(name: str) -> str:
     """Return the character of the key that Textual calls `name`: `number_sign` → `#`; "" for other keys."""
-    if len(name) == 1:
-        return name
-    try:
-        sign = _MARKS.get(name) or unicodedata.lookup(name.replace("_", " "))
-        return sign if sign.isprintable() else ""
-    except KeyError:
-        return ""
+    sign = key_to_character(REPLACED_KEYS.get(name, name)) or ""
+    return sign if sign.isprintable() else ""
 
 
 def key_name(label: str) -> str:
@@ -70,16 +66,4 @@ def key_name(label: str) -> str:
 def _sign_name(sign: str) -> str:
     """Return Textual's name of the key for a punctuation mark: `#` → `number_sign`. Most are Unicode names."""
     name = unicodedata.name(sign, sign).lower().replace("-", "_").replace(" ", "_")
-    return _OTHER_NAMES.get(name, name)
-
-
-_OTHER_NAMES = {
-    "solidus": "slash",
-    "reverse_solidus": "backslash",
-    "hyphen_minus": "minus",
-    "plus_sign": "plus",
-    "commercial_at": "at",
-    "low_line": "underscore",
-}
-"""By the Unicode name of a punctuation mark: the name in Textual, where it is another."""
-_MARKS = {_sign_name(sign): sign for sign in string.punctuation}
+    return KEY_NAME_REPLACEMENTS.get(name, name)

@@ -22,7 +22,14 @@ from sessionbrowse.tui.data.source import SessionUpdates
 from sessionbrowse.tui.lists.preview import Preview
 from sessionbrowse.tui.lists.rows import ListStyle, directory_state, heading, project_row, session_row
 from sessionbrowse.tui.lists.scan_updates import ScanUpdates
-from sessionbrowse.tui.lists.titles import count_selected, facts_line, no_sessions_sentence, path_line, sessions_title
+from sessionbrowse.tui.lists.titles import (
+    count_selected,
+    facts_line,
+    no_sessions_sentence,
+    path_line,
+    scope_note,
+    sessions_title,
+)
 from sessionbrowse.tui.paint.spans import Line, project_name
 from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.search.list_search import ListSearch, Queries
@@ -323,11 +330,12 @@ class BrowseScreen(ListScreen):
 
     def refresh_header(self) -> None:
         """Update the top bar: project, numbers of sessions and projects, progress of the scan."""
-        state, updates = self.state, self.updates
+        state, updates, browser = self.state, self.updates, self.browser
         sessions, projects = state.library.counts(hidden=state.hidden, archived=state.archived)
-        left = path_line(state.shown_project, self.browser.home)
+        left = path_line(state.shown_project, browser.home)
         right = facts_line(sessions, projects, updates.progress, updates.failure, self.size.width)
-        self.query_one("#header", Bar).show([*left, *self.browser.scope_note()], right)
+        note = scope_note(browser.options, browser.keys, browser.home)
+        self.query_one("#header", Bar).show([*left, *note], right)
 
     def _render_project(self, index: int, width: int) -> Line:
         row = self.state.projects[index]

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from sessionbrowse.tui.data.options import BrowseOptions
     from sessionbrowse.tui.data.search_client import SearchClient
     from sessionbrowse.tui.data.source import SessionCache, SessionUpdates, Source
-    from sessionbrowse.tui.paint.spans import Line
     from sessionbrowse.tui.shell.change_plan import Changes
 
 OTHER_STYLES = Path(__file__).parents[1] / "screens.tcss"
@@ -304,10 +303,6 @@ class Browser(TerminalApp, inherit_bindings=False):
     @abstractmethod
     def changes(self) -> Changes:
         """The runner that makes changes to sessions in the background."""
-
-    @abstractmethod
-    def scope_note(self) -> Line:
-        """Return the note in the top bar: agents and roots given, and the key that chooses in `sessionbrowse pick`."""
 
     def start_scan(self, *, include_hidden: bool | None = None) -> None:
         """Scan the disk again in the background; `include_hidden` adds archived sessions and those of subagents.
