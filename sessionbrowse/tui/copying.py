@@ -9,8 +9,7 @@ from pathlib import Path
 
 from sessionbrowse.config import example, load_settings, settings_path
 from sessionbrowse.text import clean, shorten_home
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
-from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
 from sessionbrowse.tui.outside.clipboard import copy_text, copyable
 from sessionbrowse.tui.outside.editor import editor_command, private_copy
 from sessionbrowse.tui.outside.terminal import lend_terminal
@@ -110,11 +109,7 @@ def do_settings(screen: CommandScreen[None]) -> None:
         open_it()
         return
     shown = clean(shorten_home(str(path), browser.home))
-    parts: list[Part] = [
-        LinePart([(shown, "title")]),
-        LinePart([("It will hold every setting as a comment.", "")]),
-        LinePart([]),
-    ]
+    parts = paragraph([(shown, "title")], [("It will hold every setting as a comment.", "")])
     ask(browser, "Create the settings file?", parts, [Choice("go", "Create and open it", do=open_it), CANCEL])
 
 

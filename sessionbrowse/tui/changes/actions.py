@@ -14,8 +14,8 @@ from sessionbrowse.tui.commands.command import CUSTOM, Command, CommandContext
 from sessionbrowse.tui.commands.contexts import PROJECTS
 from sessionbrowse.tui.commands.keymap import Keys
 from sessionbrowse.tui.commands.table import ACTIONS
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice
-from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, paragraph
+from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.paint.spans import Line, fit
 from sessionbrowse.tui.shell.command_screen import CommandScreen, state_for_commands
 
@@ -85,7 +85,7 @@ def _subject_parts(screen: CommandScreen[Any]) -> list[Part]:
     home, viewed = screen.browser.home, screen.viewed_entry
     if screen.active_contexts()[0] == PROJECTS:
         named = shorten_home(screen.project, home) if screen.project else "all projects"
-        return [LinePart([(clean(named), "title")]), LinePart([])]
+        return paragraph([(clean(named), "title")])
     if viewed is not None and viewed.session is not None:
         return entry_parts(viewed, home)
     return session_parts(list(screen.chosen), home, most=_MOST_NAMED)

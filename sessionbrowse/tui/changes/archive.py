@@ -8,8 +8,7 @@ from sessionbrowse.services.change.archive import Archived, archive, unarchive
 from sessionbrowse.services.change.delete import outermost
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.tui.changes.session_titles import count_done, session_items, session_parts, sessions_named
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
-from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
 from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
 
@@ -38,10 +37,6 @@ def do_archive(screen: CommandScreen[None]) -> None:
     effect = effect.replace(" it", " them") if len(chosen) > 1 else effect
 
     plan = ChangePlan(title="Archiving", items=session_items(changes, chosen, make), describe=describe)
-    parts: list[Part] = [
-        *session_parts(chosen, screen.browser.home),
-        LinePart([(f"{agents} {effect}.", "")]),
-        LinePart([]),
-    ]
+    parts = [*session_parts(chosen, screen.browser.home), *paragraph([(f"{agents} {effect}.", "")])]
     choices = [Choice("go", f"{verb} {sessions_named(chosen)}", do=lambda: changes.carry_out(plan)), CANCEL]
     ask(screen.browser, f"{verb}?", parts, choices)

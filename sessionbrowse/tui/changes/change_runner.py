@@ -34,9 +34,10 @@ from sessionbrowse.store.write.trash import NoTrash
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.reread import below, listed_in, read_again, touched
 from sessionbrowse.tui.data.source import SessionUpdates, place_of
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
 from sessionbrowse.tui.dialogs.progress import ProgressScreen
-from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.layout.parts import Part
+from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.browser import Browser
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 
@@ -344,13 +345,13 @@ def _again(plan: ChangePlan, failed: Sequence[FailedItem[ChangeItem]], group: st
 
 
 def _reasons(failed: Sequence[FailedItem[ChangeItem]]) -> list[Part]:
-    parts: list[Part] = []
+    lines: list[Line] = []
     for failure in failed[:MOST_REASONS]:
-        if parts:
-            parts.append(LinePart([]))
+        if lines:
+            lines.append([])
         if len(failed) > 1:
-            parts.append(LinePart([(failure.item.name, "title")]))
-        parts.append(LinePart([(clean(failure.error.sentence), "")]))
+            lines.append([(failure.item.name, "title")])
+        lines.append([(clean(failure.error.sentence), "")])
     if len(failed) > MOST_REASONS:
-        parts.append(LinePart([(f"… and {len(failed) - MOST_REASONS:,} more", "dim")]))
-    return [*parts, LinePart([])]
+        lines.append([(f"… and {len(failed) - MOST_REASONS:,} more", "dim")])
+    return paragraph(*lines)

@@ -11,8 +11,8 @@ from sessionbrowse.services.change.checkout import CheckedOut, checkout
 from sessionbrowse.text import clean
 from sessionbrowse.tui.changes.label import entry_parts
 from sessionbrowse.tui.changes.session_titles import quoted, session_parts
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
-from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
+from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.paint.spans import one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -32,7 +32,7 @@ def do_checkout(screen: CommandScreen[None]) -> None:
 def checkout_parts(summary: Summary) -> list[Part]:
     """Return the lines of a dialog that say what checking out an entry does."""
     effect = f"{summary.agent} will resume there: a line is added to the session's file. No entry is removed."
-    return [LinePart([(effect, "")]), LinePart([])]
+    return paragraph([(effect, "")])
 
 
 def check_out_shown(screen: CommandScreen[None], summary: Summary, entry_id: str) -> None:
@@ -102,7 +102,7 @@ def check_out(
             check_out(screen, summary, nearest, describe, then, verb=verb, follow=follow)
 
         choices = [Choice("instead", f"{verb} {clean(nearest)[:8]} instead", do=go), CANCEL]
-        ask(browser, "Unsafe check out", [LinePart([(clean(error.sentence), "")]), LinePart([])], choices)
+        ask(browser, "Unsafe check out", paragraph([(clean(error.sentence), "")]), choices)
 
     browser.changes.carry_out(
         ChangePlan(

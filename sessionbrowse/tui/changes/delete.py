@@ -13,8 +13,7 @@ from sessionbrowse.services.change.delete import Deleted, DeletePlan, Into, dele
 from sessionbrowse.store.write.admission import Target
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.changes.session_titles import count_done, named, session_items, session_parts
-from sessionbrowse.tui.dialogs.dialogs import Choice, ask, prompt
-from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.dialogs.dialogs import Choice, ask, paragraph, prompt
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -64,7 +63,7 @@ def _ask_delete(screen: CommandScreen[None], chosen: Sequence[Summary], units: S
     # Enter chooses the first answer of the dialog, so a session that may be in use is kept by default.
     choices = [keep, move, remove] if any(unit.is_taken for unit in units) else [move, keep, remove]
     title = "Delete session?" if len(chosen) == 1 else f"Delete {plural(len(chosen), 'session')}?"
-    parts = [*session_parts(chosen, browser.home), *unit_parts(units), LinePart([])]
+    parts = [*session_parts(chosen, browser.home), *paragraph(*unit_lines(units))]
     ask(browser, title, parts, choices)
 
 
@@ -118,7 +117,7 @@ def _children(chosen: Sequence[Summary], everything: Sequence[Summary]) -> dict[
     }
 
 
-def unit_parts(units: Sequence[DeletePlan]) -> list[Part]:
+def unit_lines(units: Sequence[DeletePlan]) -> list[Line]:
     """Return the lines of the delete dialog: size, companion files, forks, programs that have the sessions open."""
     lines: list[Line] = [[(text.size(sum([unit.size for unit in units])), "")]]
     companions = [path for unit in units for path in unit.companions]
@@ -144,4 +143,4 @@ def unit_parts(units: Sequence[DeletePlan]) -> list[Part]:
         )
     if len(in_use) > _MOST_NAMED:
         lines.append([(f"{len(in_use) - _MOST_NAMED} more chosen sessions may be in use.", "warning")])
-    return [LinePart(line) for line in lines]
+    return lines

@@ -14,8 +14,8 @@ from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.label import entry_parts
 from sessionbrowse.tui.changes.session_titles import named, quoted, session_parts
 from sessionbrowse.tui.data.source import place_of
-from sessionbrowse.tui.dialogs.dialogs import prompt
-from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.dialogs.dialogs import paragraph, prompt
+from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.paint.spans import Line, project_name
 from sessionbrowse.tui.reading.views import ViewedEntry
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
@@ -42,7 +42,7 @@ def _name_parts(viewed: ViewedEntry) -> list[Part]:
     if session is None or index is None or (name := name_at(session, index)) == session.name:
         return []
     said = f"is named {quoted(name)}, as the session was" if name else "gets no name: the session had none"
-    return [LinePart([(f"The fork {said} at this entry.", "warning")]), LinePart([])]
+    return paragraph([(f"The fork {said} at this entry.", "warning")])
 
 
 def _show_fork(screen: CommandScreen[None], forked: Forked) -> None:

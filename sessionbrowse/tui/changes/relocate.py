@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
@@ -11,8 +12,7 @@ from sessionbrowse.services.change.relocate import Relocated, candidates, reloca
 from sessionbrowse.store.find.roots import Scope
 from sessionbrowse.text import clean, plural, shorten_home
 from sessionbrowse.tui.changes.fork import expanded
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, prompt
-from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph, prompt
 from sessionbrowse.tui.paint.spans import Line, one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -37,7 +37,7 @@ def _ask_directory(screen: CommandScreen[None], old: str, found: Sequence[str]) 
     home = browser.home
     offers = list(dict.fromkeys([shorten_home(path, home) for path in found]))
     shown = shorten_home(old, home)
-    parts: list[Part] = [LinePart([("Sessions of ", ""), (clean(shown), "title")]), LinePart([])]
+    parts = paragraph([("Sessions of ", ""), (clean(shown), "title")])
 
     def hint(text: str) -> Line:
         if not text.strip() or text.strip() == clean(shown):
@@ -80,18 +80,15 @@ def _look(screen: CommandScreen[None], old: str, new: str) -> None:
 
 def _ask(screen: CommandScreen[None], old: str, new: str, moved: Relocated, in_use: str | None, is_there: bool) -> None:
     home = screen.browser.home
-    parts: list[Part] = [
-        LinePart([(clean(shorten_home(old, home)), "dim"), (" → ", ""), (clean(shorten_home(new, home)), "title")]),
-        LinePart([]),
-        *relocation_parts(moved, home),
-    ]
+    where: Line = [(clean(shorten_home(old, home)), "dim"), (" → ", ""), (clean(shorten_home(new, home)), "title")]
+    lines = relocation_lines(moved, home)
     if not is_there:
-        parts.append(LinePart([("The new directory does not exist.", "warning")]))
+        lines.append([("The new directory does not exist.", "warning")])
     if in_use is not None:
-        parts.append(LinePart([(clean(in_use), "warning")]))
+        lines.append([(clean(in_use), "warning")])
     move = partial(_move, screen, old, new, force=in_use is not None)
     choices = [Choice("go", f"Relocate {plural(len(moved.sessions), 'session')}", do=move), CANCEL]
-    ask(screen.browser, "Relocate", [*parts, LinePart([])], choices)
+    ask(screen.browser, "Relocate", [*paragraph(where), *paragraph(*lines)], choices)
 
 
 def _move(screen: CommandScreen[None], old: str, new: str, *, force: bool) -> None:
@@ -124,22 +121,17 @@ def _scope(screen: CommandScreen[None]) -> Scope:
     )
 
 
-def relocation_parts(moved: Relocated, home: str) -> list[Part]:
+def relocation_lines(moved: Relocated, home: str) -> list[Line]:
     """Return the lines that describe a relocation: changed sessions by directory, and the number of changed forks."""
-    parts: list[Part] = []
-    by_directory: dict[tuple[str, str], int] = {}
-    for session in moved.sessions:
-        key = (session.cwd, session.new_cwd)
-        by_directory[key] = by_directory.get(key, 0) + 1
+    by_directory = Counter((session.cwd, session.new_cwd) for session in moved.sessions)
+    lines: list[Line] = []
     for (cwd, new_cwd), count in list(by_directory.items())[:_MOST_SHOWN]:
-        there = one_line(shorten_home(new_cwd, home), 80)
-        parts.append(
-            LinePart([(f"{plural(count, 'session')} of {one_line(shorten_home(cwd, home), 80)} → {there}", "")])
-        )
+        was, there = [one_line(shorten_home(path, home), 80) for path in (cwd, new_cwd)]
+        lines.append([(f"{plural(count, 'session')} of {was} → {there}", "")])
     if len(by_directory) > _MOST_SHOWN:
-        parts.append(LinePart([(f"… and {len(by_directory) - _MOST_SHOWN} more moved directories", "dim")]))
+        lines.append([(f"… and {len(by_directory) - _MOST_SHOWN} more moved directories", "dim")])
     if moved.files:
-        parts.append(LinePart([(f"Also moved: {plural(moved.files, 'file')} kept beside the sessions.", "")]))
+        lines.append([(f"Also moved: {plural(moved.files, 'file')} kept beside the sessions.", "")])
     if moved.mended:
-        parts.append(LinePart([(f"{plural(len(moved.mended), 'fork')}: only the parent's path changes.", "")]))
-    return parts
+        lines.append([(f"{plural(len(moved.mended), 'fork')}: only the parent's path changes.", "")])
+    return lines

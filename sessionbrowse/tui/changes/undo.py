@@ -18,8 +18,7 @@ from sessionbrowse.text import parse_time, plural
 from sessionbrowse.tui.changes.change_runner import paths_of
 from sessionbrowse.tui.changes.reread import Known, Listed, listed_in
 from sessionbrowse.tui.changes.session_titles import MOST_OPENED, named, quoted, title_of
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice, ask
-from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, AskScreen, Choice, ask, paragraph
 from sessionbrowse.tui.paint.spans import GLYPHS, one_line
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -84,7 +83,7 @@ def _ask(screen: CommandScreen[None], last: LastChange, remark: str) -> None:
     browser = screen.browser
     (row,) = choices_of([last.row], browser.now_ms())
     made = f"Made {row.right}{'' if row.right == 'now' else ' ago'}. " if row.right else ""
-    parts: list[Part] = [LinePart([(row.text, "title")]), LinePart([(f"{made}{remark}", "")]), LinePart([])]
+    parts = paragraph([(row.text, "title")], [(f"{made}{remark}", "")])
     go = Choice("go", "Undo", do=lambda: _take_back(screen, last.row))
     other = Choice("list", "Choose another change", do=lambda: do_changes(screen))
     ask(browser, "Undo change?", parts, [go, other, CANCEL])

@@ -10,8 +10,8 @@ from sessionbrowse.services.clean.clean import Cleaned, MakePlan, Where, branche
 from sessionbrowse.text import clean, plural, shorten_home, size
 from sessionbrowse.tui.changes.session_titles import named, quoted, session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
-from sessionbrowse.tui.layout.parts import LinePart, Part
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
+from sessionbrowse.tui.layout.parts import Part
 from sessionbrowse.tui.paint.spans import Line
 from sessionbrowse.tui.resume.resume import repair_first
 from sessionbrowse.tui.session.screen import SessionScreen
@@ -105,7 +105,7 @@ def preview_parts(seen: Cleaned) -> list[Part]:
     last = len(preview.sentences) - 1 if preview.leaf_moved else None
     lines += [[(one, "warning" if number == last else "")] for number, one in enumerate(preview.sentences)]
     lines += [[(clean(note), "dim")] for note in seen.notes]
-    return [*[LinePart(line) for line in lines], LinePart([])]
+    return paragraph(*lines)
 
 
 def _make(screen: SessionScreen, verb: str, plan: MakePlan, where: Where, seen: Cleaned) -> None:

@@ -17,7 +17,7 @@ from sessionbrowse.tui.clean.findings_screen import FindingsScreen, Report
 from sessionbrowse.tui.commands.contexts import CLEANUP
 from sessionbrowse.tui.data.jobs import Job
 from sessionbrowse.tui.data.source import SessionUpdates
-from sessionbrowse.tui.dialogs.dialogs import Choice, ask
+from sessionbrowse.tui.dialogs.dialogs import Choice, ask, paragraph
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.lists.rows import session_title
 from sessionbrowse.tui.paint.spans import Line, agent_span, fit, one_line, pad, right_aligned
@@ -109,11 +109,8 @@ class CleanupScreen(FindingsScreen[CleanupRow]):
         chosen = [row.summary for row in rows]
         counts = Counter(row.kind for row in rows)
         kinds = ", ".join(f"{counts[kind]:,} {kind}" for kind in KINDS if counts[kind])
-        parts = [
-            *session_parts(chosen, browser.home),
-            LinePart([(f"{kinds}; {size(sum(one.bytes for one in chosen))}", "")]),
-            LinePart([]),
-        ]
+        total = size(sum(one.bytes for one in chosen))
+        parts = [*session_parts(chosen, browser.home), *paragraph([(f"{kinds}; {total}", "")])]
         title = "Clean up session?" if len(rows) == 1 else f"Clean up {plural(len(rows), 'session')}?"
         keep = Choice("no", "Keep it" if len(rows) == 1 else "Keep them")
         ask(browser, title, parts, [Choice("trash", f"Move to {trash}", do=lambda: self._move(rows)), keep])

@@ -13,8 +13,7 @@ from sessionbrowse.text import clean, shorten_home
 from sessionbrowse.tui.changes.session_titles import session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.redact_session import IsMasked, review_session
-from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, ask
-from sessionbrowse.tui.layout.parts import LinePart
+from sessionbrowse.tui.dialogs.dialogs import AskScreen, Choice, ask, paragraph
 from sessionbrowse.tui.outside.viewer import open_file
 from sessionbrowse.tui.shell.change_plan import ChangeRun
 from sessionbrowse.tui.shell.command_screen import CommandScreen
@@ -41,7 +40,7 @@ def do_export(screen: CommandScreen[None]) -> None:
     choices = [Choice(key, *titles[key], do=partial(_ask_how, screen, summary, key)) for key in keys]
     what = "the whole session or the path to this entry, " if screen.name == "session" else ""
     then = f"Next you choose {what}as it is or with secrets masked."
-    parts = [*session_parts([summary], screen.browser.home), LinePart([(then, "dim")]), LinePart([])]
+    parts = [*session_parts([summary], screen.browser.home), *paragraph([(then, "dim")])]
     ask(screen.browser, "Export", parts, choices)
 
 
@@ -114,7 +113,7 @@ def _offer_to_open(screen: CommandScreen[None], path: str, *, masked: bool) -> N
         Choice("open", "Open it", do=lambda: browser.changes.run(lambda run: open_file(path, environ), browser.say)),
         Choice("path", "Copy its path", do=lambda: browser.copy(path, "the path of the export")),
     ]
-    ask(browser, "Written", [LinePart([(shown, "title")]), LinePart([])], choices)
+    ask(browser, "Written", paragraph([(shown, "title")]), choices)
 
 
 def _stoppable(pieces: Iterator[bytes], run: ChangeRun) -> Iterator[bytes]:

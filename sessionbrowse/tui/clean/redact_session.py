@@ -16,7 +16,7 @@ from sessionbrowse.tui.changes.session_titles import named, session_parts
 from sessionbrowse.tui.clean.ask_for_file import ask_for_file
 from sessionbrowse.tui.clean.findings_screen import FindingsScreen
 from sessionbrowse.tui.commands.contexts import REVIEW
-from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask
+from sessionbrowse.tui.dialogs.dialogs import CANCEL, Choice, ask, paragraph
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, fit, one_line, pad, right_aligned
 from sessionbrowse.tui.shell.change_plan import ChangeItem, ChangePlan, ChangeRun
@@ -148,7 +148,7 @@ def _ask_where(screen: CommandScreen[None], summary: Summary, review: Review, is
     ]
     browser = screen.browser
     other = f"{browser.keys.key_of('export')} writes a masked HTML page, Markdown or JSON."
-    parts = [*session_parts([summary], browser.home), LinePart([(other, "dim")]), LinePart([])]
+    parts = [*session_parts([summary], browser.home), *paragraph([(other, "dim")])]
     ask(browser, "Mask secrets", parts, choices)
 
 

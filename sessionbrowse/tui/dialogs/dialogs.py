@@ -178,6 +178,11 @@ class AskScreen(Dialog[str | None]):
         self.dismiss(key if isinstance(key, str) else None)
 
 
+def paragraph(*lines: Line) -> list[Part]:
+    """Return lines of a dialog's text, and the blank row after them."""
+    return [*map(LinePart, lines), LinePart([])]
+
+
 def ask(browser: Browser, title: str, parts: Sequence[Part], choices: Sequence[Choice], *, empty: str = "") -> None:
     """Show a dialog with a list of answers, and call the `do` of the chosen answer."""
 

@@ -28,7 +28,7 @@ from sessionbrowse.tui.changes.fork import ask_directory, expanded, fork_all
 from sessionbrowse.tui.changes.label import entry_parts
 from sessionbrowse.tui.changes.session_titles import quoted, session_items, session_parts
 from sessionbrowse.tui.commands.table import BY_ID
-from sessionbrowse.tui.dialogs.dialogs import Choice, ask, prompt
+from sessionbrowse.tui.dialogs.dialogs import Choice, ask, paragraph, prompt
 from sessionbrowse.tui.layout.parts import LinePart, Part
 from sessionbrowse.tui.paint.spans import Line, one_line
 from sessionbrowse.tui.shell.change_plan import ChangePlan, ChangeRun
@@ -144,7 +144,7 @@ def _ask_directory(screen: CommandScreen[None], summary: Summary, way: ResumeIn,
         relocate = partial(screen.give, BY_ID["relocate"])
         choices.append(Choice("relocate", "Relocate all sessions of the directory …", do=relocate))
     choices.append(Choice("fork", "Fork to another directory and resume …", do=fork))
-    parts: list[Part] = [LinePart([(clean(screen.browser.in_short(error.short)), "warning")]), LinePart([])]
+    parts = paragraph([(clean(screen.browser.in_short(error.short)), "warning")])
     ask(screen.browser, "Directory missing", parts, choices)
 
 
@@ -262,13 +262,13 @@ def _ask(screen: CommandScreen[None], summary: Summary, before: BeforeResume, go
     choices: list[Choice] = []
     left = before.left_behind
     if left is not None:
-        parts += [LinePart([(clean(left.sentence), "warning")]), LinePart([])]
+        parts += paragraph([(clean(left.sentence), "warning")])
     if before.stops is not None:
-        parts += [LinePart([(before.stops, "warning")]), LinePart([])]
+        parts += paragraph([(before.stops, "warning")])
         repair = partial(repair_first, screen, summary, f"Repaired. {summary.agent} resumes it.", go)
         choices.append(Choice("repair", "Repair the session, then resume", do=repair))
     if before.warning is not None:
-        parts += [LinePart([(before.warning, "warning")]), LinePart([])]
+        parts += paragraph([(before.warning, "warning")])
         choices.append(Choice("no", "Do not resume"))
     if left is not None and left.entry_id is not None:
         newest = partial(_check_out, screen, summary, left, go, force=before.warning is not None)
