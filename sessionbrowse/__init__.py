@@ -1,4 +1,4 @@
-"""Browse the sessions of pi, omp, atomic and indusagi: the public library.
+"""Browse the sessions of pi, omp, atomic, indusagi, Claude Code and Codex: the public library.
 
 Names are imported when they are first used, so that `import sessionbrowse` costs nothing.
 """

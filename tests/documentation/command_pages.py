@@ -65,7 +65,7 @@ def man_page(commands: dict[str, CommandPage]) -> str:
     out = [
         '.TH SESSIONBROWSE 1 "" "sessionbrowse" "User Commands"',
         ".SH NAME",
-        r"sessionbrowse \- browse, search and resume the sessions of pi, omp, atomic and indusagi",
+        r"sessionbrowse \- browse, search and resume the sessions of pi, omp, atomic, indusagi, Claude Code and Codex",
         ".SH SYNOPSIS",
         f".B {_roff(whole.usage)}",
         ".SH DESCRIPTION",

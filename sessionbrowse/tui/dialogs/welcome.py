@@ -67,7 +67,7 @@ class WelcomeScreen(CommandScreen[None]):
         parts: list[Part] = [
             LinePart([("No sessions yet", "title")]),
             LinePart([]),
-            LinePart([("This is a browser for the sessions of pi, omp, atomic and indusagi.", "")]),
+            LinePart([("This is a browser for the sessions of pi, omp, atomic, indusagi, Claude Code and Codex.", "")]),
             LinePart([]),
         ]
         # Commands come first, because a small screen shows only the beginning.
