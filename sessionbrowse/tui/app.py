@@ -139,7 +139,7 @@ class BrowseApp(Browser, inherit_bindings=False):
 
     def _take_event(self, event: MonitorEvent) -> None:
         """Pass an event of the disk monitor to the screens. Called in the thread that listens to the monitor."""
-        self.event_lane.deliver(Outcome(self.event_lane.name, self.event_lane.stamp, event, last=False))
+        self.scan_lane.deliver(Outcome(self.scan_lane.name, self.scan_lane.stamp, event, last=False))
 
     def leave_with_signal(self, number: int) -> None:
         try:
@@ -159,7 +159,8 @@ class BrowseApp(Browser, inherit_bindings=False):
             return
         from sessionbrowse.tui.data.sources import scan_into
 
-        scan_into(self.scan_lane, self.source, include_hidden=self.scans_hidden)
+        known = [summary.path for summary in self.library.all()]
+        scan_into(self.scan_lane, self.source, known, include_hidden=self.scans_hidden)
 
     def _restart_monitor(self) -> None:
         """Restart the process that monitors the disk; if there was none, scan the disk in a thread instead."""

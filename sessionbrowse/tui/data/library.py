@@ -185,12 +185,6 @@ class Library:
         shown = [each for each in self._summaries.values() if not (each.hidden or each.archived)]
         return make_first_rows(shown, order, self.spellings.known())
 
-    def keep_only(self, paths: Iterable[str]) -> None:
-        """Remove all sessions except those at `paths`, which a complete scan has found."""
-        found = set(paths)
-        self._opening, self._unconfirmed = None, set()
-        self.replace((), [path for path in self._summaries if path not in found])
-
     def replace(self, summaries: Iterable[Summary], gone: Iterable[str]) -> None:
         """Replace the summaries of changed sessions; remove the sessions with the paths in `gone`."""
         for path in gone:

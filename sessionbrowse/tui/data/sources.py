@@ -11,6 +11,7 @@ import msgspec
 
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.background.channel import Channel
+from sessionbrowse.services.background.monitor_messages import ScanComplete, SessionsFound, SessionsGone
 from sessionbrowse.services.background.programs import start_job
 from sessionbrowse.services.background.search_messages import SearchAnswer, SearchSessions
 from sessionbrowse.services.list.gather import Batch, scan
@@ -116,18 +117,19 @@ def source_of(options: BrowseOptions) -> Source:
     )
 
 
-def scan_into(lane: Lane, source: Source, *, include_hidden: bool = False) -> None:
-    """Scan the disk for sessions in a background job.
+def scan_into(lane: Lane, source: Source, known: Iterable[str], *, include_hidden: bool = False) -> None:
+    """Scan the disk for sessions in a background job, which emits the same events as the disk monitor.
 
-    During the scan the job emits batches of summaries; its final result is the set of paths of all sessions found.
+    `known` are the paths of the sessions found before.
     """
 
-    def work(job: Job) -> frozenset[str]:
-        paths: set[str] = set()
+    def work(job: Job) -> ScanComplete:
+        gone = set(known)
         for batch in source.scan(job.cancelled, include_hidden):
-            paths.update([summary.path for summary in batch.summaries])
-            job.emit(batch)
-        return frozenset(paths)
+            gone.difference_update([summary.path for summary in batch.summaries])
+            job.emit(SessionsFound(tuple(batch.summaries), batch.done, batch.total))
+        job.emit(SessionsGone(tuple(gone)))
+        return ScanComplete(tuple([(each.path, each.reason) for each in source.skipped()]))
 
     lane.ask(work)
 

@@ -86,28 +86,10 @@ class ScanUpdates:
             self._screen.browser.release_keys()
             self._screen.give(command)
 
-    def take_scan(self, outcome: Outcome) -> None:
-        """Handle a batch of sessions from a scan, or the end of the scan."""
-        from sessionbrowse.services.list.gather import Batch
-
-        screen = self._screen
-        if outcome.error is not None:
-            self.failure = one_line(str(outcome.error), 80)
-        if isinstance(outcome.value, Batch):
-            self.advance("reading", outcome.value.done, outcome.value.total)
-            screen.state.library.add(outcome.value.summaries)
-            self.wait_little()
-        if outcome.last:
-            if isinstance(outcome.value, frozenset):
-                screen.state.library.keep_only(outcome.value)
-            self._complete([(each.path, each.reason) for each in screen.browser.source.skipped()])
-        else:
-            screen.refresh_rows()
-
     def take_event(self, outcome: Outcome) -> None:
-        """Handle a message of the disk monitor process: sessions found or gone, progress, or a failure."""
+        """Handle an event of the disk monitor or of a scan: sessions found or gone, progress, or a failure."""
         screen = self._screen
-        match outcome.value:
+        match MonitorFailed(outcome.sentence) if outcome.error is not None else outcome.value:
             case SessionsFound(summaries, done, total):
                 self.advance("reading", done, total)
                 self._take_found(summaries)

@@ -237,7 +237,6 @@ class Browser(TerminalApp, inherit_bindings=False):
         self.keys = keys
         self.library = Library(here=options.here)
         self.scan_lane = Lane("scan")
-        self.event_lane = Lane("event")
         self.temporary_copies = TemporaryCopies(options.environ.get("TMPDIR"))
         self.exists: dict[str, bool | None] = {}
         self.scans_hidden = False

@@ -90,17 +90,17 @@ def test_sessions_that_are_each_others_parents_are_still_shown() -> None:
 
 def test_a_rescan_forgets_what_is_gone_and_keeps_what_was_found() -> None:
     made = library(WEB, FIX, INFRA)
-    made.keep_only(["/a.jsonl", "/c.jsonl"])
+    made.replace((), ["/b.jsonl"])
     assert titles(listed(made)) == ["Refactor auth", "Terraform drift"]
     assert made.get("/b.jsonl") is None
     assert made.counts() == (2, 2)
 
 
-def test_a_scan_by_a_thread_also_ends_the_opening_with_the_saved_rows() -> None:
+def test_the_opening_with_the_saved_rows_ends_with_the_sessions_that_were_found() -> None:
     made = library()
     made.open(make_first_rows([WEB, FIX], "newest"))
     made.add([WEB, INFRA])
-    made.keep_only([WEB.path, INFRA.path])
+    made.opened()
     assert not made.is_opening
     assert [row.cwd for row in made.projects()] == [None, "/home/u/web", "/srv/infra"]
 
@@ -115,7 +115,7 @@ def test_folders_are_counted_anew_when_sessions_or_repositories_change() -> None
     known.know_directories({"/srv/infra": "/home/u/web"}, {})
     known.by_repository = True
     assert [(row.cwd, row.sessions) for row in known.projects()] == [(None, 2), ("/home/u/web", 2)]
-    known.keep_only([WEB.path])
+    known.replace((), [INFRA.path])
     assert known.counts() == (1, 1)
 
 
