@@ -6,10 +6,8 @@ The height of a part is an estimate until the part becomes visible; then the tex
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from itertools import accumulate, repeat
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from sessionbrowse.tui.layout.folds import Fold
 from sessionbrowse.tui.layout.parts import LazyPart, Part
@@ -20,9 +18,10 @@ MEASURED_AT_ONCE = 200
 """A document of at most this many estimated rows is measured in advance, so that its scroll bar is exact."""
 
 Path = tuple[int, ...]
-"""Indexes that lead to a fold or lazy part, from the outside in.
+"""Indexes that lead to a part, from the outside in.
 
 The first is an index in the document, each further one an index in the content of the fold or lazy part found so far.
+The paths of all parts, in the order of their rows, are sorted.
 """
 
 
@@ -45,14 +44,10 @@ class DocumentLayout:
         self.opened: dict[Path, bool] = dict(opened or {})
         """The folds that the user toggled one by one: True if opened, False if closed."""
         self.width = max(1, width)
-        self.parts: list[Part] = []
-        self._given: list[int] = []
-        """For each part, the index of the top-level part that it is, or that contains it."""
-        self._depths: list[int] = []
-        self._paths: dict[Part, Path] = {}
-        """The `Path` of each fold and of each lazy part."""
-        self._flatten(parts, (), None, 0, _Flat(self.parts, self._given, self._depths))
-        self._rows: OrderedDict[Part, list[Line]] = OrderedDict()
+        flat = list(self._flat(parts, ()))
+        self.parts = [part for _, part in flat]
+        self._paths = [path for path, _ in flat]
+        self._rows: dict[Part, list[Line]] = {}
         self._lay()
 
     def fit(self, width: int) -> None:
@@ -90,11 +85,10 @@ class DocumentLayout:
         before = self.heights[index]
         part = self.parts[index]
         if isinstance(part, LazyPart):
-            built, given = _Flat([], [], []), self._given[index]
-            self._flatten(part.build(), self._paths.get(part, (given,)), given, self._depths[index], built)
-            if built.parts:
+            built = list(self._flat(part.build(), self._paths[index]))
+            if built:
                 self._replace(index, index + 1, built)
-                return sum(self.heights[index : index + len(built.parts)]) - before + self.measure(index)
+                return sum(self.heights[index : index + len(built)]) - before + self.measure(index)
         self.heights[index] = len(self.rows(index)) if not isinstance(part, LazyPart) else 0
         self._known[index] = 1
         return self.heights[index] - before
@@ -102,14 +96,11 @@ class DocumentLayout:
     def rows(self, index: int) -> list[Line]:
         """Return the wrapped rows of the document part at an index; the rows of recently used parts are cached."""
         part = self.parts[index]
-        rows = self._rows.get(part)
-        if rows is None:
-            rows = part.rows(self.width)
-            self._rows[part] = rows
-            while len(self._rows) > KEPT_PARTS:
-                self._rows.popitem(last=False)
-        else:
-            self._rows.move_to_end(part)
+        rows = self._rows.pop(part, None)
+        # The rows used last stand last in the cache.
+        self._rows[part] = rows = part.rows(self.width) if rows is None else rows
+        if len(self._rows) > KEPT_PARTS:
+            del self._rows[next(iter(self._rows))]
         return rows
 
     # -- positions in the document ------------------------------------------------------------------------------
@@ -125,8 +116,8 @@ class DocumentLayout:
         """
         if not self.parts:
             return 0, 0
-        given = self._given[min(self.index_at(row), len(self.parts) - 1)]
-        return given, row - self.tops[bisect_left(self._given, given)]
+        given = self._paths[min(self.index_at(row), len(self.parts) - 1)][0]
+        return given, row - self.tops[bisect_left(self._paths, (given,))]
 
     def row_of(self, place: tuple[int, int]) -> int:
         """Convert a position (index of a top-level part, number of rows below its top) to the row number it has now.
@@ -134,25 +125,21 @@ class DocumentLayout:
         If the top-level part now has fewer rows than that, return its last row.
         """
         given, below = place
-        index = first = bisect_left(self._given, given)
-        while index < len(self.parts) and self._given[index] == given:
+        index = first = bisect_left(self._paths, (given,))
+        while index < len(self.parts) and self._paths[index][0] == given:
             self.measure(index)
             index += 1
         self.update_tops()
         return min(self.tops[first] + below, max(self.tops[first], self.tops[index] - 1))
 
-    def number_of(self, part: Part) -> tuple[int, int] | None:
-        """Return where a part of the document is; None if it is gone.
+    def path_of(self, part: Part) -> Path | None:
+        """Return where a part of the document is; None if it is gone."""
+        return next((path for path, other in zip(self._paths, self.parts, strict=True) if other is part), None)
 
-        The two numbers are the index of its top-level part, and how many parts of the same top-level part are above it.
-        """
-        index = next((index for index, other in enumerate(self.parts) if other is part), None)
-        return (self._given[index], index - bisect_left(self._given, self._given[index])) if index is not None else None
-
-    def part_at(self, number: tuple[int, int]) -> Part | None:
-        """Return the document part at a position from `number_of`; None if the document has no part there now."""
-        index = bisect_left(self._given, number[0]) + number[1]
-        return self.parts[index] if index < len(self.parts) and self._given[index] == number[0] else None
+    def part_at(self, path: Path) -> Part | None:
+        """Return the document part at a path; None if the document has no part there now."""
+        index = bisect_left(self._paths, path)
+        return self.parts[index] if self._paths[index : index + 1] == [path] else None
 
     # -- folds --------------------------------------------------------------------------------------------------
 
@@ -160,18 +147,11 @@ class DocumentLayout:
         """Open the fold that is the part at `index`, or close it if it is open."""
         fold = self.parts[index]
         assert isinstance(fold, Fold)
-        path, depth = self._paths[fold], self._depths[index]
+        path = self._paths[index]
+        end = bisect_left(self._paths, (*path[:-1], path[-1] + 1))
         fold.is_open = self.opened[path] = not fold.is_open
         self._rows.pop(fold, None)
-        inside = _Flat([], [], [])
-        end = index + 1
-        if fold.is_open:
-            self._flatten(fold.body(), path, self._given[index], depth + 1, inside)
-        else:
-            while end < len(self.parts) and self._depths[end] > depth:
-                self._rows.pop(self.parts[end], None)
-                end += 1
-        self._replace(index + 1, end, inside)
+        self._replace(index + 1, end, list(self._flat(fold.body(), path)) if fold.is_open else [])
         self.update_tops()
 
     def toggle_all(self) -> None:
@@ -186,42 +166,18 @@ class DocumentLayout:
                 self.toggle(index)
             index += 1
 
-    def _flatten(self, parts: Sequence[Part], above: Path, given: int | None, depth: int, into: _Flat) -> None:
-        if given is None and not any(issubclass(kind, Fold) for kind in set(map(type, parts))):
-            # A document without folds skips the loop below, which would be slow for 100,000 entries.
-            into.parts.extend(parts)
-            into.given.extend(range(len(parts)))
-            into.depths.extend(repeat(depth, len(parts)))
-            return
+    def _flat(self, parts: Sequence[Part], above: Path) -> Iterator[tuple[Path, Part]]:
+        """Yield each part below the path `above` with its own path; the parts in an open fold follow the fold."""
         for number, part in enumerate(parts):
-            own = number if given is None else given
-            into.parts.append(part)
-            into.given.append(own)
-            into.depths.append(depth)
-            if isinstance(part, LazyPart):
-                self._paths[part] = (*above, number)
-            elif isinstance(part, Fold):
-                path = self._paths[part] = (*above, number)
-                if self.open_all is not None:
-                    part.is_open = self.open_all
-                part.is_open = self.opened.get(path, part.is_open)
+            path = (*above, number)
+            yield path, part
+            if isinstance(part, Fold):
+                part.is_open = self.opened.get(path, part.is_open if self.open_all is None else self.open_all)
                 if part.is_open:
-                    self._flatten(part.body(), path, own, depth + 1, into)
+                    yield from self._flat(part.body(), path)
 
-    def _replace(self, start: int, end: int, flat: _Flat) -> None:
-        self.parts[start:end] = flat.parts
-        self._given[start:end] = flat.given
-        self._depths[start:end] = flat.depths
-        self.heights[start:end] = [part.estimate(self.width) for part in flat.parts]
-        self._known[start:end] = bytes(len(flat.parts))
-
-
-class _Flat(NamedTuple):
-    """The parts of a document, or of one fold of it, in the order of their rows; parts of open folds follow the fold.
-
-    For each part, `given` has the index of its top-level part, and `depths` the number of folds around it.
-    """
-
-    parts: list[Part]
-    given: list[int]
-    depths: list[int]
+    def _replace(self, start: int, end: int, flat: Sequence[tuple[Path, Part]]) -> None:
+        self.parts[start:end] = [part for _, part in flat]
+        self._paths[start:end] = [path for path, _ in flat]
+        self.heights[start:end] = [part.estimate(self.width) for _, part in flat]
+        self._known[start:end] = bytes(len(flat))
