@@ -137,8 +137,8 @@ class Searcher:
     def fits_entry(self, query: SearchQuery, summary: Summary, index: int) -> bool:
         """Return True if the state and the labels of an entry fit the query's filters."""
         if query.states:
-            tree = self.trees.tree(summary)
-            if tree is None or tree.state(index) not in query.states:
+            outline = self.trees.outline(summary)
+            if outline is None or outline.state(index) not in query.states:
                 return False
         marks = (
             [literal(mark.label) for mark in self.trees.labels(summary) if mark.entry_index == index]
@@ -309,7 +309,7 @@ class Searcher:
         try:
             places = self.index.entries(row)
             lines = lines_at(summary.path, [(i, places.offsets[i], places.sizes[i]) for i in reversed(chosen)])
-            for hit in self._in_lines(query, summary, lines, tools, cancelled):
+            for hit in self._in_lines(query, summary, lines, tools, cancelled, row):
                 given.add(hit.entry_index)
                 yield hit
         except (ValueError, IndexError, sqlite3.Error):
@@ -329,12 +329,13 @@ class Searcher:
         lines: Iterable[tuple[int, bytes]],
         tools: bool,
         cancelled: Cancelled,
+        row: FileRow | None = None,
     ) -> Iterator[Hit]:
         found = _lines_with_words(query, lines, tools, cancelled)
         for (index, facts), spans in self._matching(query, found, cancelled):
             if self.fits_entry(query, summary, index):
-                tree = self.trees.tree(summary)
-                entry_id, state = (tree.entry_id(index), tree.state(index)) if tree is not None else (None, "active")
+                outline = self.trees.outline(summary, row)
+                entry_id, state = (outline.entry_id(index), outline.state(index)) if outline else (None, "active")
                 role = DONE_ROLE if spans and spans[0][0] >= facts.said else facts.role
                 shown, score = snippet(facts.text, spans), recent_score(summary, TEXT_SCORE)
                 match = _match(query, facts.text)

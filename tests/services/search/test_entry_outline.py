@@ -12,21 +12,27 @@ from sessionbrowse.model.search.query import parse_question, parse_search
 from sessionbrowse.services.list.gather import take_snapshot, update_index
 from sessionbrowse.services.search.ranking import Ranker
 from sessionbrowse.services.search.searcher import Searcher
-from sessionbrowse.services.search.session_trees import EntryOutline, SessionTree, SessionTreeCache, outline_of
+from sessionbrowse.services.search.session_trees import (
+    EntryOutline,
+    SessionTreeCache,
+    checkpoints_in,
+    outline_in,
+    outline_of,
+)
 from sessionbrowse.store.index.index import open_index
 from sessionbrowse.store.read.session_file import open_session
 from tests.support.index_support import append, entry, folder, header, scope_of, user, write
 
 
-def outlined(root: Path, path: Path) -> tuple[EntryOutline | None, SessionTree]:
-    """Index a session, and return its outline and its tree."""
+def outlined(root: Path, path: Path) -> tuple[EntryOutline | None, EntryOutline]:
+    """Index a session, and return its outlines by the index and by its file."""
     index = open_index(root / "cache", print, create=True)
     assert index is not None
     update_index(scope_of(root), index)
     snapshot = take_snapshot(scope_of(root), index)
-    tree = SessionTreeCache(None).tree(snapshot.summaries[0])
-    assert tree is not None
-    return outline_of(index, snapshot.rows[str(path)]), tree
+    read = SessionTreeCache(None).outline(snapshot.summaries[0])
+    assert read is not None
+    return outline_of(index, snapshot.rows[str(path)]), read
 
 
 def test_an_outline_agrees_with_the_tree_of_sessions_with_branches(tmp_path: Path) -> None:
@@ -36,11 +42,11 @@ def test_an_outline_agrees_with_the_tree_of_sessions_with_branches(tmp_path: Pat
         ids = [f"{rng.randrange(1 << 32):08x}" if number % 2 else f"id-{at}" for at in range(rng.randrange(1, 30))]
         parents = [None, *(rng.choice(ids[max(0, at - 3) : at]) for at in range(1, len(ids)))]
         path = write(folder(root) / "s.jsonl", header(), *map(user, ids, parents, ids))
-        outline, tree = outlined(root, path)
+        outline, read = outlined(root, path)
         assert outline is not None
         places = range(len(ids) + 1)
-        assert [outline.entry_id(at) for at in places] == [tree.entry_id(at) for at in places]
-        assert [outline.state(at) for at in places] == [tree.state(at) for at in places]
+        assert [outline.entry_id(at) for at in places] == [read.entry_id(at) for at in places]
+        assert [outline.state(at) for at in places] == [read.state(at) for at in places]
 
 
 CHAIN = [user("a", None, "one"), user("b", "a", "two")]
@@ -106,18 +112,19 @@ def test_hits_in_old_sessions_have_the_ids_and_states_of_their_entries(tmp_path:
     snapshot = take_snapshot(scope_of(tmp_path), index)
     expected = {}
     for summary in snapshot.summaries:
-        tree = SessionTree(open_session(summary.path, "pi"))
-        places = range(len(tree.session.ids) + 1)
-        expected[summary.path] = [(tree.entry_id(at), tree.state(at)) for at in places], tree.labels(summary)
+        session = open_session(summary.path, "pi")
+        read = outline_in(session)
+        places = range(len(session.ids) + 1)
+        expected[summary.path] = [(read.entry_id(at), read.state(at)) for at in places]
+        assert SessionTreeCache(None).labels(summary) == checkpoints_in(session, summary)
     hits = list(Searcher(snapshot, index).find(parse_search("lantern")))
     assert {hit.path for hit in hits} == set(map(str, paths))
     for hit in hits:
-        ids, _ = expected[hit.path]
         assert hit.entry_index is not None
-        assert (hit.entry_id, hit.state) == ids[hit.entry_index]
+        assert (hit.entry_id, hit.state) == expected[hit.path][hit.entry_index]
     trees = SessionTreeCache(index)
     for summary in snapshot.summaries:
-        ids, _ = expected[summary.path]
+        ids = expected[summary.path]
         outline = trees.outline(summary, snapshot.rows[summary.path])
         assert outline is not None
         assert [(outline.entry_id(at), outline.state(at)) for at in range(len(ids))] == ids, summary.path
