@@ -77,7 +77,6 @@ class Lane:
         self._lock = threading.Lock()
         self._running: Job | None = None
         self._next: tuple[Work, Job] | None = None
-        self._after: Work | None = None
 
     def connect(self, receive: Callable[[Outcome], object]) -> None:
         """Set the function that receives the outcomes of jobs; call it now for each outcome that already arrived."""
@@ -91,7 +90,6 @@ class Lane:
         """Cancel the previous request for work, and run `work` in a thread; return the new request's number (stamp)."""
         with self._lock:
             self.stamp += 1
-            self._after = None
             job = Job(self, self.stamp)
             running = self._running
             if running is not None:
@@ -108,7 +106,9 @@ class Lane:
         with self._lock:
             running = self._running
             if running is not None and not running.cancelled():
-                self._after = work
+                # The job gets the stamp (request number) of the running job, because a new stamp would drop that job's
+                # result if the interface has not received it yet.
+                self._next = (work, Job(self, self.stamp))
                 return
         self.ask(work)
 
@@ -116,7 +116,7 @@ class Lane:
         """Cancel the running job and all waiting requests of this kind of background work."""
         with self._lock:
             self.stamp += 1
-            self._next = self._after = None
+            self._next = None
             if self._running is not None:
                 self._running.cancel()
 
@@ -124,7 +124,7 @@ class Lane:
     def busy(self) -> bool:
         """True if a job is running or waiting to start; cancelled jobs do not count."""
         running = self._running
-        return (running is not None and not running.cancelled()) or self._next is not None or self._after is not None
+        return (running is not None and not running.cancelled()) or self._next is not None
 
     def is_current(self, outcome: Outcome) -> bool:
         """True unless the job that sent an outcome was cancelled, or a newer request replaced that job."""
@@ -155,15 +155,10 @@ class Lane:
                     outcome = Outcome(self.name, job.stamp, error=error)
                 self.deliver(outcome)
             with self._lock:
-                overtaken = self._running is not job
-                waiting = None if overtaken else self._next
-                if not overtaken and waiting is None and self._after is not None:
-                    # `follow` asked for this job. It gets the stamp (request number) of the ended job, because a new
-                    # stamp would drop the ended job's result if the interface has not received it yet.
-                    waiting, self._after = (self._after, Job(self, self.stamp)), None
-                if not overtaken:
-                    self._next = None
-                    self._running = waiting[1] if waiting is not None else None
+                if self._running is not job:
+                    return  # The next job did not wait for this one.
+                waiting, self._next = self._next, None
+                self._running = waiting[1] if waiting is not None else None
             if waiting is None:
                 return
             work, job = waiting
