@@ -144,31 +144,27 @@ def do_fold_all(screen: SessionScreen) -> None:
 def do_fold(screen: SessionScreen) -> None:
     """Fold the branch under the cursor; if the row cannot be folded, move up to the row where its branch starts."""
     tree = screen.tree_pane
-    row, session = tree.row, tree.session
-    if row is None or session is None:
+    row, shown = tree.row, tree.shown
+    if row is None:
         return
     if row.foldable and not row.folded:
-        _fold(screen.tree_pane, row.index, True)
+        _fold(tree, row.index, True)
         return
-    shown, parents = tree.shown, session.parents
-    above = shown.parent_position(parents, row.index)
-    while above is not None and not shown.starts_segment(parents, above):
-        above = shown.parent_position(parents, shown.rows[above].index)
-    tree.row_list.go(above if above is not None else 0)
+    above = shown.parent_position(tree.row_list.cursor)
+    tree.row_list.go(shown.branch_start(above) if above is not None else 0)
 
 
 def do_unfold(screen: SessionScreen) -> None:
     """Unfold the branch under the cursor; if it is not folded, move down to the next branch or this branch's end."""
     tree = screen.tree_pane
-    row, session = tree.row, tree.session
-    if row is None or session is None:
+    row, rows = tree.row, tree.rows
+    if row is None:
         return
     if row.folded:
-        _fold(screen.tree_pane, row.index, False)
+        _fold(tree, row.index, False)
         return
-    shown, parents = tree.shown, session.parents
-    rows, position = shown.rows, tree.row_list.cursor
-    while position + 1 < len(rows) and shown.parent_position(parents, rows[position + 1].index) == position:
+    position = tree.row_list.cursor
+    while position + 1 < len(rows) and tree.shown.parent_position(position + 1) == position:
         position += 1
         if rows[position].connector is not None:
             break
@@ -205,7 +201,7 @@ def do_tree_page_down(screen: SessionScreen) -> None:
 def do_leaf(screen: SessionScreen) -> None:
     """Jump to the row of the leaf or, if the filter hides the leaf, of its nearest visible ancestor."""
     tree, session = screen.tree_pane, screen.session
-    entry = tree.shown.nearest(session.parents, session.leaf) if session is not None else None
+    entry = tree.shown.nearest(session.leaf) if session is not None else None
     if tree.shown.stops is not None and (entry is None or tree.shown.position_of[entry] not in tree.shown.stops):
         back = screen.browser.keys.key_of("back")
         screen.browser.say(f"The leaf does not match the search; {back} clears the search.", "warning")
@@ -227,17 +223,12 @@ do_previous_branch = partial(_go_to_branch, step=-1)
 
 def _go_beside(screen: SessionScreen, step: int) -> None:
     tree = screen.tree_pane
-    session, shown = tree.session, tree.shown
-    if session is None or tree.row is None:
+    shown = tree.shown
+    if tree.row is None:
         return
-    parents = session.parents
-    start: int | None = tree.row_list.cursor
-    while start is not None and not shown.starts_segment(parents, start):
-        start = shown.parent_position(parents, shown.rows[start].index)
-    if start is None:
-        return
-    above = shown.parent_position(parents, shown.rows[start].index)
-    beside = [at for at in shown.branch_points if shown.parent_position(parents, shown.rows[at].index) == above]
+    start = shown.branch_start(tree.row_list.cursor)
+    above = shown.parent_position(start)
+    beside = [at for at in shown.branch_points if shown.parent_position(at) == above]
     if len(beside) < 2 or start not in beside:
         screen.browser.say("No other branch begins where this branch begins.", "warning")
         return

@@ -50,12 +50,9 @@ class TreePane:
         """Width in cells into which every row shown so far fits."""
         self._stood: int | None = None
         self._leaf: int | None = None
-        self._shows_label_times = False
         self._shows_answer_costs = False
         self._costs: BranchCosts | None = None
-        self._branch_costs: Mapping[int, float] = {}
-        self._row_costs: Mapping[int, float] | None = None
-        self._style = TreeStyle(now_ms=0, home="")
+        self._style = TreeStyle()
         self._painted_shift = 0
         self._texts: RowTexts | None = None
 
@@ -120,7 +117,7 @@ class TreePane:
         """Show the session that was read from its file; with `follows_leaf`, a cursor at the leaf stays at the leaf."""
         before, index = self.session, self.index
         if before is not None and index is not None and self.wanted == (None, None):
-            at_end = follows_leaf and index == self.shown.nearest(before.parents, before.leaf)
+            at_end = follows_leaf and index == self.shown.nearest(before.leaf)
             self.wanted = (None, session.leaf_id if at_end else before.ids[index])
         if before is not None and len(session.ids) < len(before.ids):
             # The file now has fewer entries: drop the rows, because their entries may no longer exist.
@@ -130,7 +127,7 @@ class TreePane:
         # keep an index selected only if it still belongs to the same entry.
         ids = before.ids if before is not None else ()
         if session.ids[: len(ids)] != ids:
-            self._costs, self._branch_costs, self._row_costs = None, {}, None
+            self._costs, self._style = None, replace(self._style, branch_costs={}, row_costs=None)
         self.row_list.marks = {
             at for at in self.row_list.marks if isinstance(at, int) and session.ids[at : at + 1] == ids[at : at + 1]
         }
@@ -208,7 +205,12 @@ class TreePane:
             raise outcome.error
         before = self._stood = self._standing
         self.shown = outcome.value
-        self.restyle()
+        leaf = self.session.leaf if self.session is not None else None
+        self._restyle(
+            now_ms=self._screen.browser.now_ms(),
+            leaf=leaf if leaf in self.shown.position_of else self._leaf,
+            find=self._match_marks.of(self.state.query) if self.state.query else None,
+        )
         cursor = self._cursor_for(before)
         empty = no_rows_sentence(self.session, self.state, self.shown, self._screen.browser.keys.key_of)
         self.row_list.set_rows(self.rows.indexes, cursor=cursor, empty=empty, stops=self.shown.stops)
@@ -319,30 +321,18 @@ class TreePane:
 
     def toggle_label_times(self) -> None:
         """Show or hide in the tree the time at which each label was set."""
-        self._shows_label_times = not self._shows_label_times
-        self.restyle()
-        self.row_list.refresh()
+        self._restyle(label_times=not self._style.label_times, now_ms=self._screen.browser.now_ms())
 
-    def restyle(self) -> None:
-        """Update what decides how rows are painted: current time, leaf, search, costs."""
-        leaf = self.session.leaf if self.session is not None else None
-        self._style = TreeStyle(
-            now_ms=self._screen.browser.now_ms(),
-            home=self._screen.browser.home,
-            label_times=self._shows_label_times,
-            leaf=leaf if leaf in self.shown.position_of else self._leaf,
-            find=self._match_marks.of(self.state.query) if self.state.query else None,
-            branch_costs=self._branch_costs,
-            row_costs=self._row_costs,
-        )
+    def _restyle(self, **changes: object) -> None:
+        """Change how rows are painted, and paint them again."""
+        self._style = replace(self._style, **changes)
+        self.row_list.refresh()
 
     def toggle_answer_costs(self) -> None:
         """Show or hide in the tree the cost of each answer of the assistant."""
         self._shows_answer_costs = not self._shows_answer_costs
-        self._row_costs = None
         self._count_costs()
-        self.restyle()
-        self.row_list.refresh()
+        self._restyle(row_costs=None)
 
     def _count_costs(self) -> None:
         """Compute in the background the costs that rows show; entries whose costs are cached are not read again."""
@@ -360,9 +350,8 @@ class TreePane:
 
     def _take_costs(self, outcome: Outcome) -> None:
         # If the file can no longer be read, show no costs; the entry pane reports the error.
-        self._costs, self._branch_costs, self._row_costs = outcome.value if outcome.error is None else (None, {}, None)
-        self.restyle()
-        self.row_list.refresh()
+        self._costs, branches, rows = outcome.value if outcome.error is None else (None, {}, None)
+        self._restyle(branch_costs=branches, row_costs=rows)
 
 
 def cursor_entry(session: Session, shown: TreeRows, wanted: int | None) -> int | None:
@@ -374,7 +363,7 @@ def cursor_entry(session: Session, shown: TreeRows, wanted: int | None) -> int |
     if shown.stops is not None:
         at = session.leaf if wanted is None else wanted
         return shown.nearest_hit(len(session.parents) if at is None else at)
-    nearest = shown.nearest(session.parents, session.leaf if wanted is None else wanted)
+    nearest = shown.nearest(session.leaf if wanted is None else wanted)
     return nearest if nearest is not None or not shown.rows else shown.rows[-1].index
 
 

@@ -38,8 +38,7 @@ class TreeStyle(Struct, frozen=True, kw_only=True):
     costs; None if the column is hidden.
     """
 
-    now_ms: float
-    home: str
+    now_ms: float = 0
     label_times: bool = False
     leaf: int | None = None
     find: FindMatches | None = None

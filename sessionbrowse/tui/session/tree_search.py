@@ -69,12 +69,12 @@ class TreeRows(Struct, frozen=True, eq=False):
         """The positions of the rows that the cursor may stand on; None if it may stand on all rows."""
         return self.hits if self.state.query and not self.state.whole else None
 
-    def nearest(self, parents: Sequence[int], index: int | None) -> int | None:
+    def nearest(self, index: int | None) -> int | None:
         """Return `index` if that entry has a row, else the index of its nearest ancestor with a row, else None."""
-        if not self.position_of:
+        if self.session is None or not self.position_of:
             return None
         while index is not None and index != ROOT and index not in self.position_of:
-            index = parents[index]
+            index = self.session.parents[index]
         return None if index == ROOT else index
 
     def nearest_hit(self, index: int) -> int | None:
@@ -82,15 +82,16 @@ class TreeRows(Struct, frozen=True, eq=False):
         found = [self.rows[position].index for position in self.hits]
         return min(found, key=lambda hit: abs(hit - index), default=None)
 
-    def parent_position(self, parents: Sequence[int], index: int) -> int | None:
-        """Return the row position of an entry's nearest ancestor that has a row; None if no ancestor has a row."""
-        above = self.nearest(parents, parents[index])
+    def parent_position(self, position: int) -> int | None:
+        """Return the position of the row of the nearest ancestor that has a row; None if no ancestor has a row."""
+        above = self.nearest(self.session.parents[self.rows[position].index]) if self.session is not None else None
         return None if above is None else self.position_of[above]
 
-    def starts_segment(self, parents: Sequence[int], position: int) -> bool:
-        """Return True if the row at `position` is a root of the tree or the first row of a branch."""
-        row = self.rows[position]
-        return row.connector is not None or self.parent_position(parents, row.index) is None
+    def branch_start(self, position: int) -> int:
+        """Return the position of the first row of the branch with the row at `position`: a root has a branch, too."""
+        while self.rows[position].connector is None and (above := self.parent_position(position)) is not None:
+            position = above
+        return position
 
 
 FIRST_SECONDS, MORE_SECONDS = 0.012, 0.15
