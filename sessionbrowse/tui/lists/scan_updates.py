@@ -136,7 +136,7 @@ class ScanUpdates:
             screen.browser.sessions_found()
         if changed and not library.is_opening:
             self.throttle.add(changed, ())
-        elif not before:
+        elif not before or screen.state.is_waiting:
             screen.refresh_rows()
         elif not library.is_opening or screen.state.searched or screen.state.shown_project is not None:
             self._refresh_soon()
