@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import islice, zip_longest
+
+from msgspec.structs import replace
 
 from sessionbrowse import text
 from sessionbrowse.model.session.session import Session
@@ -12,8 +15,7 @@ from sessionbrowse.services.inspect.compare import ComparedBranch, Comparison, c
 from sessionbrowse.text import clean, plural
 from sessionbrowse.tui.layout.parts import SHOWN_FIRST, LazyPart, LinePart, Part, warm
 from sessionbrowse.tui.paint.spans import Line, one_line, pad
-from sessionbrowse.tui.reading.documents import find_result, is_talk, rule, talk_parts
-from sessionbrowse.tui.reading.texts import Detail
+from sessionbrowse.tui.reading.documents import PREVIEW_DETAIL, find_result, is_talk, rule, talk_parts
 
 NARROWEST_PAIR = 70
 """Minimum width of the pane, in cells, at which two branches are compared in two columns."""
@@ -67,14 +69,12 @@ def compare_parts(
     if not left.entries or not right.entries:
         ahead = right if right.entries else left
         behind = left if ahead is right else right
-        name = _name(session, behind.index)
         if not ahead.entries:
-            select, compare = keys
-            hint = f"To compare two entries, select them with {select}, then press {compare}."
+            hint = f"To compare two entries, select them with {keys[0]}, then press {keys[1]}."
             return [*parts, LinePart([(f"This entry is on the active branch. {hint}", "dim italic")])]
         sentence = (
-            f"{name} is an ancestor of {_name(session, ahead.index)}. To compare branches, go to a row of the other, "
-            f"or select two entries with {keys[0]}."
+            f"{_name(session, behind.index)} is an ancestor of {_name(session, ahead.index)}. "
+            f"To compare branches, go to a row of the other, or select two entries with {keys[0]}."
         )
         parts += [LinePart([(sentence, "dim italic")]), LinePart([])]
         return [*parts, *_side_head(session, ahead, "▶", home), LinePart([]), *_talk(session, ahead)]
@@ -183,11 +183,5 @@ def _turns(session: Session, side: ComparedBranch) -> list[Sequence[int]]:
 
 
 def _talk_part(session: Session, index: int) -> Part:
-    detail = Detail(
-        lines=12,
-        output_lines=5,
-        thinking_lines=2,
-        foldable=False,
-        results=lambda call_id: find_result(session, index, call_id),
-    )
+    detail = replace(PREVIEW_DETAIL, output_lines=5, results=partial(find_result, session, index))
     return LazyPart(lambda: talk_parts(session, index, detail), about=6)

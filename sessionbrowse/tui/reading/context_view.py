@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from sessionbrowse import text
 from sessionbrowse.format.entries import BranchSummary, Compaction, ToolCallBlock, ToolResultMessage
@@ -77,7 +80,7 @@ def context_parts(context: Context, window: int | None) -> list[Part]:
         parts.append(LinePart([("The context is empty: the path to this entry has no messages.", "dim italic")]))
     for item in in_order(context):
         if isinstance(item, ContextMessage):
-            parts.append(_message_part(item))
+            parts.append(LazyPart(partial(message_block, item), about=5))
         else:
             parts += left_out_parts(item)
     warm(parts)
@@ -148,41 +151,27 @@ def _percent(part: int, whole: int) -> str:
 
 def in_order(context: Context) -> list[ContextMessage | list[LeftOut]]:
     """Return the messages of a context and the groups of omitted entries between them, in the order of the path."""
-    at = {left.index: left for left in context.left_out}
-    order = sorted(at)
+    waiting = sorted(context.left_out, key=lambda left: left.index)
     items: list[ContextMessage | list[LeftOut]] = []
-    position = 0
-    highest = -1
+    done = 0
     for message in context.messages:
-        index = message.index
         # The summary of a compaction is the first message of the context, although its entry comes later on the path.
-        if index is not None and index > highest and not isinstance(message.message, Compaction):
-            highest = index
-            group: list[LeftOut] = []
-            while position < len(order) and order[position] < index:
-                group.append(at[order[position]])
-                position += 1
-            if group:
-                items.append(group)
+        if message.index is not None and not isinstance(message.message, Compaction):
+            before, done = done, bisect_left(waiting, message.index, done, key=lambda left: left.index)
+            if before < done:
+                items.append(waiting[before:done])
         items.append(message)
-    rest = [at[index] for index in order[position:]]
-    return [*items, rest] if rest else items
+    return [*items, waiting[done:]] if waiting[done:] else items
 
 
 def left_out_parts(group: Sequence[LeftOut]) -> list[Part]:
     """Return lines such as `3 entries: <reason>` for a group of omitted entries, one line for each reason."""
-    counts: dict[str, int] = {}
-    for left in group:
-        counts[left.reason] = counts.get(left.reason, 0) + 1
+    counts = Counter([left.reason for left in group])
     parts: list[Part] = [
         LinePart([("▒ ", "faint"), (f"{plural(count, 'entry', 'entries')}: {clean(reason)}", "faint")], indent=2)
         for reason, count in counts.items()
     ]
     return [*parts, LinePart([])]
-
-
-def _message_part(message: ContextMessage) -> Part:
-    return LazyPart(lambda: message_block(message), about=5)
 
 
 def message_block(message: ContextMessage) -> list[Part]:
@@ -211,10 +200,10 @@ def window_bar(shares: dict[TokenPart, int], window: int | None, width: int) -> 
         seen += count
         # Even a tiny share gets one cell, so that every kind of text in the legend is visible in the bar.
         end = min(width, max(used + 1, round(seen * width / total)))
-        line.append((_shade(number) * (end - used), PART_ROLES[part]))
+        line.append((SHADES[number] * (end - used), PART_ROLES[part]))
         used = end
     if used_tokens == total and used < width and line:
-        line[-1] = (line[-1][0] + _shade(len(line) - 1) * (width - used), line[-1][1])
+        line[-1] = (line[-1][0] + SHADES[len(line) - 1] * (width - used), line[-1][1])
         used = width
     return [*line, (FREE * (width - used), "faint")]
 
@@ -225,16 +214,9 @@ def legend(shares: dict[TokenPart, int], free: int) -> Line:
     for number, (part, count) in enumerate(shares.items()):
         line += [
             ("  " if line else "", ""),
-            (_shade(number), PART_ROLES[part]),
+            (SHADES[number], PART_ROLES[part]),
             (f" {PART_WORDS.get(part, part)} {text.tokens(count)}".replace(" ", _UNBROKEN), "dim"),
         ]
-    return (
-        [*line, ("  " + FREE, "faint"), (f" free {text.tokens(free)}".replace(" ", _UNBROKEN), "dim")]
-        if free > 0
-        else line
-    )
-
-
-def _shade(number: int) -> str:
-    """Return the character that fills section `number` of the context bar; it differs for each section."""
-    return SHADES[number % len(SHADES)]
+    if free > 0:
+        line += [("  " + FREE, "faint"), (f" free {text.tokens(free)}".replace(" ", _UNBROKEN), "dim")]
+    return line

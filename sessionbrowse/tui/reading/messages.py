@@ -5,7 +5,6 @@ The documents of entries, contexts and previews use these functions with differe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, assert_never
 
 from sessionbrowse.format.codec import type_name
@@ -169,7 +168,9 @@ def _execution_parts(
     language = "bash" if isinstance(message, BashExecutionMessage) else "python"
     parts = output_parts(source or "", detail, prefix=[(prompt, "tool strong")], lexer=lexer_named(language))
     parts += output_parts(message.output or "", detail)
-    parts += _attached_parts(message.images) if isinstance(message, BashExecutionMessage) else []
+    # omp stores images in a message together with a command's output.
+    images = message.images or () if isinstance(message, BashExecutionMessage) else ()
+    parts += [part for image in images for part in _image_parts(image)]
     facts: Line = []
     if message.exit_code:
         facts.append((f"exit {message.exit_code:g}  ", "error"))
@@ -193,17 +194,13 @@ def _file_parts(message: FileMentionMessage, detail: Detail) -> list[Part]:
         if isinstance(content, str):
             lexer = lexer_for_path(str(file.get("path", "")))
             parts += output_parts(content, detail, prefix=BAR, lexer=lexer)
-        image = file.get("image")
-        if isinstance(image, dict):
-            parts.append(ImagePart(_text(image.get("mimeType")), _text(image.get("data")), prefix=BAR))
+        parts += _image_parts(file.get("image"), prefix=BAR)
     return parts or [LinePart([("(no files)", "dim italic")])]
 
 
-def _attached_parts(images: Sequence[Any] | None) -> list[Part]:
-    """Return image parts for the images that omp stores in a message together with a command's output."""
-    shown = [image for image in images or () if isinstance(image, dict)]
-    return [ImagePart(_text(image.get("mimeType")), _text(image.get("data"))) for image in shown]
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+def _image_parts(image: Any, prefix: Line | None = None) -> list[Part]:
+    """Return the part of an image as omp stores it; [] for any other value."""
+    if not isinstance(image, dict):
+        return []
+    kind, data = [value if isinstance(value, str) else None for value in (image.get("mimeType"), image.get("data"))]
+    return [ImagePart(kind, data, prefix=prefix)]
