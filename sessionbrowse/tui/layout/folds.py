@@ -31,14 +31,11 @@ class Fold(RowPart):
         is_open: bool = False,
     ) -> None:
         self._label = label
-        self._body = body
+        self.body = body
+        """Builds the hidden content of the fold, as a list of document parts."""
         self._prefix = prefix or []
         self._hint = hint
         self.is_open = is_open
-
-    def body(self) -> Sequence[Part]:
-        """Build the hidden content of the fold, as a list of document parts."""
-        return self._body()
 
     def rows(self, width: int) -> list[Line]:
         """Return the fold's row: its label and, if the fold is closed, a hint of its content."""

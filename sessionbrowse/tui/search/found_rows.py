@@ -53,7 +53,9 @@ def hit_row(hit: Hit, width: int, more: int = 0, more_key: str = "") -> Line:
     if hit.copies:
         copies = f"  also in {plural(hit.copies, 'copy', 'copies')}" if width >= 76 else f" ⧉{hit.copies}"
         signs.append((copies, "dim"))
-    signs += state_spans(hit.state, width) if hit.state in STATE_SIGNS else []
+    if hit.state in STATE_SIGNS:
+        name = f" {hit.state:<{_STATE_CELLS}}" if width >= 100 else ""
+        signs.append((f"{' ' * (1 + bool(name))}{STATE_SIGNS[hit.state]}{name}", "branch"))
     if more:
         signs.append((f"  +{more} more: {more_key}", "faint"))
     room = width - line_width(line) - line_width(signs)
@@ -80,15 +82,6 @@ def snippet_spans(hit: Hit, room: int) -> Line:
     # If the matches are near the end of the text, cut less at the left, so that the rest fills all `room` cells.
     begin = min(begin, max(0, len(shown) - room + 1))
     return [("…", "faint"), *slice_line(line, min(begin + 1, first), len(shown))]
-
-
-def state_spans(state: str, width: int) -> Line:
-    """Return the symbol of an entry's state (abandoned, compacted); a wide row adds the name of the state."""
-    sign = STATE_SIGNS.get(state, " ")
-    if width < 100:
-        return [(f" {sign}", "branch")]
-    word = state if sign != " " else ""
-    return [(f"  {sign} {word:<{_STATE_CELLS}}", "branch")]
 
 
 class HitRow(Struct, frozen=True):

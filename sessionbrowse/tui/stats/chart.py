@@ -60,12 +60,14 @@ def chart(rows: Sequence[UsageRow], period: str, width: int, lines: int = CHART_
     of a bar is the cost on abandoned branches, drawn with another character because a colour alone may not be visible.
     """
     known = {str(row.key): row for row in rows if row.key is not None}
+    if not known:
+        return []
     label_width = 9
-    names = periods(sorted(known)[-1], period, max(1, (width - label_width) // BAR_WIDTH)) if known else []
-    names = [name for name in names if not known or name >= min(known)]
+    names = periods(max(known), period, max(1, (width - label_width) // BAR_WIDTH))
+    names = [name for name in names if name >= min(known)]
     is_money = any(row.totals.total[COST] for row in rows)
     values = [_values(known.get(name), is_money) for name in names]
-    highest = max((whole for whole, _ in values), default=0)
+    highest = max([whole for whole, _ in values])
     shown: list[Line] = []
     for number in range(lines - 1):
         height = lines - 2 - number
@@ -74,22 +76,20 @@ def chart(rows: Sequence[UsageRow], period: str, width: int, lines: int = CHART_
         for whole, abandoned in values:
             line += [_cell(whole, abandoned, highest, height, lines - 1), (" ", "")]
         shown.append(fit(line, width))
-    first, last = (names[0], names[-1]) if names else ("", "")
+    first, last = names[0], names[-1]
     room = len(names) * BAR_WIDTH - 1 - len(first) - len(last)
-    said, choices = "", ("", "", "")
-    if names:
-        drawn = Totals()
-        for name in names:
-            if name in known:
-                drawn.merge(known[name].totals)
-        amount = cents(drawn.total) if is_money else f"{tokens(tokens_of(drawn.total))} tokens"
-        count, some = plural(len(names), period), "the last " * (min(known) < first)
-        choices = (f"chart: {amount} in {some}{count}", f"{amount} in {some}{count}", f"{amount} in {count}")
-        said = next((words for words in choices if len(words) + 2 <= room), "")
+    drawn = Totals()
+    for name in names:
+        if name in known:
+            drawn.merge(known[name].totals)
+    amount = cents(drawn.total) if is_money else f"{tokens(tokens_of(drawn.total))} tokens"
+    count, some = plural(len(names), period), "the last " * (min(known) < first)
+    choices = (f"chart: {amount} in {some}{count}", f"{amount} in {some}{count}", f"{amount} in {count}")
+    said = next((words for words in choices if len(words) + 2 <= room), "")
     # The words stand between the two dates, or beside them below a short chart.
     between = said.center(room) if said else " " * room if room > 0 else " … "
     below = first + between + last if first != last else last
-    if choices[0] and not said and label_width + len(below) + len(choices[0]) + 2 <= width:
+    if not said and label_width + len(below) + len(choices[0]) + 2 <= width:
         below += f"  {choices[0]}"
     return [*shown, fit([(" " * label_width, ""), (below, "dim")], width)]
 

@@ -315,7 +315,7 @@ def test_lines_fit_every_width(width: int) -> None:
     assert all(
         line_width(line) <= width for line in (table_head(width, "project"), table_row(rows[0], "~/a/b" * 40, width, 9))
     )
-    assert chart([], "day", width, 8)
+    assert not chart([], "day", width, 8)
 
 
 def test_abandoned_money_is_another_sign_not_only_another_colour() -> None:
