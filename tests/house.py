@@ -90,6 +90,7 @@ FEATURE_LINES: Mapping[str, int] = {
     "sessions of Claude Code and Codex: read, listed, searched, resumed, deleted": 1_295,
     "all files of a session of Claude Code or Codex, safe deletion, compressed sessions, names": 152,
     "whose sessions are listed; titles, counts and masked copies of sessions of Claude Code and Codex": 215,
+    "lists of usual sessions of Claude Code and Codex without making their entries": 235,
     "sessions carried to another agent: entries both ways, loss list, what is new, undo": 1_260,
     "sessions of other machines: looks over ssh, and their mirrors": 860,
     "sessions of other machines in every list and command: told apart, never changed, resumed there, taken here": 509,

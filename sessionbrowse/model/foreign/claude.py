@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from msgspec import UNSET, Struct
 
@@ -19,6 +19,7 @@ from sessionbrowse.model.foreign.claude_records import (
     PASSED,
     STATE_LINES,
     STOP_REASONS,
+    AnswerUsage,
     ClaudeRecord,
     answer_blocks,
     blocks_in,
@@ -27,6 +28,7 @@ from sessionbrowse.model.foreign.claude_records import (
     is_record,
     parent_of,
     passed_name,
+    results_in,
     said,
     spoken_kind,
     user_kind,
@@ -38,6 +40,8 @@ from sessionbrowse.model.foreign.translated import (
     Object,
     Records,
     Translated,
+    first_text,
+    newest_ms,
     number_of,
     object_of,
     objects_of,
@@ -46,6 +50,9 @@ from sessionbrowse.model.foreign.translated import (
     usage_of,
 )
 from sessionbrowse.model.listing.directories import alphanumeric
+from sessionbrowse.model.listing.status import status_after
+from sessionbrowse.model.listing.summary import SessionStatus, Sketch
+from sessionbrowse.text import model_name
 
 AGENT = "claude"
 _SYNTHETIC = "<synthetic>"
@@ -60,7 +67,8 @@ def claude(lines: Iterable[bytes], path: str = "", *, brief: bool = False) -> Tr
 
     With `brief`, entries have only the content that a list of sessions shows, and they are made faster.
     """
-    return _Transcript(lines, path, brief).translated()
+    transcript = _Transcript(lines, path, brief)
+    return (transcript.sketched() if brief else None) or transcript.translated()
 
 
 class _Answer(Struct):
@@ -96,10 +104,106 @@ class _Transcript:
         self._find_talk()
         for record in self._lines:
             self._place(record)
-        name, is_own = self._name()
+        name, is_own = self._name(self._nodes)
         return self._chain.translated(
             self._header(), self._records, name, name_is_own=is_own, has_ended=self._has_ended()
         )
+
+    # ---- a session without branches, for lists
+
+    def sketched(self) -> Translated | None:
+        """Return the session with a sketch in place of its entries; None if it may have branches, or has bad lines.
+
+        Entries that hang on the one before them need no ids. `places` has for each record the number of the prompt,
+        answer or compaction at its place; 0 above the first entry, and -1 if it may be a branch to hang there.
+        """
+        records, places = self._records, dict[str, int]()
+        answers, used, answered = dict[str, int](), dict[str, AnswerUsage](), set[str]()
+        prompts, firsts, boundaries = list[ClaudeRecord](), list[ClaudeRecord](), set[str]()
+        newest, now, notes, results = "", 0, 0, 0
+        if records.bad or records.torn:
+            return None
+        calls, early, missing = dict[str, str](), list[list[str]](), set[object]()
+        for record in records.found:
+            uuid, parent = record.uuid, record.parentUuid
+            if record.type in STATE_LINES and record.type != "queue-operation":
+                continue
+            if not uuid or uuid in places or uuid in missing or (record.isSidechain and not self._is_sidechain):
+                return None
+            above = places.get(parent) if parent.__class__ is str else now if parent is UNSET else 0
+            if above is None:
+                above = -1 if now else 0
+                missing.add(parent)
+            if record.type == "assistant":
+                message = record.message
+                key = message.id or uuid
+                if key not in answers:
+                    if above != now or message.model == _SYNTHETIC:
+                        return None
+                    newest, now = key, now + 1
+                    answers[key] = now
+                    firsts.append(record)
+                if message.usage is not None:
+                    used[key] = message.usage
+                for block in blocks_in(message.content):
+                    if block.type == "tool_use":
+                        calls.setdefault(block.id, key)
+                places[uuid] = answers[key]
+                continue
+            if record.type == "user" and (called := results_in(record)):
+                # A result may stand before the line of its call.
+                key = next((calls[call] for call in called if call in calls), "")
+                answered.add(key)
+                results += len(called)
+                early += [] if key else [called]
+                places[uuid] = answers[key] if key else -1
+                continue
+            kind, record.text = self._kind(record) if record.type != "progress" else ("", "")
+            if not kind or (kind == "compaction" and record.isCompactSummary and parent in boundaries):
+                places[uuid] = above if parent is not UNSET else 0
+            elif kind in ("prompt", "compaction"):
+                if kind == "compaction":
+                    above = places.get(record.logicalParentUuid, -1) if record.logicalParentUuid else now
+                if above != now or record.isCompactSummary or "preserved" in str(record.compactMetadata):
+                    return None
+                now += 1
+                places[uuid] = now
+                if kind == "prompt":
+                    newest = ""
+                    prompts.append(record)
+                else:
+                    notes += 1
+                    boundaries.add(uuid)
+            else:
+                # A note goes in line wherever it hangs, unless talk hangs on it.
+                is_in_place = above == now or kind == "unknown"
+                notes, now = notes + 1, now or 1
+                places[uuid] = now if is_in_place else -1
+        late = [next((calls[call] for call in called if call in calls), None) for called in early]
+        if not now or None in late:
+            return None
+        answered.update(filter(None, late))
+        told = [self._words(record) for record in prompts]
+        model = next((one.message.model for one in reversed(firsts) if one.message.model), None)
+        of_newest = [one for one in records.found if one.type == "assistant" and (one.message.id or one.uuid) == newest]
+        status: SessionStatus | None = "pending" if prompts else None
+        if newest in answered:
+            status = "interrupted"
+        elif newest:
+            has_calls = newest in calls.values()
+            status = status_after("assistant", _stop_reason(of_newest, has_calls), has_calls)
+        messages = len(prompts) + len(firsts) + results
+        name, is_own = self._name(places)
+        sketch = Sketch(
+            entries=messages + notes + sum(1 for injected, _ in told if injected),
+            messages=messages,
+            first=first_text(content for _, content in told),
+            active_ms=newest_ms([one.timestamp for one in (*prompts, *firsts)]),
+            tokens=sum(_tokens(usage)["totalTokens"] for usage in used.values()),
+            model=model_name("anthropic", model) if model else None,
+            status=status,
+        )
+        return self._chain.translated(self._header(), records, name, name_is_own=is_own, has_ended=True, sketch=sketch)
 
     # ---- reading all records
 
@@ -241,7 +345,7 @@ class _Transcript:
         elif kind == "prompt":
             is_linked = record.parentUuid is not UNSET and (record.has_talk_below or record.type == "user")
             parent = self._parent(record) if is_linked else self._chain.last
-            injected, words = without_injected(record.queued or content_of(record))
+            injected, content = self._words(record)
             if injected:
                 # A hidden note above the prompt: titles, previews and rows show the user's words.
                 note = f"{key}:context"
@@ -249,14 +353,19 @@ class _Transcript:
                     "context", injected, note, parent, timestamp, shown=False, in_line=not is_linked
                 )
                 parent = made["id"]
-            content = {"content": blocks_of(words, record.text)}
-            made = self._chain.message("user", key, parent, timestamp, content, in_line=not is_linked)
+            made = self._chain.message("user", key, parent, timestamp, {"content": content}, in_line=not is_linked)
             record.entry = made["id"]
         else:
             kind = kind.removeprefix("note:")
             parent = self._parent(record) if record.has_talk_below and not record.is_double else self._chain.last
             shown = kind not in HIDDEN
             record.entry = self._chain.note(kind, record.text, key, parent, timestamp, shown=shown)["id"]
+
+    @staticmethod
+    def _words(record: ClaudeRecord) -> tuple[str, list[Object]]:
+        """Return what the program put around the user's words in a prompt, and the prompt's content without that."""
+        injected, words = without_injected(record.queued or content_of(record))
+        return injected, blocks_of(words, record.text)
 
     def _place_answer(self, first: ClaudeRecord, answer: _Answer) -> None:
         records = answer.records
@@ -275,12 +384,8 @@ class _Transcript:
         }
         usage = next((record.message.usage for record in reversed(records) if record.message.usage is not None), None)
         if usage is not None:
-            cached, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
-            fields["usage"] = usage_of(usage.input_tokens, usage.output_tokens, cached, written)
-        reason = STOP_REASONS.get(records[-1].message.stop_reason or "", "toolUse" if has_calls else "stop")
-        if True in [record.isAbortedMidStream for record in records]:
-            reason = "aborted"
-        fields["stopReason"] = reason
+            fields["usage"] = _tokens(usage)
+        fields["stopReason"] = _stop_reason(records, has_calls)
         parent = self._parent(first)
         answer.entry = self._chain.message("assistant", first.uuid, parent, first.timestamp, fields)["id"]
         self._last_answer = answer
@@ -421,7 +526,7 @@ class _Transcript:
             made["internal"] = True
         return made
 
-    def _name(self) -> tuple[str | None, bool]:
+    def _name(self, known: Container[str | None]) -> tuple[str | None, bool]:
         """Return the session's name or title, and True if the user gave it."""
         custom = made = summary = ""
         for one in self._records.found:
@@ -429,7 +534,7 @@ class _Transcript:
                 custom = one.customTitle.strip()
             elif one.type == "ai-title":
                 made = one.aiTitle.strip()
-            elif one.type == "summary" and one.leafUuid in self._nodes:
+            elif one.type == "summary" and one.leafUuid in known:
                 summary = one.summary.strip()
         return custom or made or summary or None, bool(custom)
 
@@ -444,3 +549,14 @@ class _Transcript:
             block.text if block.type == "text" else block.type not in NO_TEXT for block in blocks
         )
         return calls <= self._answered and has_text
+
+
+def _tokens(usage: AnswerUsage) -> Object:
+    cached, written = usage.cache_read_input_tokens, usage.cache_creation_input_tokens
+    return usage_of(usage.input_tokens, usage.output_tokens, cached, written)
+
+
+def _stop_reason(records: list[ClaudeRecord], has_calls: bool) -> str:
+    if True in [record.isAbortedMidStream for record in records]:
+        return "aborted"
+    return STOP_REASONS.get(records[-1].message.stop_reason or "", "toolUse" if has_calls else "stop")

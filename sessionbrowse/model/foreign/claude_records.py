@@ -96,9 +96,9 @@ class AnswerUsage(Struct, gc=False):
 class Message(Struct, frozen=True, gc=False):
     """A message of the model's interface."""
 
-    content: str | list[Block] = ""
-    id: str = ""
     model: str = ""
+    id: str = ""
+    content: str | list[Block] = ""
     stop_reason: str | None = None
     usage: AnswerUsage | None = None
 
@@ -122,21 +122,21 @@ _NO_MESSAGE, _NO_ATTACHMENT, _NO_ORIGIN = Message(), Attachment(), PromptOrigin(
 
 
 class ClaudeRecord(Raw, kw_only=True, gc=False):
-    """A line of Claude Code, with the fields that decide what it is and where it stands.
+    """A line of Claude Code, with the fields that decide what it is and where it stands, first those of most lines.
 
     From `kind` on, the fields are ours: `kind` is that of the record's entry, "" if it is no entry. `answer` is the key
     of the answer to which it belongs, also for a result; `entry` is the id of its entry once that is made. `queued` is
     a prompt that stands only in a line of the queue.
     """
 
-    type: str = ""
-    uuid: str = ""
     parentUuid: str | UnsetType | None = UNSET
-    sessionId: str = ""
-    timestamp: str = ""
-    cwd: str = ""
     isSidechain: bool = False
+    cwd: str = ""
+    sessionId: str = ""
+    type: str = ""
     message: Message = _NO_MESSAGE
+    uuid: str = ""
+    timestamp: str = ""
     subtype: str = ""
     isMeta: bool = False
     isCompactSummary: bool = False
@@ -182,7 +182,7 @@ def user_kind(record: ClaudeRecord) -> tuple[str, str]:
     """Return the kind of a user record, and its text; the order of the tests decides."""
     content = record.message.content
     blocks = blocks_in(content)
-    if "tool_result" in [block.type for block in blocks]:
+    if results_in(record):
         return "result", ""
     text = said(content)
     if record.isCompactSummary:
@@ -195,6 +195,11 @@ def user_kind(record: ClaudeRecord) -> tuple[str, str]:
     if kind == "prompt" and record.origin.kind not in (None, "human"):
         return "note:notification", text
     return kind, told
+
+
+def results_in(record: ClaudeRecord) -> list[str]:
+    """Return the ids of the calls to which a user record has results."""
+    return [block.tool_use_id for block in blocks_in(record.message.content) if block.type == "tool_result"]
 
 
 def spoken_kind(text: str) -> tuple[str, str]:

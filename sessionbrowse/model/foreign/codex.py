@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable
 
-from sessionbrowse.format.json_value import Json
 from sessionbrowse.model.foreign.codex_items import (
     CALLS,
     OUTPUTS,
     PASSED_ITEMS,
+    PASSED_LINES,
     USER_EVENTS,
     Counts,
+    Info,
     Line,
     Payload,
     answer_blocks,
@@ -25,11 +27,13 @@ from sessionbrowse.model.foreign.codex_items import (
     call_block,
     complete,
     event_text,
+    has_envelope,
     is_injected,
     is_message,
     is_passed,
     is_record,
     output_of,
+    part_of,
     said,
     texts_in,
 )
@@ -39,7 +43,9 @@ from sessionbrowse.model.foreign.translated import (
     Records,
     Translated,
     as_text,
+    first_text,
     moment_of,
+    newest_ms,
     number_of,
     object_of,
     objects_of,
@@ -48,6 +54,9 @@ from sessionbrowse.model.foreign.translated import (
     text_of,
     usage_of,
 )
+from sessionbrowse.model.listing.status import status_after
+from sessionbrowse.model.listing.summary import Sketch
+from sessionbrowse.text import model_name
 
 AGENT = "codex"
 PAUSE_MS = 300
@@ -57,19 +66,7 @@ REQUEST_HEADING = "## My request for Codex:"
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ENDS = frozenset({"task_complete", "turn_aborted", "turn_complete"})
-_PASSED_LINES = frozenset(
-    {
-        "fork_reference",
-        "inter_agent_communication",
-        "inter_agent_communication_metadata",
-        "rollout_reference",
-        "session_meta",
-        "state",
-        "token_usage_record",
-        "turn_context",
-        "world_state",
-    }
-)
+_ANSWERS = re.compile(r"[rac](?:[rac.etx]*[rac])?")
 
 
 def codex(
@@ -80,7 +77,8 @@ def codex(
     `name` is the name in Codex's index of names. With `copied`, history that was copied from the parent is included.
     With `brief`, entries have only the content that a list of sessions shows, and they are made faster.
     """
-    return _Rollout(lines, path, copied, brief).translated(name)
+    rollout = _Rollout(lines, path, copied, brief)
+    return (rollout.sketched(name) if brief else None) or rollout.translated(name)
 
 
 def _is_part(text: str, words: str) -> bool:
@@ -97,10 +95,11 @@ class _Rollout:
         self._records = Records(lines, Line, is_record)
         self._lines = self._records.found
         for line in self._lines:
-            complete(line)
+            if not has_envelope(line):
+                complete(line)
         self._heads = [line for line in self._lines if line.type == "session_meta"]
         self._own = self._heads[0] if self._heads else None
-        self._meta = self._heads[0].about if self._heads else Payload()
+        self._meta = self._heads[0].payload if self._heads else Payload()
         named = _UUID.search(os.path.basename(path))
         self._id = self._meta.id or self._meta.session_id or (named[0] if named else "")
         self._with_copied = copied
@@ -128,33 +127,107 @@ class _Rollout:
                 continue
             if line.kind in CALLS:
                 if self._with_copied or not line.is_copied:
-                    self._calls.add(line.about.call_id)
+                    self._calls.add(line.payload.call_id)
             elif line.kind in OUTPUTS:
-                self._outputs.setdefault(line.about.call_id, []).append(line)
+                self._outputs.setdefault(line.payload.call_id, []).append(line)
             elif line.kind == "reasoning" or is_message(line, "assistant"):
-                self._said.update(texts_in(line.about))
+                self._said.update(texts_in(line.payload))
         for line in self._lines:
             self._place(line)
         self._close()
-        events = [line for line in self._lines if line.kind == "thread_name_updated" and line.type == "event_msg"]
-        given = (name or (events[-1].about.thread_name if events else "")).strip() or None
-        ended = self._has_ended if self._has_turns() else self._is_answered()
+        return self._told(name, has_ended=self._has_ended if self._has_turns() else self._is_answered())
+
+    # ---- a session without branches, for lists
+
+    def sketched(self, name: str | None) -> Translated | None:
+        """Return the session with a sketch in place of its entries; None if lines are odd, copied or rolled back.
+
+        `parts` has a character for each line; an answer is a run of its items, which other lines may stand between.
+        """
+        lines, records = self._lines, self._records
+        if records.bad or records.torn or self._own is None or self._may_be_copied():
+            return None
+        self._mark_prompts()
+        roles = [line.role or line.payload.role == "assistant" for line in lines]
+        parts = "".join(map(part_of, [line.type for line in lines], [line.payload.type for line in lines], roles))
+        by_part: dict[str, list[Line]] = {part: [] for part in "acekoprtx"}
+        for part, line in zip(parts, lines, strict=True):
+            by_part.setdefault(part, []).append(line)
+        answers, prompts = list(_ANSWERS.finditer(parts)), by_part["p"]
+        calls = [line.payload.call_id for line in by_part["c"] if line.payload.call_id]
+        outputs = Counter([line.payload.call_id for line in by_part["o"]])
+        first_count = next((at for at, part in enumerate(parts) if part == "t" and lines[at].payload.info), len(parts))
+        is_ordinary = "?" not in parts and "" not in outputs and len(set(calls)) == len(calls)
+        if not is_ordinary or first_count < (answers[0].start() if answers else len(parts)):
+            return None
+        if not self._tells_items([line.payload for line in by_part["e"]], [*by_part["a"], *by_part["r"]]):
+            return None
+        tokens, total = 0, None
+        for info in [line.payload.info for line in by_part["t"]]:
+            if info is not None and info.total_token_usage is not None and info.total_token_usage != total:
+                total = info.total_token_usage
+                tokens += _used(info)["totalTokens"]
+        model, status = None, None
+        if answers:
+            start, end = answers[-1].span()
+            models = (lines[at].payload.model for at in range(start - 1, -1, -1) if parts[at] == "x")
+            model = next(filter(None, models), None)
+            own = [lines[at].payload.call_id for at in range(start, end) if parts[at] == "c"]
+            reason = "aborted" if "b" in parts[end:] else ""
+            is_open = any(call in outputs for call in own)
+            status = "interrupted" if is_open else status_after("assistant", reason, bool(own))
+        if prompts and (not answers or parts.rindex("p") > answers[-1].start()):
+            status = "pending"
+        told = [_asked(line) for line in prompts]
+        results = sum(outputs[call] for call in calls)
+        messages = len(prompts) + len(answers) + results
+        notes = parts.count("n") + parts.count("k") + parts.count("o") - results
+        sketch = Sketch(
+            entries=messages + notes + sum(len(before) for before, _ in told),
+            messages=messages,
+            first=first_text(content for _, content in told),
+            active_ms=newest_ms([line.timestamp for line in (*prompts, *[lines[one.start()] for one in answers])]),
+            tokens=tokens,
+            model=model_name("openai-codex", model) if model else None,
+            status=status,
+        )
+        return self._told(name, has_ended=True, sketch=sketch) if sketch.entries else None
+
+    @staticmethod
+    def _tells_items(events: list[Payload], items: list[Line]) -> bool:
+        """Return True if all texts that the program showed are in items."""
+        contents = [content for line in items for content in (line.payload.content, line.payload.summary)]
+        usual = {part.text for content in contents if content.__class__ is list for part in content}
+        if all((one.message or one.text) in usual and not (one.content or one.summary) for one in events):
+            return True
+        known = {text for line in items for text in texts_in(line.payload)}
+        return known.issuperset([text for one in events for text in texts_in(one)])
+
+    def _told(self, name: str | None, *, has_ended: bool, sketch: Sketch | None = None) -> Translated:
+        events = [line.payload for line in self._lines if line.payload.type == "thread_name_updated"]
+        given = (name or (events[-1].thread_name if events else "")).strip() or None
+        header, is_own = self._header(), given is not None
         return self._chain.translated(
-            self._header(), self._records, given, name_is_own=given is not None, has_ended=ended
+            header, self._records, given, name_is_own=is_own, has_ended=has_ended, sketch=sketch
         )
 
     # ---- reading all lines
 
+    def _may_be_copied(self) -> bool:
+        """Return False if the file has no lines of a parent session."""
+        first = self._meta.timestamp
+        if self._meta.subagent_history_start_ordinal is None and len(self._heads) == 1 and first.endswith("Z"):
+            # Times in the program's own form are in order as texts; parsing all of them takes a tenth of the reading.
+            times = [line.timestamp for line in self._lines]
+            return min(times) < first or set(map(len, times)) != {len(first)}
+        return True
+
     def _mark_copied(self) -> None:
         """Mark the lines that a fork copied from its parent: from a second header with another id to a pause."""
-        first = self._meta.timestamp
+        if not self._may_be_copied():
+            return
         begins = self._meta.subagent_history_start_ordinal
-        # Times in the program's own form are in order as texts; parsing all of them takes a tenth of the reading.
-        if begins is None and len(self._heads) == 1 and first.endswith("Z"):
-            times = [line.timestamp for line in self._lines]
-            if min(times) >= first and set(map(len, times)) == {len(first)}:
-                return
-        own, began = self._meta.id or "", moment_of(first)
+        own, began = self._meta.id or "", moment_of(self._meta.timestamp)
         in_copy = False
         before: float | None = None
         for line in self._lines:
@@ -164,9 +237,9 @@ class _Rollout:
             before = moment if moment is not None else before
             if line is self._own:
                 continue
-            if line.type == "session_meta" and line.about.id != own and own:
-                is_other = _UUID.fullmatch(line.about.id or "") is not None
-                in_copy |= is_other and moment_of(line.about.timestamp) is not None
+            if line.type == "session_meta" and line.payload.id != own and own:
+                is_other = _UUID.fullmatch(line.payload.id or "") is not None
+                in_copy |= is_other and moment_of(line.payload.timestamp) is not None
             is_older = moment is not None and began is not None and moment < began - 1
             is_before = isinstance(begins, int) and isinstance(line.ordinal, int) and line.ordinal < begins
             line.is_copied = in_copy or is_older or is_before
@@ -176,24 +249,26 @@ class _Rollout:
 
     def _mark_prompts(self) -> None:
         """Decide for each message with the role "user", and each event with the user's words, if it is a prompt."""
-        items = [line for line in self._lines if line.kind == "message" and is_message(line, "user")]
-        events = [line for line in self._lines if line.kind in USER_EVENTS and event_text(line) is not None]
+        kinds = [line.payload.type for line in self._lines]
+        items = [at for at, kind in enumerate(kinds) if kind == "message" and is_message(self._lines[at], "user")]
+        users = [line for line, kind in zip(self._lines, kinds, strict=True) if kind in USER_EVENTS]
+        events = [line for line in users if event_text(line) is not None]
         if not events:
-            for line in items:
+            for line in [self._lines[at] for at in items]:
                 line.role = "note" if is_injected(line) else "prompt"
             return
         by_text: dict[str, list[Line]] = {}
         for event in events:
             event.role = "prompt"
             by_text.setdefault((event_text(event) or "").strip(), []).append(event)
-        following = dict(zip(map(id, self._lines), self._lines[1:], strict=False))
-        for line in items:
-            text, after = said(line.about.content).strip(), following.get(id(line))
+        for at in items:
+            line, after = self._lines[at], next(iter(self._lines[at + 1 : at + 2]), None)
+            text = said(line.payload.content).strip()
             words = (event_text(after) or "").strip() if after is not None and after.role == "prompt" else None
             same = [each for each in by_text.get(text, ()) if each.role]
             told = after if words is not None and words in text else same[0] if same else None
-            kinds = line.about.content_item_kinds
-            is_named = isinstance(kinds, list) and "user.text" in kinds
+            parts = line.payload.content_item_kinds
+            is_named = isinstance(parts, list) and "user.text" in parts
             # The event of a prompt follows in the next line, which the program may not have written yet.
             is_last = after is None and not is_injected(line)
             line.role = "prompt" if told is not None or is_named or is_last else "note"
@@ -206,7 +281,7 @@ class _Rollout:
         """Make the entries of a line."""
         is_left_out = line.is_copied and not self._with_copied
         if line.type == "turn_context":
-            self._model = line.about.model or self._model
+            self._model = line.payload.model or self._model
         elif line.kind == "token_count" and line.type == "event_msg":
             self._count(line)
         if is_left_out:
@@ -219,13 +294,13 @@ class _Rollout:
             self._place_compaction(line)
         elif line is self._own:
             return
-        elif line.type in _PASSED_LINES:
+        elif line.type in PASSED_LINES:
             self._chain.unread[line.type] += 1
         else:
             self._unknown(line.type or "without type", line)
 
     def _place_item(self, line: Line) -> None:
-        kind, about = line.kind, line.about
+        kind, about = line.kind, line.payload
         if kind == "reasoning" or kind in CALLS or is_message(line, "assistant"):
             self._add_to_answer(line)
         elif kind in OUTPUTS:
@@ -234,7 +309,7 @@ class _Rollout:
                 output = self._whole(line).get("output")
                 self._note("result", plain(output) or as_text(output), line, shown=True)
         elif kind == "message" and line.role == "prompt":
-            self._prompt(line, said(about.content), line.item().get("content"))
+            self._prompt(line)
         elif kind == "message":
             self._note("context", said(about.content), line, shown=False)
         elif kind == "agent_message":
@@ -250,11 +325,11 @@ class _Rollout:
         return {} if self._brief else line.item()
 
     def _place_event(self, line: Line) -> None:
-        kind, event = line.kind, line.about
+        kind, event = line.kind, line.payload
         if kind in _ENDS:
             self._has_ended = True
         if line.role == "prompt":
-            self._prompt(line, event_text(line) or "", None)
+            self._prompt(line)
         elif kind == "thread_rolled_back":
             self._close()
             dropped = number_of(event.num_turns)
@@ -278,19 +353,10 @@ class _Rollout:
         else:
             self._unknown(f"event {kind}", line)
 
-    def _prompt(self, line: Line, text: str, content: Json) -> None:
-        before, heading, words = text.partition(REQUEST_HEADING)
-        if heading and words.strip():
-            # Editors put open files and selections before the user's words.
-            if before.strip():
-                self._note("context", before.strip(), line, shown=False)
-            content = [text_block(words.strip())] + [each for each in blocks_of(content) if each["type"] == "image"]
-        else:
-            content = blocks_of(content) or [text_block(text)]
-        beside = [one for one in content if one["type"] == "text" and not _is_part(one["text"], line.words)]
-        if beside and len(beside) < len(content):
-            self._note("context", "\n".join([one["text"] for one in beside]), line, shown=False)
-            content = [one for one in content if one not in beside]
+    def _prompt(self, line: Line) -> None:
+        notes, content = _asked(line)
+        for note in notes:
+            self._note("context", note, line, shown=False)
         self._close()
         self._answer = None
         self._prompts.append(self._at)
@@ -322,7 +388,7 @@ class _Rollout:
                 blocks = _brief_blocks(line) if self._brief else answer_blocks(line.item())
             message["content"] += blocks
             return
-        call = line.about.call_id
+        call = line.payload.call_id
         outputs = [] if call in self._named else self._outputs.get(call, [])
         if not call or call in self._named:
             # Searches have no id, and one id may be written twice; pi needs ids.
@@ -355,7 +421,7 @@ class _Rollout:
         self._at = made["id"]
 
     def _place_compaction(self, line: Line) -> None:
-        summary = line.about.message.strip()
+        summary = line.payload.message.strip()
         if not summary:
             kept = objects_of(self._whole(line).get("replacement_history"))
             told = [f"{text_of(one.get('role'))}: {plain(one.get('content'))}" for one in kept if one.get("content")]
@@ -391,16 +457,13 @@ class _Rollout:
 
     def _count(self, line: Line) -> None:
         """Add the tokens of a request to the answer before, once: the program writes an unchanged total again."""
-        info = line.about.info
+        info = line.payload.info
         if info is None or info.total_token_usage is None or info.total_token_usage == self._total:
             return
         self._total = info.total_token_usage
         if line.is_copied:
             return
-        last = info.last_token_usage or Counts()
-        cached = last.cached_input_tokens
-        used = usage_of(max(0, last.input_tokens - cached), last.output_tokens, cached)
-        used["reasoning"] = last.reasoning_output_tokens
+        used = _used(info)
         before = self._newest
         if before is not None:
             message = before["message"]
@@ -436,7 +499,7 @@ class _Rollout:
         meta = self._meta
         cwd = meta.cwd or ""
         if not cwd:
-            texts = [said(line.about.content) for line in self._lines if is_message(line, "user")]
+            texts = [said(line.payload.content) for line in self._lines if is_message(line, "user")]
             found = [match for text in texts if (match := re.search(r"<cwd>(.*?)</cwd>|working directory: (.*)", text))]
             cwd = ((found[0][1] or found[0][2]) if found else "").strip()
         first = next((line.timestamp for line in self._lines if line.timestamp), "")
@@ -459,4 +522,29 @@ class _Rollout:
 
 def _brief_blocks(line: Line) -> list[Object]:
     """Return a block of an answer's text without the text, for the question if the answer has one."""
-    return [{"type": "text", "text": ""}] if line.kind == "message" and line.about.content not in (None, []) else []
+    return [{"type": "text", "text": ""}] if line.kind == "message" and line.payload.content not in (None, []) else []
+
+
+def _used(info: Info) -> Object:
+    last = info.last_token_usage or Counts()
+    cached = last.cached_input_tokens
+    used = usage_of(max(0, last.input_tokens - cached), last.output_tokens, cached)
+    return {**used, "reasoning": last.reasoning_output_tokens}
+
+
+def _asked(line: Line) -> tuple[list[str], list[Object]]:
+    """Return the texts that stand around the user's words in a prompt, and the prompt's content without them."""
+    is_event, notes = line.type == "event_msg", list[str]()
+    text = event_text(line) or "" if is_event else said(line.payload.content)
+    content = [] if is_event else blocks_of(line.item().get("content"))
+    before, heading, words = text.partition(REQUEST_HEADING)
+    if heading and words.strip():
+        # Editors put open files and selections before the user's words.
+        notes += filter(None, [before.strip()])
+        content = [text_block(words.strip())] + [each for each in content if each["type"] == "image"]
+    content = content or [text_block(text)]
+    beside = [one for one in content if one["type"] == "text" and not _is_part(one["text"], line.words)]
+    if beside and len(beside) < len(content):
+        notes.append("\n".join([one["text"] for one in beside]))
+        content = [one for one in content if one not in beside]
+    return notes, content

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from msgspec import Struct, field
 
@@ -47,6 +47,19 @@ CALLS = frozenset(
 OUTPUTS = frozenset({"custom_tool_call_output", "function_call_output", "tool_search_output"})
 USER_EVENTS = frozenset({"user_message", "item_completed"})
 PASSED_ITEMS = frozenset({"compaction", "ghost_snapshot"})
+PASSED_LINES = frozenset(
+    {
+        "fork_reference",
+        "inter_agent_communication",
+        "inter_agent_communication_metadata",
+        "rollout_reference",
+        "session_meta",
+        "state",
+        "token_usage_record",
+        "turn_context",
+        "world_state",
+    }
+)
 _PASSED_EVENTS = re.compile(
     r"agent_message|agent_reasoning\w*|token_count|user_message|item_completed|context_compacted|thread_\w+|task_\w+|\w+_end"
     r"|\w+_begin|turn_\w+|entered_review_mode|exited_review_mode|sub_agent_activity|collab_\w+|undo_\w+|view_image_tool_call"
@@ -83,7 +96,7 @@ class Info(Struct, gc=False):
     last_token_usage: Counts | None = None
 
 
-class Payload(Struct, gc=False):
+class Payload(Struct, frozen=True, gc=False):
     """An item, an event or a header, without what only an opened session shows."""
 
     type: str = ""
@@ -110,22 +123,28 @@ class Payload(Struct, gc=False):
     subagent_history_start_ordinal: Json = None
 
 
+_NO_PAYLOAD = Payload()
+
+
 class Line(Raw, kw_only=True, gc=False):
     """A line: its time, type and payload. `role` is "prompt" or "note" for a message with the role "user".
 
-    From `about` on, the fields are ours: `about` is the payload, also of a line without an envelope, `kind` is the type
-    of the item or event, and `words` are the user's words in the event of a prompt, "" if there is no event.
+    From `is_copied` on, the fields are ours: `words` are the user's words in the event of a prompt, "" if there is no
+    event.
     """
 
     timestamp: str = ""
     type: str = ""
-    payload: Payload | None = None
+    payload: Payload = _NO_PAYLOAD
     ordinal: Json = None
-    about: Payload = field(default_factory=Payload, name=" about")
-    kind: str = field(default="", name=" kind")
     is_copied: bool = field(default=False, name=" copied")
     role: str = field(default="", name=" role")
     words: str = field(default="", name=" words")
+
+    @property
+    def kind(self) -> str:
+        """The type of the item or event."""
+        return self.payload.type
 
     def item(self) -> Object:
         """Return the whole payload; older versions wrote it without an envelope."""
@@ -134,24 +153,24 @@ class Line(Raw, kw_only=True, gc=False):
         return payload if isinstance(payload, dict) else whole
 
 
+def has_envelope(line: Line) -> bool:
+    return line.payload is not _NO_PAYLOAD
+
+
 def complete(line: Line) -> None:
-    """Bring a line to the form of today; older versions wrote the first line and the items without an envelope."""
-    if line.payload is not None:
-        line.about = line.payload
-    else:
-        value = line.whole()
-        line.about = usual_fields(value, Payload)
-        if "record_type" in value:
-            line.type = text_of(value["record_type"])
-        elif not line.type and "id" in value:
-            line.type = "session_meta"
-        elif line.type in _ITEM_TYPES or line.type in CALLS or line.type in OUTPUTS:
-            line.type = "response_item"
-    line.kind = line.about.type
+    """Bring a line without an envelope to the form of today; older versions wrote the first line and the items so."""
+    value = line.whole()
+    line.payload = usual_fields(value, Payload)
+    if "record_type" in value:
+        line.type = text_of(value["record_type"])
+    elif not line.type and "id" in value:
+        line.type = "session_meta"
+    elif line.type in _ITEM_TYPES or line.type in CALLS or line.type in OUTPUTS:
+        line.type = "response_item"
 
 
 def is_message(line: Line, role: str) -> bool:
-    return line.kind == "message" and line.type == "response_item" and line.about.role == role
+    return line.kind == "message" and line.type == "response_item" and line.payload.role == role
 
 
 @cache
@@ -160,18 +179,52 @@ def is_passed(kind: str) -> bool:
     return _PASSED_EVENTS.fullmatch(kind) is not None
 
 
+@lru_cache(maxsize=256)
+def part_of(kind: str, about: str, role: str | bool) -> str:
+    """Return a character for the part that a line has in the usual session, "?" for a line that is not usual.
+
+    `kind` is the line's type, `about` that of its payload; `role` is the line's, or True for the model's message.
+    """
+    if kind == "response_item":
+        if about == "message":
+            return "p" if role == "prompt" else "a" if role is True else "n"
+        rest = "." if about in PASSED_ITEMS else "?"
+        return (
+            "c"
+            if about in CALLS
+            else "o"
+            if about in OUTPUTS
+            else {"reasoning": "r", "agent_message": "n"}.get(about, rest)
+        )
+    if kind == "event_msg":
+        rest = "." if is_passed(about) else "?"
+        return "p" if role == "prompt" else _EVENT_PARTS.get(about, rest)
+    return {"compacted": "k", "turn_context": "x"}.get(kind, "." if kind in PASSED_LINES else "?")
+
+
+_EVENT_PARTS = {
+    "agent_message": "e",
+    "agent_reasoning": "e",
+    "error": "n",
+    "stream_error": "n",
+    "thread_rolled_back": "?",
+    "token_count": "t",
+    "turn_aborted": "b",
+}
+
+
 def event_text(line: Line) -> str | None:
     """Return the user's words in an event; None for other events. Paginated files have an item in place of them."""
     if line.type != "event_msg":
         return None
     if line.kind == "user_message":
-        return line.about.message
-    item = line.about.item
+        return line.payload.message
+    item = line.payload.item
     return said(item.content) if line.kind == "item_completed" and item and item.type == "UserMessage" else None
 
 
 def is_injected(line: Line) -> bool:
-    return said(line.about.content).lstrip().startswith(_INJECTED)
+    return said(line.payload.content).lstrip().startswith(_INJECTED)
 
 
 def said(content: str | list[SaidPart] | None) -> str:

@@ -18,6 +18,7 @@ from msgspec import Struct, field
 
 from sessionbrowse.format.json_value import BadJson, Json, json_bytes, json_line, json_object, loads
 from sessionbrowse.format.ordinary_line import decode_each
+from sessionbrowse.model.listing.summary import Sketch
 from sessionbrowse.text import is_time, parse_time
 
 Object = dict[str, Json]
@@ -28,6 +29,7 @@ UNKNOWN = "unknown: "
 MISSING_PARENT = "missing parent"
 """Kinds of records in `Translated.unread`: of a kind that is not known, its name follows; below a missing record."""
 MARGIN = b" \t\r\n\0\xef\xbb\xbf"
+_USUAL_LENGTH = len("2026-01-31T09:59:59.000Z")
 _SALVAGE_BYTES = 16 * 1024 * 1024
 _BEGINNING = re.compile(r'\{\s*"(?:parentUuid|type|timestamp|uuid|sessionId|isSidechain|logicalParentUuid|leafUuid)"')
 
@@ -39,7 +41,7 @@ class Translated(Struct, frozen=True, kw_only=True):
     record none. `name` is the session's name, else the title that the program made (`name_is_own` is False); the first
     prompt is no name. `unread` counts the records that are no entries, by their kind, and `bad_lines` are lines
     that hold no record; `torn` is such a line at the end, which the program may still be writing. `has_ended` is False
-    if the program stopped in the middle of a turn, judged by the file.
+    if the program stopped in the middle of a turn, judged by the file. `sketch`, if given, stands in for all entries.
     """
 
     agent: str
@@ -51,6 +53,7 @@ class Translated(Struct, frozen=True, kw_only=True):
     bad_lines: tuple[bytes, ...] = ()
     torn: bytes = b""
     has_ended: bool = True
+    sketch: Sketch | None = None
 
     def lines(self) -> Iterable[bytes]:
         """Yield the lines of a session file in pi's format; lines that cannot be read follow the header.
@@ -110,7 +113,14 @@ class Records(Generic[Line]):
         self.bad: list[bytes] = []
         self.torn = b""
         raws = list(lines)
-        values, _ = decode_each(raws, _decoder(struct).decode, None)
+        if raws[-1:] == [b""]:
+            raws.pop()
+        values, refused = decode_each(raws, _decoder(struct).decode, None)
+        if not refused:
+            for number, (raw, value) in enumerate(zip(raws, values, strict=True)):
+                value.number, value.raw = number, raw
+            self.found = values
+            return
         for number, (raw, value) in enumerate(zip(raws, values, strict=True)):
             if self.torn:
                 self.bad.append(self.torn)
@@ -223,6 +233,20 @@ def moment_of(timestamp: Json) -> float | None:
     return moment if moment is not None and is_time(moment) else None
 
 
+def newest_ms(times: list[str]) -> float | None:
+    """Return the newest of times as texts, in milliseconds since 1970; None without one."""
+    # The usual form has the same order as text; parsing all of them would take a tenth of the reading.
+    usual = [time for time in times if len(time) == _USUAL_LENGTH and time.endswith("Z")]
+    newest = moment_of(max(usual)) if len(usual) == len(times) and usual else None
+    return newest or max([moment_of(time) or 0 for time in times], default=0) or None
+
+
+def first_text(contents: Iterable[list[Object]]) -> str | None:
+    """Return the text, as lists show it, of the first content that has one."""
+    texts = (" ".join([one["text"] for one in content if one["type"] == "text"]) for content in contents)
+    return next(filter(None, texts), None)
+
+
 def plain(content: Json) -> str:
     """Return the text of a message's content, including the text of tool results in it."""
     if isinstance(content, str):
@@ -285,7 +309,14 @@ class Chain:
         return self.entries[-1]["id"] if self.entries else None
 
     def translated(
-        self, header: Object, records: Records[Line], name: str | None, *, name_is_own: bool, has_ended: bool
+        self,
+        header: Object,
+        records: Records[Line],
+        name: str | None,
+        *,
+        name_is_own: bool,
+        has_ended: bool,
+        sketch: Sketch | None = None,
     ) -> Translated:
         """Return the session of the entries made so far, with the lines that hold no record."""
         return Translated(
@@ -298,6 +329,7 @@ class Chain:
             bad_lines=tuple(records.bad),
             torn=records.torn,
             has_ended=has_ended,
+            sketch=sketch,
         )
 
     def end(self, entry_id: str | None) -> str | None:

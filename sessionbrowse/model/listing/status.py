@@ -31,7 +31,7 @@ def status_at_end(end: bytes) -> SessionStatus | None:
         except REFUSALS:
             said = _odd(line)
         if said is not None:
-            return _status_after(*said)
+            return status_after(*said)
     return None
 
 
@@ -66,7 +66,8 @@ def _odd(line: bytes) -> _Said | None:
     return message.get("role"), message.get("stopReason"), has_calls
 
 
-def _status_after(role: Json, stop_reason: Json, has_calls: bool) -> SessionStatus | None:
+def status_after(role: Json, stop_reason: Json, has_calls: bool) -> SessionStatus | None:
+    """Return the status of a session whose last message has a role, a stop reason, and calls of tools or none."""
     if role == "assistant":
         return _AFTER_ANSWER.get(str(stop_reason)) or ("interrupted" if has_calls else "complete")
     return _AFTER_OTHERS.get(str(role))

@@ -77,6 +77,21 @@ class Summary(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
         return self.name or self.first_message or ""
 
 
+class Sketch(Struct, frozen=True):
+    """The facts of a session without branches from which its summary is made, if no entry is at hand.
+
+    `first` is the text of the first prompt that has one, and `active_ms` the time of the newest prompt or answer.
+    """
+
+    entries: int
+    messages: int
+    first: str | None
+    active_ms: float | None
+    tokens: int
+    model: str | None
+    status: SessionStatus | None
+
+
 class SummaryProgress(Struct, frozen=True, array_like=True):
     """The state of a `SummaryBuilder`; from this state, a new builder can continue when the file has grown.
 

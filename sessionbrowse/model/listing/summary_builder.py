@@ -25,7 +25,14 @@ from sessionbrowse.model.listing.bulk_lines import (
     ordinary_runs,
     tokens_of,
 )
-from sessionbrowse.model.listing.summary import SessionStatus, Summary, SummaryProgress, cut_to_bytes, joined_text
+from sessionbrowse.model.listing.summary import (
+    SessionStatus,
+    Sketch,
+    Summary,
+    SummaryProgress,
+    cut_to_bytes,
+    joined_text,
+)
 from sessionbrowse.model.session.parents import count_branches, is_left_behind, is_move
 from sessionbrowse.model.session.records import Reader, Record, is_workflow_stage, parent_of
 from sessionbrowse.model.session.session import next_name
@@ -285,6 +292,14 @@ class SummaryBuilder:
         """Add lines in any form to the summary, such as a very long line; the `Reader` decodes them completely."""
         for record in self._reader.read(block):
             self.add(record)
+
+    def add_sketch(self, sketch: Sketch) -> None:
+        """Add all entries of a session without branches, in place of their lines."""
+        self._entries, self._messages = sketch.entries, sketch.messages
+        self._first, self._active_ms, self._tokens = sketch.first, sketch.active_ms, sketch.tokens
+        if sketch.model is not None:
+            self._lineage.models[0] = sketch.model, False
+        self._lineage.append(None, None, is_message=True)
 
     def finish(self, path: str, size: int, mtime_ns: int, status: SessionStatus | None) -> Summary:
         """Return the summary of the file at `path`; call `Reader.finish` first."""

@@ -16,9 +16,10 @@ from sessionbrowse.agents.attribution import Marks, marks_of_head, marks_of_prog
 from sessionbrowse.errors import Unreadable
 from sessionbrowse.format.lines import BEGINNING_BYTES, MAX_LINE_BYTES, LineBlock, beginning_of, blocks_with_newlines
 from sessionbrowse.format.other_files import PROBED_LINES
+from sessionbrowse.model.listing.summary import Sketch
 from sessionbrowse.store.find.discover import is_packed
 from sessionbrowse.store.read.archive import unpacked_descriptor
-from sessionbrowse.store.read.translation import program_of, translated_descriptor, translated_lines
+from sessionbrowse.store.read.translation import program_of, translated, translated_descriptor
 from sessionbrowse.store.system.files import CLOEXEC, NONBLOCK, pread
 
 BLOCK_BYTES = 128 * 1024
@@ -60,7 +61,8 @@ class Content(Struct, frozen=True):
     """An open session file. `is_in_place` is False if `descriptor` is that of unpacked or translated content.
 
     `status` is the file's own, as it was when its content was read; `program` is the agent of a translated one, and
-    `lines` are its translation, if that was asked for in memory; `descriptor` is then that of the file itself.
+    `lines` are its translation, if that was asked for in memory; `descriptor` is then that of the file itself. A
+    `sketch` stands in for all entries, of which there are none in `lines`.
     """
 
     descriptor: int
@@ -68,6 +70,7 @@ class Content(Struct, frozen=True):
     is_in_place: bool = True
     program: str | None = None
     lines: list[bytes] | None = None
+    sketch: Sketch | None = None
 
     def head(self) -> bytes:
         """Return enough bytes of the content's beginning to recognise its format."""
@@ -148,9 +151,9 @@ def open_content(path: str | os.PathLike[str], translation: Literal["file", "mem
             return Content(unpacked_descriptor(name), status, is_in_place=False)
         program = program_of(own)
         if program is not None and translation != "file":
-            lines = translated_lines(name, own, status, program, brief=translation == "brief")
+            made = translated(name, own, status, program, brief=translation == "brief")
             is_own = True
-            return Content(own, status, False, program, lines)
+            return Content(own, status, False, program, list(made.lines()), made.sketch)
         if program is not None:
             return Content(translated_descriptor(name, own, status, program), status, False, program)
         is_own = True

@@ -96,6 +96,8 @@ def _summarised(path: str, agent_of: Callable[[Marks], str], texts: list[str] | 
                 reader = Reader(RULES[agent])
                 summariser = SummaryBuilder(reader, texts=texts)
                 content.feed(summariser)
+                if content.sketch is not None:
+                    summariser.add_sketch(content.sketch)
                 reader.finish()
                 if reader.is_transcript:
                     session = transcript_session(descriptor, path)
@@ -152,6 +154,8 @@ def transcript_session(descriptor: int, path: str) -> Session:
 
 def session_status(content: Content) -> SessionStatus | None:
     """Return the status (complete, interrupted, …) of the session in an open file, from the end of the file."""
+    if content.sketch is not None:
+        return content.sketch.status
     if content.lines is None:
         end = max(0, os.fstat(content.descriptor).st_size - STATUS_BYTES)
         return status_at_end(pread(content.descriptor, STATUS_BYTES, end))

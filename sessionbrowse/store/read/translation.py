@@ -163,17 +163,11 @@ def codex_name(path: str) -> str | None:
     return known[1].get(id_in_name(path))
 
 
-def translated_lines(path: str, descriptor: int, status: os.stat_result, agent: str, *, brief: bool) -> list[bytes]:
-    """Return the translation of an open file with the given status; see `translate` and `translated_descriptor`."""
-    name = codex_name(path) if agent == "codex" else None
-    return list(_translated(path, descriptor, status, agent, name, brief=brief).lines())
-
-
-def _translated(
-    path: str, descriptor: int, status: os.stat_result, agent: str, name: str | None, *, brief: bool = False
-) -> Translated:
+def translated(path: str, descriptor: int, status: os.stat_result, agent: str, *, brief: bool = False) -> Translated:
+    """Return the session in an open file with the given status; see `translate` and `translated_descriptor`."""
     if status.st_size > MOST_BYTES:
         raise Unreadable(f"{clean(path)} cannot be read: it is larger than {size(MOST_BYTES)}")
+    name = codex_name(path) if agent == "codex" else None
     return translate(agent, _split(_pieces(path, descriptor, status.st_size)), path, name, brief=brief)
 
 
@@ -190,13 +184,13 @@ def translated_descriptor(path: str, descriptor: int, status: os.stat_result, ag
         known = _kept.get(path)
         if known is not None and known.stamp == stamp and known.name == name:
             return os.dup(known.file.fileno())
-    translated = _translated(path, descriptor, status, agent, name)
+    made = translated(path, descriptor, status, agent)
     # Imported here because most lists read no session of these programs.
     import tempfile
 
     file: BinaryIO = tempfile.TemporaryFile()  # noqa: SIM115  It stays open while it is kept.
     try:
-        file.writelines(translated.lines())
+        file.writelines(made.lines())
         file.flush()
     except OSError as error:
         file.close()
