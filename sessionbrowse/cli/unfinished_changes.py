@@ -6,7 +6,7 @@ import argparse
 
 from sessionbrowse.cli import output
 from sessionbrowse.cli.parser import change_context, scope_of
-from sessionbrowse.services.transaction.change import finish_notes
+from sessionbrowse.services.transaction.change import recover_interrupted
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover import sentence_of, unfinished
 from sessionbrowse.store.find.roots import places_of
@@ -43,7 +43,7 @@ def note_unfinished(arguments: argparse.Namespace) -> None:
 
 def finish_unfinished(context: ChangeContext) -> None:
     """Finish all interrupted changes, and report each on stderr."""
-    for change in context.told(finish_notes(context)):
+    for change in context.told(recover_interrupted(context)):
         output.note(sentence_of(change))
 
 

@@ -41,7 +41,7 @@ from sessionbrowse.services.transaction.change import (
     ReportProgress,
     changing,
     in_bulk,
-    noted,
+    record_done,
     recovering,
     retried,
 )
@@ -385,7 +385,9 @@ def _undo_fork(change: Change, context: ChangeContext, _: bool) -> ChangeResult:
         except NoTrash:
             into = "own"
             gone = take_away(plan, into, moves, new, context, trash.system_trash)
-    notes = noted(context, new, {"into": into, "items": [msgspec.to_builtins(item) for item in gone]}, None, moves)
+    notes = record_done(
+        context, new, {"into": into, "items": [msgspec.to_builtins(item) for item in gone]}, None, moves
+    )
     where = "the trash" if into == "trash" else f"sessionbrowse's trash {clean(own_trash(context))}"
     return ChangeResult(done="undo", path=change.path, undo_id=new.id, notes=(*notes, f"Moved the {made} to {where}."))
 

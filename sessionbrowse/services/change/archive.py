@@ -19,7 +19,14 @@ from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import CannotUndo, RefusedWrite, SessionBrowseError, WriteFailed
 from sessionbrowse.services.change.delete import agent_of, is_lock
 from sessionbrowse.services.list.locate import header_of
-from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering, refuse_taken, usage_at
+from sessionbrowse.services.transaction.change import (
+    ChangeResult,
+    changing,
+    record_done,
+    recovering,
+    refuse_taken,
+    usage_at,
+)
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.recover import recover_change
 from sessionbrowse.services.transaction.trash_directories import put_aside
@@ -84,7 +91,7 @@ def unpack(path: str, wanted: str, agent: str, context: ChangeContext, group: st
         packed = put_aside(path, change, context, moves)
     except (RefusedWrite, WriteFailed):
         notes = (f"The packed file {clean(path)} was not removed, because no trash accepts it.",)
-    notes += noted(context, change, {"path": wanted, "packed": msgspec.to_builtins(packed)}, left, moves)
+    notes += record_done(context, change, {"path": wanted, "packed": msgspec.to_builtins(packed)}, left, moves)
     return ChangeResult(done="unarchive", path=wanted, undo_id=change.id, notes=notes)
 
 
@@ -129,7 +136,7 @@ def pack_again(change: Change, context: ChangeContext) -> ChangeResult:
         gone = put_aside(change.path, new, context, made)
     if packed is not None:
         trash.forget(packed)
-    notes = noted(context, new, {"path": original, "unpacked": msgspec.to_builtins(gone)}, None, made)
+    notes = record_done(context, new, {"path": original, "unpacked": msgspec.to_builtins(gone)}, None, made)
     return ChangeResult(done="undo", path=original, undo_id=new.id, notes=notes)
 
 
@@ -255,7 +262,7 @@ def _carry_out(
     made = Moves(change.id)
     with recovering(context, change, made):
         move_all(moves, made)
-    notes = noted(context, change, {"path": path}, None, made)
+    notes = record_done(context, change, {"path": path}, None, made)
     # `rmdir` removes the archive folder only if no other session is left in it.
     with suppress(OSError):
         if os.path.basename(os.path.dirname(was)) == ARCHIVE_FOLDER:

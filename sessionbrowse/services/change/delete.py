@@ -24,7 +24,7 @@ from sessionbrowse.services.transaction.change import (
     ChangeResult,
     changing,
     is_taken,
-    noted,
+    record_done,
     recovering,
     refuse_taken,
     usage_at,
@@ -161,7 +161,7 @@ def delete(
         with recovering(context, change, moves):
             trashed = take_away(plan, into, moves, change, context, to_trash)
         after = {"into": into, "items": [msgspec.to_builtins(item) for item in trashed]}
-        notes = noted(context, change, after, None, moves)
+        notes = record_done(context, change, after, None, moves)
     if any(item.item is None for item in trashed):
         notes += ("The trash did not report where it put the session; to restore the session, use your file manager.",)
     return Deleted(

@@ -18,7 +18,7 @@ from sessionbrowse.model.fork import has_answer, path_lines, whole_lines
 from sessionbrowse.model.session.session import ROOT, Session, find_name
 from sessionbrowse.services.change.checkout import CheckoutPoint, place_of
 from sessionbrowse.services.list.locate import find_entry
-from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, noted, recovering
+from sessionbrowse.services.transaction.change import ChangeResult, Origin, changing, record_done, recovering
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.store.find.directories import given_here
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
@@ -134,7 +134,7 @@ def create_session(
     change = context.journal.begin(origin.verb, agent, path, session_id=session_id, group=origin.group, plan=plan)
     with recovering(context, change):
         made = write(temporary)
-    return change, noted(context, change, after, made)
+    return change, record_done(context, change, after, made)
 
 
 def opened_source(path: str, agent: str | None) -> Session:

@@ -28,9 +28,9 @@ from sessionbrowse.services.list.locate import header_of, shown_files
 from sessionbrowse.services.transaction.change import (
     ChangeResult,
     changing,
-    finish_notes,
     is_taken,
-    noted,
+    record_done,
+    recover_interrupted,
     recovering,
     usage_at,
 )
@@ -112,7 +112,7 @@ def relocate(
     if old == new:
         raise RefusedWrite("The old and the new directory are the same.")
     # An interrupted earlier relocation must be recovered before this one is planned; a dry run recovers nothing.
-    recovered = [] if dry_run else finish_notes(context)
+    recovered = [] if dry_run else recover_interrupted(context)
     unreadable: list[str] = []
     only_read: list[str] = []
     sessions = list(_sessions(scope, unreadable, only_read))
@@ -411,7 +411,7 @@ def carry_out(
     moves = Moves(change.id)
     with recovering(context, change):
         replace_many.carry_out(replacements, folders, moves)
-    notes = noted(context, change, {"old": old, "new": new}, None, moves)
+    notes = record_done(context, change, {"old": old, "new": new}, None, moves)
     for folder in dict.fromkeys(os.path.dirname(one.source) for one in replacements):
         with suppress(OSError):
             os.rmdir(folder)  # `rmdir` removes the old session folder only if it is empty.

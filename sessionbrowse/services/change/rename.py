@@ -21,7 +21,7 @@ from sessionbrowse.services.transaction.change import (
     begin,
     changing,
     consent_to_append,
-    noted,
+    record_done,
     recovering,
     retried,
     usage_of,
@@ -137,7 +137,7 @@ def write_slot(file: OpenedFile, new: bytes, context: ChangeContext, origin: Ori
     )
     with recovering(context, change):
         left, notes = overwrite_slot(file, old, new)
-    notes += noted(context, change, after, left)
+    notes += record_done(context, change, after, left)
     if used.in_use:
         notes += (
             f"The session seems to be open: {'; '.join(used.reasons)}. omp shows the old name until you restart omp.",
@@ -229,7 +229,7 @@ def _with_new_beginning(
     )
     with recovering(context, change):
         left = rewrite_file(file, pieces, temporary, context.journal.keep, under_lock=True, tick_ns=OMP_TICK_NS)
-    notes += noted(context, change, after, left)
+    notes += record_done(context, change, after, left)
     return Renamed(done=origin.verb, path=file.path, undo_id=change.id, notes=notes, name=after["name"])
 
 

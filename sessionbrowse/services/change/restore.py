@@ -6,7 +6,7 @@ import os
 
 from sessionbrowse.errors import CannotUndo, LostForGood, NoSuchChange, RefusedWrite, WriteFailed
 from sessionbrowse.services.change.delete import is_only_session_back, refuse_gone, restorable
-from sessionbrowse.services.transaction.change import ChangeResult, changing, noted, recovering
+from sessionbrowse.services.transaction.change import ChangeResult, changing, record_done, recovering
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.trash_directories import items_of
 from sessionbrowse.store.write import trash
@@ -80,7 +80,7 @@ def _restored(change: Change, back: list[Trashed], notes: list[str], context: Ch
     moves = Moves(new.id)
     with recovering(context, new, moves):
         _bring_back(back, moves)
-    notes += noted(context, new, {"paths": [item.original for item in back]}, None, moves)
+    notes += record_done(context, new, {"paths": [item.original for item in back]}, None, moves)
     paths = tuple(item.original for item in reversed(back))
     return Restored(done="restore", path=change.path, undo_id=new.id, notes=tuple(notes), paths=paths)
 

@@ -18,7 +18,15 @@ import msgspec
 
 from sessionbrowse.agents import AGENTS
 from sessionbrowse.errors import CannotUndo, InUse, LostForGood, RefusedWrite
-from sessionbrowse.services.transaction.change import ChangeResult, Origin, begin, is_taken, noted, recovering, usage_of
+from sessionbrowse.services.transaction.change import (
+    ChangeResult,
+    Origin,
+    begin,
+    is_taken,
+    record_done,
+    recovering,
+    usage_of,
+)
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.transaction.trash_directories import deleted_at, homes, items_of, own_name, own_trash
 from sessionbrowse.store.read.content import closing, file_blocks, open_regular
@@ -75,7 +83,7 @@ def replace_by(
             failure = error
             continue
         after = {"items": [msgspec.to_builtins(kept)]}
-        return change, noted(context, change, after, left)
+        return change, record_done(context, change, after, left)
     assert failure is not None
     raise failure
 
@@ -119,7 +127,7 @@ def take_back(change: Change, context: ChangeContext, force: bool) -> ChangeResu
     if left is not None:
         with suppress(OSError):  # The copy then stays in the trash.
             trash.drop_copy(change.path, kept.item, kept.info or "")
-    notes = noted(context, new, {"path": change.path}, left)
+    notes = record_done(context, new, {"path": change.path}, left)
     return ChangeResult(done="undo", path=change.path, undo_id=new.id, notes=notes)
 
 

@@ -46,6 +46,19 @@ Within: TypeAlias = Callable[[Iterable[str]], Container[str]]
 """A function that chooses from many working directories those whose sessions are listed."""
 
 
+class Gathered(Struct):
+    """The files and sessions that reading a scope has found so far, both by path; files newest first.
+
+    `unchanged` are the index rows of unchanged files. `left_out` are the files beyond the scope's limit of bytes to
+    read (`most_unread`).
+    """
+
+    files: dict[str, FoundFile] = {}
+    sessions: dict[str, Summary] = {}
+    unchanged: dict[str, FileRow] = {}
+    left_out: list[FoundFile] = []
+
+
 class Listing(Struct, frozen=True, dict=True):
     """The sessions found in a scope (searched directories and agents), newest files first.
 
@@ -106,25 +119,12 @@ def gather(
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
     """
-    files: dict[str, FoundFile] = {}
-    sessions: dict[str, Summary] = {}
-    rows: dict[str, FileRow] = {}
+    found = Gathered()
     # Forks of excluded sessions are hidden too, so the parents must be read even if they are archived or hidden.
     read = scope if scope.excluded is None else replace(scope, hidden=True, archived=True)
-    left_out: list[FoundFile] = []
     try:
-        for _ in gather_into(
-            files,
-            sessions,
-            read,
-            index,
-            skipped=skipped,
-            note=note,
-            processes=processes,
-            summarise=summarise,
-            left_out=left_out,
-            unchanged=rows,
-        ):
+        reading = gather_into(found, read, index, skipped=skipped, note=note, processes=processes, summarise=summarise)
+        for _ in reading:
             pass
     except sqlite3.DatabaseError as error:
         if index is None:
@@ -132,16 +132,16 @@ def gather(
         if not is_locked(error):
             discard_index(index, error, note)
         return gather(scope, skipped=skipped, note=note, processes=processes, summarise=summarise)
-    if left_out:
-        read_count = f"{len(files) - len(left_out):,} of {len(files):,}"
+    files, sessions = found.files, found.sessions
+    if found.left_out:
+        read_count = f"{len(files) - len(found.left_out):,} of {len(files):,}"
         note(f"Only the newest {read_count} sessions were read, because the others are not in an index yet.")
-    found = [sessions[path] for path in files if path in sessions]
-    return Listing(scope, found, files, rows, index, is_whole=not left_out)
+    everyone = [sessions[path] for path in files if path in sessions]
+    return Listing(scope, everyone, files, found.unchanged, index, is_whole=not found.left_out)
 
 
 def gather_into(
-    files: dict[str, FoundFile],
-    sessions: dict[str, Summary],
+    gathered: Gathered,
     scope: Scope,
     index: Index | None = None,
     *,
@@ -150,25 +150,21 @@ def gather_into(
     processes: bool = False,
     summarise: Summarise | None = None,
     cancelled: Callable[[], bool] = lambda: False,
-    left_out: list[FoundFile] | None = None,
-    unchanged: dict[str, FileRow] | None = None,
 ) -> Iterator[Summary | None]:
-    """Add the files of a scope (directories and agents) to `files`, newest first, and its sessions to `sessions`.
+    """Add the files and sessions of a scope (directories and agents) to `gathered`.
 
-    Each summary is yielded as soon as it has been read from a file, and None for a file that is no session. Files
-    beyond the scope's limit of bytes to read (`most_unread`) are added to `left_out`, and the index rows of unchanged
-    files to `unchanged`.
+    Each summary is yielded as soon as it has been read from a file, and None for a file that is no session.
 
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
         sqlite3.DatabaseError: the index is damaged, or locked by another program.
     """
     rows, room = _rows_by_path(index), scope.most_unread
-    taken = unchanged if unchanged is not None else {}
+    files, sessions = gathered.files, gathered.sessions
     for places, found in scan_passes(scope, sessions.values, cancelled=cancelled, skipped=skipped):
         # Files are compared with their index rows in the order of the scan: the rows were loaded in this order, and
         # reading memory in sequence is faster. The changed files are sorted afterwards.
-        changed = newest_first(_take_unchanged(rows, found, sessions, taken, scope))
+        changed = newest_first(_take_unchanged(rows, found, gathered, scope))
         files.update({file.path: file for file in newest_first(found)})
         gone = _gone(rows, files, [place.root for place in places])
         if index is not None and (changed or gone) and _unread(rows, changed) <= MAX_UPDATE_BYTES:
@@ -180,12 +176,11 @@ def gather_into(
             except IndexUnavailable as error:
                 note(error.sentence)
             rows = _rows_by_path(index)
-            changed = newest_first(_take_unchanged(rows, found, sessions, taken, scope))
+            changed = newest_first(_take_unchanged(rows, found, gathered, scope))
         if room is not None:
             changed, late = _split_at(changed, room)
             room -= sum([file.size for file in changed])
-            if left_out is not None:
-                left_out += late
+            gathered.left_out += late
         for summary in _read(changed, summarise, processes):
             if cancelled():
                 return
@@ -320,12 +315,12 @@ def _rows_by_path(index: Index | None) -> dict[str, FileRow]:
 def _take_unchanged(
     rows: dict[str, FileRow],
     files: Iterable[FoundFile],
-    sessions: dict[str, Summary],
-    taken: dict[str, FileRow],
+    gathered: Gathered,
     scope: Scope,
 ) -> list[FoundFile]:
-    """Add the sessions of unchanged files to `sessions`, and their rows to `taken`; return the other files."""
+    """Add the sessions and rows of unchanged files to `gathered`; return the other files."""
     changed: list[FoundFile] = []
+    sessions, unchanged = gathered.sessions, gathered.unchanged
     for file in files:
         path = file.path
         row = rows.get(path)
@@ -333,7 +328,7 @@ def _take_unchanged(
             changed.append(file)
         elif scope.hidden or not (file.hidden or row.summary.hidden):
             sessions[path] = placed(row.summary, file) if file.is_out_of_place else row.summary
-            taken[path] = row
+            unchanged[path] = row
     return changed
 
 
@@ -403,13 +398,13 @@ def scan(
     Raises:
         NotFound: a given root is not a directory, or a given agent is unknown.
     """
-    files: dict[str, FoundFile] = {}
-    sessions: dict[str, Summary] = {}
+    gathered = Gathered()
+    files = gathered.files
     pending: list[Summary] = []
     done = 0
     # A batch is yielded at `deadline`. It starts at 0, so the first session is a batch by itself and is shown at once.
     deadline = 0.0
-    for summary in gather_into(files, sessions, scope, cancelled=cancelled, skipped=skipped, summarise=summarise):
+    for summary in gather_into(gathered, scope, cancelled=cancelled, skipped=skipped, summarise=summarise):
         done += 1
         if summary is not None:
             pending.append(summary)
@@ -421,7 +416,7 @@ def scan(
         return
     if pending or not done:
         yield Batch(pending, done, len(files))
-    linked = link_parents(sessions.values())
+    linked = link_parents(gathered.sessions.values())
     if linked:
         yield Batch(linked, done, len(files))
 

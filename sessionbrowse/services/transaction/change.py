@@ -99,7 +99,7 @@ def changing(context: ChangeContext) -> Iterator[None]:
             ) from error
 
 
-def finish_notes(context: ChangeContext) -> list[Change]:
+def recover_interrupted(context: ChangeContext) -> list[Change]:
     """Recover interrupted changes; return their journal records after that, [] if another process holds the lock."""
     ids = [change.id for change in context.journal.pending()]
     if ids or context.journal.kept():
@@ -245,7 +245,7 @@ def append(
         appended = writer.append_line(
             file, plan, entry_id, now_ms=context.now_ms, new_id=context.new_id, under_lock=not agent.bears_appends
         )
-    notes = appended.notes + noted(context, change, {**after, "entry_id": appended.entry_id}, appended.left)
+    notes = appended.notes + record_done(context, change, {**after, "entry_id": appended.entry_id}, appended.left)
     return change, msgspec.structs.replace(appended, notes=notes)
 
 
@@ -281,7 +281,7 @@ def recovering(context: ChangeContext, change: Change, moves: Moves | None = Non
         raise
 
 
-def noted(
+def record_done(
     context: ChangeContext, change: Change, after: dict[str, Json], left: Fingerprint | None, moves: Moves | None = None
 ) -> tuple[str, ...]:
     """Record in the journal that a change was made; return a note for the user if that record fails.

@@ -24,7 +24,7 @@ from sessionbrowse.errors import InUse, SessionBrowseError, UnsafeEntry
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import Into
 from sessionbrowse.services.change.restore import Restored
-from sessionbrowse.services.transaction.change import Bulk, ChangeResult, FailedItem, finish_notes, in_bulk
+from sessionbrowse.services.transaction.change import Bulk, ChangeResult, FailedItem, in_bulk, recover_interrupted
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo import Undone
 from sessionbrowse.store.find.roots import real_surroundings
@@ -78,7 +78,7 @@ def recover_at_start(browser: Browser) -> None:
     """Recover changes that a crash interrupted. For background threads; the disk monitor reports the changed files."""
     # An unusable journal is ignored here, because the next change reports it to the user.
     with suppress(SessionBrowseError):
-        finish_notes(context_of(browser))
+        recover_interrupted(context_of(browser))
 
 
 class ChangeQueue:

@@ -12,7 +12,7 @@ from sessionbrowse.errors import CannotUndo
 from sessionbrowse.model.listing.summary import Summary
 from sessionbrowse.services.change.delete import restorable
 from sessionbrowse.services.change.restore import Restored, restore
-from sessionbrowse.services.transaction.change import finish_notes
+from sessionbrowse.services.transaction.change import recover_interrupted
 from sessionbrowse.services.undo import Undoable, Undone, undo, undoable
 from sessionbrowse.text import parse_time, plural
 from sessionbrowse.tui.changes.change_runner import paths_of
@@ -188,7 +188,7 @@ def read_last(run: ChangeRun, known: Known, listed: Listed) -> LastChange | None
 
 def read_changes(run: ChangeRun, known: Known, most: int = MOST_CHANGES) -> list[UndoRow]:
     """Return the changes that can be undone, newest first, at most `most`. For background threads."""
-    finish_notes(run.context)
+    recover_interrupted(run.context)
     rows = undoable(run.context)[:most]
     changes = run.context.journal.changes()
     return [

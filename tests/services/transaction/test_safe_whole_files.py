@@ -24,7 +24,7 @@ from sessionbrowse.services.change.fork import fork
 from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.restore import restore
 from sessionbrowse.services.list.gather import gather_summaries
-from sessionbrowse.services.transaction.change import changing, finish_notes
+from sessionbrowse.services.transaction.change import changing, recover_interrupted
 from sessionbrowse.services.transaction.recover import unfinished
 from sessionbrowse.services.transaction.trash_directories import own_trash
 from sessionbrowse.services.undo import undo
@@ -227,7 +227,7 @@ def test_an_old_version_that_a_program_has_open_goes_with_a_later_change(
         assert child.read_bytes().endswith(LATE), "it is carried over wherever the session is now"
         assert os.path.exists(old.hidden)
         held.write(b"{}\n")
-    finish_notes(store.context)
+    recover_interrupted(store.context)
     assert child.read_bytes().endswith(LATE + b"{}\n")
     assert store.context.journal.kept() == []
     assert not [path for path in store.home.rglob(".*") if path.is_file()]

@@ -20,7 +20,7 @@ from sessionbrowse.services.change.label import label
 from sessionbrowse.services.change.relocate import relocate
 from sessionbrowse.services.change.rename import rename
 from sessionbrowse.services.clean.clean import Where, clean_session, shrink_plan
-from sessionbrowse.services.transaction.change import ChangeResult, finish_notes
+from sessionbrowse.services.transaction.change import ChangeResult, recover_interrupted
 from sessionbrowse.services.transaction.change_context import ChangeContext
 from sessionbrowse.services.undo import undo, undoable
 from sessionbrowse.store.find.roots import Scope
@@ -100,7 +100,7 @@ def test_a_removal_of_a_slot_that_was_cut_off_is_noticed(store: Store, monkeypat
     def crash(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    for lost in ("rewrite_file", "noted"):
+    for lost in ("rewrite_file", "record_done"):
         with monkeypatch.context() as patch:
             patch.setattr(f"sessionbrowse.services.change.rename.{lost}", crash)
             with pytest.raises(KeyboardInterrupt):
@@ -220,7 +220,7 @@ def test_the_list_shows_a_change_of_which_a_kill_left_only_the_beginning(store: 
     journal = Path(store.context.journal.path)
     journal.write_bytes(journal.read_bytes().splitlines(keepends=True)[0])
     assert undoable(store.context) == [], "a list repairs nothing"
-    finish_notes(store.context)
+    recover_interrupted(store.context)
     (row,) = undoable(store.context)
     assert (row.undo_id, row.verb) == (renamed.undo_id, "rename")
     assert undo(context=store.context).undo_id == row.undo_id
