@@ -238,7 +238,7 @@ def _named(changes: list[Change], named: str) -> list[Change]:
     found = [change for change in changes if named in (change.id, change.group)]
     if not found and len(named) >= _SHORTEST_ID:
         found = [one for one in changes if one.id.startswith(named) or (one.group or "").startswith(named)]
-        # Of many changes in the journal, those are meant that can be undone.
+        # If several changes match, those that can be undone are preferred.
         found = [change for change in found if change.can_be_tried] or found
         if len({change.group or change.id for change in found}) > 1:
             raise NoSuchChange(f"Several changes have an id that begins with {clean(named)}.")
@@ -404,7 +404,7 @@ def _undo_copy(change: Change, context: ChangeContext, force: bool) -> ChangeRes
 
 
 def _is_new(change: Change) -> bool:
-    """Return True if a change made a new session, and left the one that it was made of as it is."""
+    """Return True if a change made a new session and left the source session unchanged."""
     return bool(change.plan.get("kind") == "create")
 
 

@@ -267,7 +267,10 @@ class _Transcript:
         return ("", "") if kind in PASSED else ("unknown", "")
 
     def _pair_results(self) -> None:
-        """Give each record with results to the answer with its first call; without a call in the file it is a note."""
+        """Attach each record of tool results to the answer that made its first call.
+
+        If that call is not in the file, turn the record into a note.
+        """
         for record in self._lines:
             if record.kind == "result":
                 ids = [block.tool_use_id for block in blocks_in(record.message.content) if block.type == "tool_result"]

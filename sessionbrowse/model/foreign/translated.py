@@ -228,7 +228,7 @@ def number_of(value: Json) -> int:
 
 
 def moment_of(timestamp: Json) -> float | None:
-    """Return the milliseconds since 1970 of a time as text; None for any other value."""
+    """Parse a time written as text; return milliseconds since 1970, None for any other value."""
     moment = parse_time(timestamp) if isinstance(timestamp, str) else None
     return moment if moment is not None and is_time(moment) else None
 

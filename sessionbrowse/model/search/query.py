@@ -72,7 +72,10 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     """Words and phrases that a matching text must not have."""
     pattern: str | None = None
     directories: tuple[str, ...] = ()
-    """The values of `project:` that are paths, as typed: a session may have another spelling of this directory."""
+    """The values of `project:` that are paths, as typed.
+
+    Compare them by directory, because a session may spell the same directory differently.
+    """
     agents: tuple[str, ...] = ()
     projects: tuple[str, ...] = ()
     names: tuple[str, ...] = ()

@@ -204,7 +204,7 @@ class DiskMonitor:
         found: dict[str, Summary] = {}
         files: dict[str, FoundFile] = {}
         for places, scanned in scan_passes(self._scope, found.values, skipped=skipped.append):
-            # New places: from settings of projects, or of a machine that was looked at since the start.
+            # New places come from settings of projects, or from a machine whose sessions were fetched since the start.
             if new := [place for place in places if place not in self._places]:
                 self._places = (*self._places, *new)
                 self._watch()

@@ -1,6 +1,6 @@
-"""Archive a session: its agent no longer lists it; sessionbrowse still lists it, and undo moves it back; unpack one.
+"""Archive a session, so that its agent no longer lists it; move it back; unpack a session that omp compressed.
 
-The session and the files that belong to it are moved without any change to their content.
+Archiving moves the session and the files that belong to it without any change to their content.
 
 A session that omp compressed is unpacked at its old path: it is written under a temporary name, then renamed, and the
 packed file goes to the trash. A failure before the rename is rolled back; afterwards only the packed file is left to
@@ -263,7 +263,7 @@ def _carry_out(
     with recovering(context, change, made):
         move_all(moves, made)
     notes = record_done(context, change, {"path": path}, None, made)
-    # `rmdir` removes the archive folder only if no other session is left in it.
+    # `rmdir` fails, and the archive folder stays, if other sessions are in it.
     with suppress(OSError):
         if os.path.basename(os.path.dirname(was)) == ARCHIVE_FOLDER:
             os.rmdir(os.path.dirname(was))

@@ -195,7 +195,7 @@ def files_in(companions: Iterable[str]) -> int:
 
 
 def outermost(items: Sequence[T], path_of: Callable[[T], str]) -> list[T]:
-    """Return the items without those whose file goes with another item's session, as one of its files."""
+    """Return the items, leaving out those whose file belongs to another item's session and is deleted with it."""
     folders = {own_folder(path_of(item)) for item in items}
     left = [item for item in items if folders.isdisjoint(map(str, PurePath(path_of(item)).parents))]
     kept = set(without_further_files([path_of(item) for item in left]))

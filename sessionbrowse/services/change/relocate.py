@@ -204,7 +204,7 @@ def take_back(change: Change, context: ChangeContext, force: bool = False) -> Ch
 def moved_directory(spellings: Iterable[str], old: Iterable[str], new: str) -> str | None:
     """Return the new path of a directory when `old` is renamed to `new`; None if it is neither `old` nor below it.
 
-    Both are given by all their spellings, as stored and without links.
+    `spellings` are the directory's paths and `old` the old directory's: as stored, and with symbolic links resolved.
     """
     names = part_below(spellings, old)
     return joined(new, names) if names is not None else None
@@ -253,7 +253,8 @@ def _mover(sessions: Sequence[_Session], old: Sequence[str], new: str) -> _Moved
     def moved(directory: str) -> str | None:
         spelled = listed(directory, None)
         there = moved_directory((spelled, links.get(spelled, "")), old, new)
-        # Where a link was left at the old path, the sessions of the new path are below the old one too.
+        # If the old path is now a link to the new one, sessions that already have the new path also resolve to the old
+        # one.
         return there if there != directory else None
 
     return moved
@@ -263,7 +264,7 @@ def _plan(moving: list[_Session], sessions: list[_Session], moved: _Moved, conte
     """Plan a relocation: the sessions to move, and the forks whose header names a moved session as parent session."""
     targets: dict[str, str] = {}
     folders: list[tuple[str, str]] = []
-    listing = cache(names_in)  # Hundreds of sessions may be in one folder, which is read once.
+    listing = cache(names_in)  # One folder may hold hundreds of sessions, so it is read once.
     for one in moving:
         if one.file.hidden:
             continue

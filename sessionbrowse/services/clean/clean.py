@@ -155,9 +155,9 @@ def refuse_other_than(path: str, original: Session, preview: CopyPreview) -> Non
 def _planned(
     file: OpenedFile, make_plan: MakePlan, where: Where, context: ChangeContext, random_bytes: RandomBytes
 ) -> tuple[Copy, str | None, str | None]:
-    """Return the clean copy, not yet written, its path, and its id if it becomes a session beside the others.
+    """Return the clean copy, not yet written, its path, and its new id if its agent will list it.
 
-    The path is None if the copy replaces the original. The id is None too if the user named the file.
+    The path is None if the copy replaces the original. The id is None in that case too, and if the user named the file.
     """
     session = file.session
     refuse_old_version(session)

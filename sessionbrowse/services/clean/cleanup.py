@@ -48,7 +48,7 @@ def find_cleanup(
     progress: Progress = lambda done, total, path: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> list[CleanupRow]:
-    """Return this machine's sessions to clean up, by kind, largest first, but none that is pinned or in use.
+    """Return this machine's sessions to clean up, by kind, largest first, except pinned sessions and those in use.
 
     Only files that may be copies of another session, or are large enough to contain large images, are read. `places`
     are the searched directories. Sessions of different roots are compared only with `across_roots`.
@@ -72,9 +72,9 @@ def find_cleanup(
 
 
 def _with_companions(row: CleanupRow) -> CleanupRow | None:
-    """Return a row whose reason counts the files kept beside the session; None if only they make it worth keeping.
+    """Add the number of files that belong to the session to the row's reason; return None if the session must stay.
 
-    A session without own content stays if files are kept for it that the session to keep does not have.
+    An empty session or a duplicate must stay if a file belongs to it of which the session to keep has no copy.
     """
     one = row.summary
     own = [path for path in AGENTS[one.agent].companions(one.path) if not is_lock(path)]
@@ -86,7 +86,7 @@ def _with_companions(row: CleanupRow) -> CleanupRow | None:
 
 
 def _has_all(kept: str | None, path: str, companions: Sequence[str]) -> bool:
-    """Return True if the session file `kept` has files of the same names and sizes beside it, or there are none."""
+    """Return True if all files in `companions` also exist, with the same names and sizes, beside the session `kept`."""
     for companion in companions:
         for file in files_below(companion, links=True) if os.path.isdir(companion) else (companion,):
             twin = f"{stem_of(kept)}{file.removeprefix(stem_of(path))}" if kept is not None else None
@@ -158,7 +158,7 @@ def clean_up(
         raise ChangedMeanwhile(f"{shown_name(one.path)} was not removed: its copy {kept} changed or is gone.")
     deleted = delete(target, into=into, context=context, group=group)
     if not _can_be_read(row.kept, row.kept_bytes):
-        # Both paths led to one file, by two mounts of its directory.
+        # Both paths lead to the same file, because its directory is mounted twice.
         restore(deleted.undo_id, context=context)
         raise SameFile(
             f"{shown_name(one.path)} is the same file as {clean(row.kept)}, seen by another mount. It was put back, "

@@ -97,7 +97,7 @@ def repair(
     With `dry_run`, nothing is written.
 
     Raises:
-        RefusedWrite: there is nothing to repair, or nothing can be repaired; nothing was changed.
+        RefusedWrite: there is no damage, or none that can be repaired; nothing was changed.
         InUse: a program may have the session open, and `force` is False. WriteFailed: an I/O error occurred.
     """
     context = context or ChangeContext.real()

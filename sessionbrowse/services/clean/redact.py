@@ -163,7 +163,7 @@ def _copy_lines(
             )
         path = new_path(session, where, os.path.basename(file.path).removesuffix(".zst"), context)
         content = own_content(file.path, file.descriptor, file.found.size)
-        # An empty line takes the place of one without a record: the ids of entries tell the numbers of lines.
+        # A line without a record becomes an empty line, because the ids of entries are made from line numbers.
         masked = [masker.line(line + b"\n").line for line in content.removesuffix(b"\n").split(b"\n")]
         lines = [line or b"\n" for line in masked]
         made = translate(session.agent, b"".join(lines).split(b"\n"), file.path)

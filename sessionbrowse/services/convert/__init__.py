@@ -1,1 +1,1 @@
-"""Convert a session to the format of another agent, as a new session or as new entries of one made before."""
+"""Convert a session to another agent's format: as a new session, or as entries added to an earlier conversion."""

@@ -54,7 +54,8 @@ class Carried(ChangeResult, frozen=True, kw_only=True):
     """The result of carrying a session to another agent, or of a dry run: the session in the file `path`.
 
     `added_to` is the path if entries were added to the session that an earlier conversion made. `entries` counts the
-    entries that were carried now; 0 means that there was nothing new. `held_back` counts those of an unfinished answer.
+    entries that were carried now; 0 means that there was nothing new. `held_back` counts entries of an unfinished
+    answer, which are not carried yet.
     """
 
     source: str
@@ -114,10 +115,11 @@ def convert(
 ) -> Carried:
     """Carry the session in the file `source`, of the given agent, to the agent `to`: pi, omp or atomic.
 
-    A session that an earlier conversion made in the same folder gets what is new, unless it went on by itself or the
-    source's entries changed; then a new session is made. `cwd` is the directory of the new session (None: that of the
-    source). `roots` are directories that the user named; the session goes to the one of `to`, if any. Before anything
-    is written, `preview` is called with what will be carried and lost; it may raise an error to prevent that.
+    If an earlier conversion made a session in the same folder, only new entries are added to it. If that session was
+    continued, or old entries of the source changed, a new session is made instead. `cwd` is the directory of the new
+    session (None: that of the source). `roots` are directories given by the user; the session is written to the one
+    that belongs to the agent `to`, if any. Before anything is written, `preview` is called with what will be carried
+    and lost; it may raise an error to prevent that.
 
     Raises:
         NotASession: the source cannot be read, or is not a session.
@@ -215,17 +217,17 @@ def _folder_in(place: Place, directory: str, around: Surroundings) -> str:
 
 
 def _losses_of_records(session: Session) -> Iterator[Loss]:
-    """Yield the loss of the records that are no entries of a conversation, such as the state of a program."""
+    """Yield one loss for all records that are not part of the conversation, such as saved settings of the program."""
     count = sum(records_left_out(session).values())
     if count:
         yield Loss(kind="unread", count=count)
 
 
 def _unfinished_from(session: Session, context: ChangeContext) -> int | None:
-    """Return the index of an answer that its agent may still be writing; None if the session is at rest.
+    """Return the index of the answer that the agent may still be writing; None if there is none.
 
     An answer is unfinished if a call has no result yet, or if it has neither text nor calls; for Claude Code and Codex,
-    also if their file tells no end of the turn.
+    also if the file does not record the end of the turn.
     """
     used = usage_at(session.path, session.agent, session.cwd, context)
     if used.state == "free":
@@ -278,7 +280,7 @@ def _image(path: str, reference: str) -> str | None:
 
 
 def _losses_of_artifacts(session: Session, to: TargetAgent) -> Iterator[Loss]:
-    """Yield the losses of what omp keeps beside a session file: artifacts, sessions of subagents, an unsent prompt."""
+    """Yield a loss for each kind of file that omp keeps beside a session: artifacts, subagent sessions, unsent text."""
     beside = artifacts_of(session.path)
     if session.agent != "omp" or not os.path.isdir(beside):
         return
@@ -326,7 +328,7 @@ def _notes(directory: str, before: _Made | None, held_back: int) -> tuple[str, .
 def _create(
     result: Carried, session: Session, made: Converted, now: str, context: ChangeContext, group: str | None
 ) -> Carried:
-    """Write the new session, completely or not at all."""
+    """Write the new session as one change: completely or not at all."""
     path, folder = result.path, os.path.dirname(result.path)
     origin = {"agent": session.agent, "id": session.id, "path": session.path}
     header: dict[str, Json] = {"type": "session", "version": 3, "id": result.id, "timestamp": now, "cwd": result.cwd}
@@ -369,7 +371,7 @@ def _is_special(path: str) -> bool:
 def _add(
     result: Carried, before: _Made, made: Converted, context: ChangeContext, group: str | None, *, force: bool
 ) -> Carried:
-    """Add what is new to the session made before, in one step: the file with the new lines takes its name."""
+    """Add the new entries to the session made before: a new version of the file replaces the old one in one step."""
     target = Target(before.path, result.to_agent)
     with changing(context), opened(target) as file:
         refuse_running(file, context, force=force)
@@ -392,7 +394,7 @@ def _add(
 
 
 def _with_longer(content: bytes, longer: bytes) -> bytes:
-    """Return the content with the whole answer in place of the part of it that was carried before."""
+    """Replace an answer that was carried unfinished by the finished one; return the new content."""
     wanted = (json_object(longer) or {}).get("id")
     lines = [line + b"\n" for line in content.split(b"\n")[:-1]]
     return b"".join([longer if (json_object(line) or {}).get("id") == wanted else line for line in lines])

@@ -74,7 +74,7 @@ def export(
 
 
 def _own_lines(path: str) -> Iterator[bytes]:
-    """Yield a file as it stands: no other program could read a part of a session of Claude Code or Codex."""
+    """Yield the whole file unchanged: no program could read a part of a session of Claude Code or Codex."""
     with closing(open_regular(path)) as descriptor:
         yield from file_blocks(descriptor)
 

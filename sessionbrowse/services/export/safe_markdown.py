@@ -1,6 +1,6 @@
-"""Markdown of a session made safe for an export: nothing in it runs, loads, or goes beyond the message that holds it.
+"""Make a session's Markdown safe for an export: nothing in it runs, loads a resource, or affects other messages.
 
-Texts of people and models are Markdown already and are kept as such, where the parser proves them harmless.
+Messages are Markdown already. They are kept as they are if the parser shows that they are harmless.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LARGEST_PARSED = 128 * 1024
 """Maximum number of characters of a text that is kept as Markdown; a longer one with markup is shown as plain text."""
 MOST_BRACKETS = 4000
-"""The same for square brackets, for which the parser's time grows with the square of their number."""
+"""Maximum number of `[` in such a text, because the parser's time grows with the square of this number."""
 _MOST_PASSES = 6
 _HIGHEST_HEADING = 3
 """Level of the highest heading in a message: the page has one of level 1, and each entry one of level 2."""
@@ -60,7 +60,7 @@ def quoted(text: str) -> str:
 
 
 def safe_markdown(text: str) -> str:
-    """Return a message's Markdown without HTML, images, and links to programs; whatever it left open is closed.
+    """Return a message's Markdown without HTML, images and links to programs; code blocks left open are closed.
 
     Its headings are lower than those of the page. A text that cannot be made safe becomes a block of code.
     """
@@ -70,7 +70,8 @@ def safe_markdown(text: str) -> str:
     if len(text) <= LARGEST_PARSED and text.count("[") <= MOST_BRACKETS:
         for number in range(_MOST_PASSES):
             before = made
-            # The first pass looks at blocks only: the parser takes long for many images, which the pass defuses.
+            # The first pass parses without links and images, and escapes all images, because the parser is slow with
+            # many.
             env: dict[str, object] = {}
             tokens = _parser(with_links=number > 0).parse(before, env)
             made = _Pass(before, tokens, bool(env.get("references")), is_first=not number).result()
@@ -83,9 +84,9 @@ def safe_markdown(text: str) -> str:
 
 
 class _Pass:
-    """One pass over a text: every construct that it finds is defused; the last pass finds none.
+    """One pass over a text: it escapes every unsafe construct that it finds. Passes are repeated until one finds none.
 
-    `definitions`: the text defines links, which would be links in other messages too.
+    `definitions` is True if the text defines link targets (`[name]: url`), which would apply to other messages too.
     """
 
     def __init__(self, text: str, tokens: list[Token], definitions: bool, *, is_first: bool) -> None:
@@ -127,7 +128,7 @@ class _Pass:
             self._inline(begin, end, links=not _has_unsafe_link(inline))
             self._lines[begin] = self._lines[begin].replace(token.markup, "#" * wanted, 1)
             return
-        # The line below the heading goes; a heading of several lines becomes a paragraph.
+        # The line of `=` or `-` below the heading is removed; a heading of several lines becomes a paragraph.
         bare = self._lines[end - 1].rstrip(" ").rstrip("=-")
         self._lines[end - 1] = bare.rstrip(" ")
         self._done[end - 1] = True
@@ -149,9 +150,9 @@ class _Pass:
 
 
 def _defused(text: str, *, code: bool, links: bool) -> str:
-    """Return lines of one block without HTML and images; without `links` also without links.
+    """Return the lines of one block without HTML and images; if `links` is False, also without links.
 
-    With `code`, spans of code are kept. One that contains a bar is none, because a table would split it there.
+    If `code` is True, code spans are kept, except those that contain `|`, because a table would split them there.
     """
     runs: dict[int, list[int]] = {}
     for run in _TICKS.finditer(text) if code else ():

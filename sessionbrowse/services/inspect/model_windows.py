@@ -19,11 +19,11 @@ CATALOGUE = Path(__file__).with_name("model_windows.json")
 MODELS, REFRESHED = "models.json", "models-store.json"
 """Files in the directory of pi and of its forks: the user's own models, and the catalogue that pi has refreshed."""
 USUAL_TOKENS = 128_000
-"""The window that pi 1.6.0 takes for a model in `models.json` that names none."""
+"""The window that pi 1.6.0 assumes for a model in `models.json` without a `contextWindow`."""
 MOST_BYTES = 4 * 1024 * 1024
-"""Maximum size of a file that is read: two milliseconds for each megabyte."""
+"""Maximum size of a file in bytes; reading takes two milliseconds for each megabyte."""
 _NO_JSON = re.compile(rb'"(?:\\.|[^"\\])*"|//[^\n]*|,(?=\s*[}\]])')
-"""Texts, which stay, and the comments and commas that pi allows in `models.json`."""
+"""Matches strings (which are kept), and the comments and trailing commas that pi allows in `models.json`."""
 
 Value = TypeVar("Value")
 

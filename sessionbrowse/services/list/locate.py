@@ -63,7 +63,7 @@ def locate(reference: str, scope: Scope, skipped: Callable[[Skipped], None] = la
 
 
 def _locate_shown(reference: str, scope: Scope, skipped: Callable[[Skipped], None], begun: list[str]) -> Located:
-    """Find a session as `locate` does; `begun` gets the sessions whose name begins so, if nothing else matches."""
+    """Find a session as `locate` does; if only the beginning of a name matches, add the matching paths to `begun`."""
     if scope.excluded is None:
         return _locate_any(reference, scope, skipped, begun)
     found = None
@@ -182,7 +182,7 @@ def all_files(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None)
     found: list[FoundFile] = []
 
     def headers() -> list[Header]:
-        # A directory on another machine has nothing to do with one of that name here.
+        # Sessions of other machines are skipped: a directory of the same path here is another directory.
         return [header_of(file.path) for file in found if not (file.hidden or machine_of(file.path))]
 
     for _, files in scan_passes(replace(scope, hidden=True, archived=True), headers, skipped=skipped):
@@ -191,7 +191,7 @@ def all_files(scope: Scope, skipped: Callable[[Skipped], None] = lambda _: None)
 
 
 def shown_files(scope: Scope, *, mirrors: bool = False) -> list[FoundFile]:
-    """Return this machine's files of `all_files`, without excluded sessions; with `mirrors` those in mirrors too."""
+    """Return the files of `all_files` on this machine (with `mirrors`, of all machines), without excluded sessions."""
     found = all_files(replace(scope, mirrors=mirrors))
     files = [file for file in found if mirrors or machine_of(file.path) is None]
     shown = set(shown_paths([file.path for file in files], scope))

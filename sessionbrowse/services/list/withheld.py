@@ -1,4 +1,4 @@
-"""Leave out the sessions that the user hides from agents, from files that are found and from changes in the journal."""
+"""Filters that remove the sessions that the user hides from agents: from lists of files, and from lists of changes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def shown_paths(paths: Iterable[str], scope: Scope) -> list[str]:
 
 
 def shown_changes(changes: Iterable[Change], scope: Scope) -> list[Change]:
-    """Return the given changes without those of excluded sessions; of one command, all changes are left out together.
+    """Return the given changes without those of excluded sessions.
+
+    If one change of a command is left out, all changes of this command are.
 
     The sessions are judged by the files that a change names. If none of them exists any more, the change is left out.
     """

@@ -1,1 +1,1 @@
-"""Sessions of other machines: looks at a machine over ssh, and the mirror of its sessions here."""
+"""Sessions of other machines: a look fetches the session files of a machine over ssh into a mirror here."""

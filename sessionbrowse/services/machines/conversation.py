@@ -1,7 +1,7 @@
-"""A conversation with a POSIX shell on another machine: pieces of script go there by ssh, framed answers come back.
+"""Run pieces of POSIX script on another machine through one ssh connection, and read the answer to each.
 
-ssh runs in a session of its own, without a controlling terminal, so that neither it nor a jump host can ask anything.
-Each answer ends with a line that holds a random mark. This module does not know what the pieces ask.
+ssh runs in a session of its own, without a controlling terminal, so that it cannot ask for a password. Each answer ends
+with a line that contains a random text, the mark. The pieces of script are in `script`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sessionbrowse.services.machines.script import in_pieces
 _OPTIONS = ("BatchMode=yes", "ConnectTimeout=10", "ServerAliveInterval=15", "ServerAliveCountMax=3")
 SSH = ("ssh", "-T", *(word for option in _OPTIONS for word in ("-o", option)))
 SILENCE_S = 60.0
-"""Seconds without a byte after which a conversation ends; a checksum of gigabytes is silent for some time."""
+"""After this number of seconds without a byte the connection is closed; a checksum of gigabytes takes a while."""
 MOST_NOISE = 1024 * 1024
-"""Maximum number of bytes that start files of a shell may print before the conversation begins."""
+"""Maximum number of bytes that the remote shell's start files may print before the first answer."""
 _POLL_S = 0.1
 _END_S = 2.0
 _CHUNK = 256 * 1024
@@ -33,15 +33,15 @@ _LAST_WORDS = 8 * 1024
 
 
 class Ended(Exception):
-    """The conversation ended before an answer was complete."""
+    """The connection ended before an answer was complete."""
 
 
 class Stopped(Ended):
-    """The user stopped the conversation."""
+    """The user stopped the work on the other machine."""
 
 
 class Conversation:
-    """A shell on another machine that answers pieces of script; `noise` is what it printed before the first answer."""
+    """A shell on another machine that runs pieces of script; `noise` is what it printed before the first answer."""
 
     def __init__(
         self,
@@ -75,7 +75,8 @@ class Conversation:
         with suppress(ImportError, AttributeError, OSError):
             import fcntl
 
-            # With the 64 KB that a pipe of Linux has by default, two threads would take turns all the time.
+            # With Linux's default of 64 KB for a pipe, the reading thread and ssh would wait for each other all the
+            # time.
             fcntl.fcntl(self._ssh.stdout, fcntl.F_SETPIPE_SZ, _PIPE)  # type: ignore[arg-type]
         takers = ((self._ssh.stdout, self._take), (self._ssh.stderr, self._listen))
         self._threads = [threading.Thread(target=_drain, args=both, daemon=True) for both in takers]
@@ -83,12 +84,12 @@ class Conversation:
             thread.start()
 
     def begin(self, script: str) -> str:
-        """Send the first piece of script, whose last command prints a text behind the mark; return this text.
+        """Send the first piece of script, whose last command prints the mark and a text; return this text.
 
-        The mark holds a sum, so that an echo of the script is no answer.
+        The mark contains the result of an addition, so that a shell that only echoes the script gives no valid answer.
         """
         token, one, other = token_hex(16), randbelow(10**6), randbelow(10**6)
-        # A start file that reads a line takes an empty one.
+        # If a start file of the shell reads lines from standard input, it gets these empty lines.
         self._send("\n" * 8 + f"m={token}$(({one}+{other}))\n{script}")
         try:
             status = self._frame(f"{token}{one + other}".encode(), self._hear, MOST_NOISE)
@@ -102,7 +103,7 @@ class Conversation:
         return next(self.answers([script + "\ne"], most))[0]
 
     def answers(self, commands: Iterable[str], most: int) -> Iterator[tuple[bytes, str]]:
-        """Send commands that print a mark at their ends; yield the answer of each and the text behind its mark."""
+        """Send commands that print the mark at their end; yield each answer with the text that follows its mark."""
         told: list[bytes] = []
         for end in self.frames(commands, told.append, lambda: most):
             yield b"".join(told), end
@@ -112,7 +113,7 @@ class Conversation:
         """Send commands, many at once; pass on the bytes of one answer after the other, and yield the text behind each.
 
         Raises:
-            Ended: the other side ended, was silent for too long, or sent more than `most` bytes for an answer.
+            Ended: the connection ended, no byte came for too long, or an answer had more than `most` bytes.
         """
         for piece in in_pieces(commands):
             mark = token_hex(16)
@@ -121,13 +122,13 @@ class Conversation:
                 yield self._frame(mark.encode(), take, most())
 
     def close(self) -> int:
-        """End the shell over there and ssh here; return ssh's status."""
+        """End the remote shell and ssh; return ssh's exit status."""
         stdin = self._ssh.stdin
         with suppress(OSError):
             stdin.close()  # type: ignore[union-attr]
         self._is_closed.set()
         try:
-            # ssh would wait for a machine that is gone until its own time limit, and for a long command over there.
+            # Without a limit, ssh would wait for a machine that no longer answers, or for a long command there.
             return self._ssh.wait(timeout=_POLL_S if self.is_silent or self._cancelled() else _END_S)
         except subprocess.TimeoutExpired:
             with suppress(OSError):
@@ -139,14 +140,14 @@ class Conversation:
             return self._ssh.wait(timeout=_END_S)
 
     def last_words(self) -> list[str]:
-        """Return the lines that ssh printed to stderr, the last ones; only after `close`."""
-        self._threads[1].join(_POLL_S * 5)  # A master connection in the background may keep the pipe open.
+        """Return the last lines that ssh printed to standard error; call this only after `close`."""
+        self._threads[1].join(_POLL_S * 5)  # If ssh left a master connection in the background, it keeps the pipe open.
         return [line for line in self._words.decode("utf-8", "replace").splitlines() if line.strip()]
 
     def _send(self, script: str) -> None:
         content = script.encode()
         self.sent += len(content)
-        # If the other side has ended, what it said before comes first, then the end.
+        # If the other side has ended, the reader still gets its last answers, and then the end.
         with suppress(OSError):
             while content:
                 content = content[self._ssh.stdin.write(content) :]  # type: ignore[union-attr]
@@ -202,7 +203,7 @@ class Conversation:
 
 
 def _drain(stream: IO[bytes], take: Callable[[bytes], bool]) -> None:
-    """Pass on what comes, and "" at the end; close the stream, so that a program that goes on writing ends."""
+    """Pass everything in a stream to `take`, at the end b""; close it, so that a program that still writes ends."""
     with stream, suppress(OSError):
         while take(chunk := stream.read(_CHUNK)) and chunk:
             pass

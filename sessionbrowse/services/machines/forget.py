@@ -20,11 +20,11 @@ from sessionbrowse.text import clean
 
 
 def forget_machine(name: str, around: Surroundings, cache: Path) -> bool:
-    """Remove all that is kept of a machine; return True if there was a mirror. Nothing changes on that machine.
+    """Remove everything that is stored here about a machine; return True if it had a mirror.
 
     Raises:
-        RefusedWrite: a look is running, the mirror is a link, or the machine's lines in the settings file cannot be
-            removed; the mirror stays.
+        RefusedWrite: a look is running, the mirror is a symbolic link, or the machine's lines in the settings file
+            cannot be removed; the mirror stays.
         WriteFailed: the mirror could not be removed completely.
     """
     home = Path(around.home)
@@ -46,7 +46,7 @@ def forget_machine(name: str, around: Surroundings, cache: Path) -> bool:
         raise WriteFailed(f"The mirror {clean(mirror)} could not be removed ({error.strerror or error}).") from error
     index = open_index(cache)
     if index is not None:
-        # A row that stays, because another process writes the index, is removed when its file is missed.
+        # If another process is writing the index, the rows stay; they are removed when a scan finds the files gone.
         with closing(index), suppress(IndexUnavailable, sqlite3.Error):
             index.update([], gone=[row for row in index.rows() if row.path.startswith(mirror + os.sep)])
     return True

@@ -1,7 +1,7 @@
-"""A look at another machine: its session files, and the states of their working directories, come into the mirror.
+"""A look at another machine: copy its new and changed session files over ssh into the mirror here.
 
-One connection of ssh asks for surroundings, rows of files, changed files and working directories, in this order.
-Nothing is installed or written over there.
+One ssh connection asks for the agents' directories, the list of files, the changed files, and which working directories
+exist, in this order. Nothing is installed or written on the other machine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from sessionbrowse.store.system.files import CLOEXEC, take_lock
 from sessionbrowse.text import clean
 
 RECENT_S = 2.0
-"""A file that changed so shortly before a look may change again with the same row: times can be whole seconds."""
+"""A file that changed so shortly before a look may change again within the same second, with the same times."""
 DAY_MS = 24 * 60 * 60 * 1000
 _SAVE_S = 5.0
 _MOST_ROWS = 128 * 1024 * 1024
@@ -61,9 +61,10 @@ def look(
     recent_s: float = RECENT_S,
     silence_s: float = SILENCE_S,
 ) -> LookResult:
-    """Bring the mirror of a machine up to date; the result tells what came, or why the look failed.
+    """Update the mirror of a machine; the result has the numbers of files, or the reason why the look failed.
 
-    What has come before a failure stays, and the next look goes on from there. `top` is the directory of all mirrors.
+    Files that came before a failure stay, and the next look continues from there. `top` is the directory of all
+    mirrors.
     """
     files = MirrorFiles(machine.name, top)
     with only_look(files.directory) as is_only:
@@ -100,7 +101,7 @@ class _Look:
         self.result = LookResult(name=machine.name)
 
     def run(self, conversation: Conversation) -> None:
-        """Do the look; the result has a sentence if it fails."""
+        """Do the look; if it fails, `result.error` is a sentence that says why."""
         error: str | None = None
         is_stopped = False
         try:
@@ -133,7 +134,7 @@ class _Look:
         )
 
     def save(self) -> None:
-        """Save what is known of files and machine."""
+        """Save the rows of the files and the state of the machine."""
         rows = self._noted.rows
         state, result = self._state, self.result
         if result.error is None and not result.stopped:
@@ -163,10 +164,11 @@ class _Look:
         self._ask_directories(conversation)
 
     def _rows(self, conversation: Conversation, seen: int) -> dict[str, RemoteRow]:
-        """Return the present rows of all files, and remove files that are gone.
+        """Return the present rows of all files there, and remove files from the mirror that are gone there.
 
-        Nothing is asked for a directory whose rows have the checksum of those known here. If the rows that changed
-        since the last look do not explain the difference, all are asked for.
+        A row has the inode, size, times and path of a file. If the checksum of a directory's rows is the known one,
+        none of its rows are requested. Otherwise the rows changed since the last look are requested; if the checksum
+        still differs, all rows.
         """
         noted, recent_s = self._noted, self._recent_s
         wanted = folders(_not_rooted(self._state.places), self._machine.roots, self._state.home)
@@ -195,7 +197,7 @@ class _Look:
         return rows
 
     def _remove(self, rows: dict[str, RemoteRow], failed: tuple[str, ...]) -> None:
-        """Remove the files that are gone, but none below a directory that could not be read."""
+        """Remove files that are gone on the other machine, except below directories that could not be read there."""
         for path in list(self._files.all()):
             if path not in rows and not path.startswith(failed or "\0"):
                 self._files.remove(path)
@@ -204,7 +206,7 @@ class _Look:
         self._noted.rows = {path: row for path, row in self._noted.rows.items() if path in rows}
 
     def _fetch(self, conversation: Conversation, rows: dict[str, RemoteRow]) -> None:
-        """Fetch what is new in the files whose rows changed, the newest files first."""
+        """Fetch the new content of files whose rows changed, newest files first."""
         noted = self._noted.rows
         sizes = {path: self._files.size(path) for path in rows}
         changed = [
@@ -263,7 +265,7 @@ class _Look:
             raise OSError(errno.ENOSPC, f"{needed:,} bytes would come, and {free:,} are free")
 
     def _ask_directories(self, conversation: Conversation) -> None:
-        """Ask which working directories are there, last: a dead network mount never answers."""
+        """Ask which working directories exist there; this comes last, because a dead network mount never answers."""
         wanted = [path for path in dict.fromkeys(row.cwd for row in self._noted.rows.values()) if _may_ask(path)]
         told = {path: self._state.directories[path] for path in wanted if path in self._state.directories}
         at = 0
@@ -277,7 +279,7 @@ class _Look:
         self._state = replace(self._state, directories=told)
 
     def _rooted(self) -> list[Place]:
-        """Return the places in the roots that the user named, judged by the files that came from there."""
+        """Return the places in the user's roots, recognised by the files that were fetched from there."""
         found: list[Place] = []
         around = Surroundings(home=self._state.home, environ={}, cwd=self._state.home or "/")
         for folder in folders((), self._machine.roots, self._state.home):
@@ -286,9 +288,9 @@ class _Look:
         return [place_at(place, remote_path) for place in found]
 
     def _why(self, conversation: Conversation, status: int) -> tuple[str, bool]:
-        """Return the sentence for a conversation that ended early, and True if the machine does not answer."""
+        """Return a sentence why the connection ended early, and True if the machine does not answer."""
         name, words = self._machine.name, [clean(line.strip()) for line in conversation.last_words()]
-        # The reason why a jump host refused stands before lines that only say that it did.
+        # If a jump host refused, ssh prints the reason first, and then lines that only say that it failed.
         words = [line for line in words if not _AFTER_JUMP.search(line)] or words
         if conversation.has_begun:
             went = f"broke off after {self._done} of {self._total} files" if self._total else "broke off"
@@ -318,7 +320,7 @@ def _now() -> int:
 
 @contextmanager
 def only_look(directory: str) -> Iterator[bool]:
-    """Hold the lock of a mirror, so that no look writes there; the value is False if a look holds it."""
+    """Hold the lock of a mirror, so that no look writes there; yield False if a running look holds the lock."""
     descriptor = os.open(os.path.join(directory, "lock"), os.O_RDWR | os.O_CREAT | CLOEXEC, 0o600)
     try:
         yield take_lock(descriptor)

@@ -1,7 +1,7 @@
-"""The files of a mirror: what comes from a machine is written here, in whole lines, with the times of over there.
+"""The files of a mirror: session files from another machine, written in whole lines, with their original times.
 
-Only this module writes files of a mirror. They are ours: no agent has them open, and no undo is needed. They are
-read-only, so that a program that somebody starts on a copy by hand does not write into it.
+Only this module writes files of a mirror. No agent has them open, and their changes need no undo. They are read-only,
+so that an agent that somebody starts on such a copy by hand does not write into it.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from sessionbrowse.store.system.files import CLOEXEC, NOFOLLOW, pread, pwrite
 
 ROWS_FILE = "rows.json"
 PART_FILE = ".part"
-"""Name of the file, beside the others, in which a new version of a file comes; nothing reads it."""
+"""Temporary name of a file that replaces another one in the mirror; no list reads it."""
 Kind = Literal["t", "h", "w"]
-"""The form in which a file comes: its tail, its first bytes and its tail, or the whole file."""
-# Windows could neither replace nor remove a file that is read-only.
+"""How much of a remote file is sent: the tail, the head and the tail, or the whole file."""
+# On Windows a read-only file could neither be replaced nor removed.
 _MODE = 0o600 if sys.platform == "win32" else 0o400
 _BLOCK = 1024 * 1024
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
@@ -37,14 +37,14 @@ _DIRECTORY = re.compile(rb'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
 class Noted(Struct):
-    """The rows of the files that are whole here, and the time over there of the last look that fetched all."""
+    """The rows of the files that are complete here; `seen` is that machine's time at the last complete look."""
 
     rows: dict[str, RemoteRow] = {}
     seen: int = 0
 
 
 class MirrorFiles:
-    """The files of one machine's mirror; paths are those of that machine."""
+    """The files of one machine's mirror; arguments named `path` are paths on that machine."""
 
     def __init__(self, name: str, top: str | None) -> None:
         self.directory = mirror_dir(name, top)
@@ -56,27 +56,27 @@ class MirrorFiles:
 
     @property
     def part(self) -> str:
-        """The path of the file in which a new version comes."""
+        """The path of the temporary file for a new version."""
         return os.path.join(self.directory, PART_FILE)
 
     @property
     def tells_case(self) -> bool:
-        """True if names that differ only by case are two files on this disk."""
+        """True if this disk distinguishes names that differ only by case."""
         return not os.path.exists(os.path.join(self.directory, FILES.upper()))
 
     def path(self, path: str) -> str:
-        """Return the path here of a file over there."""
+        """Return the path in the mirror of a file on the other machine."""
         return self._here + path
 
     def size(self, path: str) -> int | None:
-        """Return the size of a file here; None if there is none."""
+        """Return the size of a file in the mirror; None if the mirror lacks it."""
         try:
             return os.lstat(self.path(path)).st_size
         except OSError:
             return None
 
     def sums(self, path: str, size: int) -> tuple[str, str]:
-        """Return the checksums of a file's first bytes and of the rest, up to a size."""
+        """Return the checksums of a file's first `HEAD` bytes, and of the rest up to `size`."""
         descriptor = os.open(self.path(path), os.O_RDONLY | CLOEXEC | NOFOLLOW)
         try:
             return (
@@ -87,12 +87,12 @@ class MirrorFiles:
             os.close(descriptor)
 
     def all(self) -> Iterator[str]:
-        """Yield all files here by their paths over there."""
+        """Yield the paths on the other machine of all files in the mirror."""
         for folder, _, names in os.walk(self._here):
             yield from (os.path.join(folder, name)[len(self._here) :].replace(os.sep, "/") for name in names)
 
     def remove(self, path: str) -> None:
-        """Remove a file, and the folders that are empty then."""
+        """Remove a file from the mirror, and the folders that become empty."""
         here = self.path(path)
         os.unlink(here)
         with suppress(OSError):
@@ -100,7 +100,7 @@ class MirrorFiles:
                 os.rmdir(here)
 
     def read_noted(self) -> Noted:
-        """Return what was noted of the files; nothing if that is missing or damaged, so that all are compared."""
+        """Read the saved rows; if they are missing or damaged, return none, so that all files are compared."""
         try:
             with open(os.path.join(self.directory, ROWS_FILE), "rb") as file:
                 return msgspec.json.decode(file.read(), type=Noted)
@@ -108,11 +108,11 @@ class MirrorFiles:
             return Noted()
 
     def note(self, noted: Noted) -> None:
-        """Save what is known of the files."""
+        """Save the rows of the files."""
         write_own_file(os.path.join(self.directory, ROWS_FILE), msgspec.json.encode(noted))
 
     def directory_of(self, path: str) -> str:
-        """Return the working directory that a session names first; "" if it names none."""
+        """Return the first working directory in a session file; "" if it has none."""
         with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError), open(self.path(path), "rb") as file:
             found = _DIRECTORY.search(file.read(_HEAD_FOR_DIRECTORY))
             return msgspec.json.decode(found[1], type=str) if found is not None else ""
@@ -120,9 +120,10 @@ class MirrorFiles:
 
 
 class Incoming:
-    """A file that comes: it is written in whole lines, and its unfinished last line when it is complete.
+    """A file being received. Only whole lines are written; an unfinished last line is written at the end.
 
-    A file that is new, or has grown, grows in place. A file that was replaced comes beside the old one.
+    A new or grown file is written in place. If a file was replaced there, its new version is written under a temporary
+    name, then renamed over the old one.
     """
 
     def __init__(self, files: MirrorFiles, path: str, row: RemoteRow, size: int | None) -> None:
@@ -135,10 +136,10 @@ class Incoming:
         self.written = 0
 
     def take(self, chunk: bytes) -> None:
-        """Write bytes of the answer; its first line is the form in which the file comes.
+        """Write bytes of the answer; its first line says how much of the file is sent (see `Kind`).
 
         Raises:
-            OSError: no file can be written here; if only this one cannot be, it is refused.
+            OSError: the disk is full or read-only. If only this file cannot be written, it is left out (`is_refused`).
         """
         if not self.is_refused:
             with self._refusing():
@@ -176,7 +177,7 @@ class Incoming:
             self._rest.append(chunk[line_end:])
 
     def finish(self, status: str) -> bool:
-        """Complete the file at its mark, and return True; return False, and leave it, if it could not be read."""
+        """Complete the file and return True; if it could not be read there or written here, return False."""
         whole = self.kind is not None and status == "0" and (self.kind != "h" or len(self._head) == HEAD)
         with self._refusing():
             if whole and not self.is_refused:
@@ -188,7 +189,7 @@ class Incoming:
         return whole and not self.is_refused
 
     def abandon(self) -> None:
-        """Leave a file of which no more comes: whole lines stay, a new version beside the old one goes."""
+        """Stop receiving: keep whole lines written in place, but remove an incomplete new version."""
         self._close()
         if self._is_beside:
             with suppress(OSError):
@@ -201,7 +202,8 @@ class Incoming:
     def _write(self, lines: bytes) -> None:
         descriptor = self._opened()
         if self.kind == "h" and not self.written:
-            # Not before there is a line to add: the old end may be the beginning of a line that is longer now.
+            # The head is written only together with a whole line, because the old last line may be unfinished and have
+            # grown.
             pwrite(descriptor, self._head, 0)
         content = b"".join((*self._rest, lines))
         self._rest = []

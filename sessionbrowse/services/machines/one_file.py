@@ -12,9 +12,9 @@ _SILENCE_S = 15.0
 
 
 def changed_there(path: str, top: str | None = None) -> float | None:
-    """Return how many seconds ago the file in a mirror changed on its machine; None if the machine does not tell.
+    """Return how many seconds ago a session in a mirror changed on its machine; None if the machine does not answer.
 
-    The file's last change of which the mirror knows may be hours old.
+    The machine is asked by ssh, because the mirror may be hours old.
     """
     state = read_state(machine_of(path) or "", top)
     if state is None:

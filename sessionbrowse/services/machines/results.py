@@ -1,4 +1,4 @@
-"""The result of a look at another machine, and the sentences that tell it."""
+"""The result of a look at another machine, and sentences about it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from msgspec import Struct
 from sessionbrowse.text import age, plural
 
 Progress = Callable[[int, int, str], None]
-"""Called while files come, with their number so far, the number of files that come, and the path over there."""
+"""Callback for each received file: number of files so far, number of files to receive, path on the other machine."""
 
 
 class LookResult(Struct, frozen=True, kw_only=True):
-    """The result of a look: numbers of session files, bytes over the line, and a sentence if it failed.
+    """The result of a look: numbers of session files, bytes sent and received, and an error sentence if it failed.
 
     `left_out` maps reasons to numbers of files that were left out. `asleep` is True if the machine did not answer,
     which is no error for a machine that sleeps; `stopped` is True if the user stopped the look. `seen` is the time of
@@ -37,7 +37,7 @@ class LookResult(Struct, frozen=True, kw_only=True):
 
 
 def sentence_of(result: LookResult, now_ms: float) -> str:
-    """Return the sentence that tells what a look brought, or why it failed."""
+    """Return a sentence about the files that a look received, or why it failed."""
     if result.asleep:
         return seen_words(result.name, result.seen, now_ms) + "."
     if result.error is not None:
@@ -52,7 +52,7 @@ def sentence_of(result: LookResult, now_ms: float) -> str:
 
 
 def twice_words(name: str, same_as: str) -> str:
-    """Return the sentence for two names of one machine."""
+    """Return the sentence that two names in the settings mean the same machine."""
     return f"{name} and {same_as} are the same machine, whose sessions are listed twice: forget one."
 
 

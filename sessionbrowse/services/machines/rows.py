@@ -1,6 +1,6 @@
-"""The rows of session files that another machine tells: their names are checked, for they may be hostile.
+"""Parse the rows of session files that another machine sends; names are checked, because they may be hostile.
 
-A row has the inode, size, times of the last change of content and attributes, and path of a file.
+A row has the inode, size, two times (last change of the content, last change of the attributes) and path of a file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class RemoteRow(Struct, frozen=True, array_like=True):
     """The row of a file on the other machine; `text` differs for each version of the file.
 
     `seen` is the time, by that machine's clock in s since 1970, at which the rows were asked for. `cwd` is the working
-    directory of the session, which is read here after the file came.
+    directory of the session, read from the received file.
     """
 
     text: str
@@ -49,18 +49,18 @@ class RemoteRow(Struct, frozen=True, array_like=True):
         return int(Decimal(self.text.split(" ")[2]) * 10**9)
 
     def is_recent(self, recent_s: float) -> bool:
-        """Return True if the file changed so shortly before it was seen that a later change may have the same row."""
+        """Return True if the file changed so shortly before `seen` that a later change may leave the row as it is."""
         return float(self.text.split(" ")[3]) >= self.seen - recent_s
 
 
 def is_safe(path: str) -> bool:
-    """Return True for an absolute path that is a path of this system too, and leads to no other place."""
+    """Return True for an absolute path that is valid on this system, without `.` or `..`."""
     first, *parts = path.split("/")
     return first == "" and bool(parts) and all(map(_is_safe_part, parts)) and _length(path) <= MOST_PATH
 
 
 def parse_rows(folder: Folder, answer: bytes, seen: int, left_out: Counter[str]) -> dict[str, RemoteRow]:
-    """Return the rows of a folder's files by absolute path; count in `left_out` the names that are left out."""
+    """Return the rows of a folder's files by absolute path; count omitted files in `left_out`, by reason."""
     found: dict[str, RemoteRow] = {}
     for line in answer.split(b"\n"):
         row = _ROW.fullmatch(line)
@@ -86,7 +86,7 @@ def sum_of_rows(folder: Folder, rows: Mapping[str, RemoteRow]) -> str:
 
 
 def without_clashes(rows: Mapping[str, RemoteRow], left_out: Counter[str], *, tells_case: bool) -> dict[str, RemoteRow]:
-    """Leave out and count files that cannot lie here beside the others."""
+    """Return the rows without files whose paths clash on this disk; count the omitted files in `left_out`."""
 
     def key(path: str) -> str:
         return path if tells_case else unicodedata.normalize("NFC", path).casefold()
@@ -108,8 +108,9 @@ def without_clashes(rows: Mapping[str, RemoteRow], left_out: Counter[str], *, te
 
 
 def posix_sum(blocks: Iterable[bytes]) -> str:
-    """Return the checksum and size of a content, given in blocks, as the program `cksum` prints them."""
-    # The CRC of POSIX takes each byte from its highest bit and begins with 0; that of zlib is the other way round.
+    """Return the checksum and size of some content, given in blocks, as the program `cksum` prints them."""
+    # The CRC of POSIX reads each byte from its highest bit and starts with 0; zlib's reads from the lowest and starts
+    # inverted.
     crc, size = 0xFFFFFFFF, 0
     for block in blocks:
         crc, size = zlib.crc32(block.translate(_REVERSED), crc), size + len(block)
@@ -133,6 +134,6 @@ def _length(text: str) -> int:
 
 
 def _may_be_session(folder: Folder, path: str, found: Mapping[str, RemoteRow]) -> bool:
-    """Return False for a file that no list shows: in a flat directory, only sessions' own folders are entered."""
+    """Return False for a file that no list shows: in a flat directory, only the folders of sessions are searched."""
     top, inner, _ = path[len(folder.root) + 1 :].partition("/")
     return not folder.is_flat or not inner or top == "archive" or f"{folder.root}/{top}.jsonl" in found

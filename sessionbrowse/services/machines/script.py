@@ -1,7 +1,7 @@
-"""The pieces of POSIX script that run on another machine; they write nothing there.
+"""The POSIX script that runs on another machine, in pieces; it writes nothing there.
 
-No second shell may read the rest of the script, so every command reads from /dev/null. Names of files are absolute
-paths in quotes.
+The shell reads the script from standard input, so every command reads from /dev/null instead. Names of files are
+absolute paths in quotes.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from sessionbrowse.agents.base import MAX_SETTINGS_BYTES
 from sessionbrowse.store.find.file_stamp import NO_SESSION_FILES, NO_SESSION_FOLDERS
 
 MOST_BYTES = 32 * 1024
-"""Maximum size of a piece."""
+"""Maximum size of a piece of script in bytes."""
 HEAD = 4096
-"""Number of bytes at the beginning of a file that are compared on their own: omp rewrites its title slot there."""
+"""The first `HEAD` bytes of a file are compared separately, because omp rewrites its title slot there."""
 
 _NAMES = "HOME|USERPROFILE|TMPDIR|TMP|TEMP|XDG_DATA_HOME|XDG_STATE_HOME"
 VARIABLES = f"({_NAMES}|(OMP|PI|ATOMIC|INDUSAGI|CLAUDE|CODEX)_([A-Z]+_)*(DIR|HOME|PROFILE))="
-"""Pattern of the environment variables that change where agents keep sessions; no others cross the line."""
+"""Pattern of the environment variables that change where agents keep sessions; no others are sent."""
 
 _NO_SESSIONS = " ".join(
     [f"! -name {name}" for name in sorted(NO_SESSION_FILES)]
     + [f"! -path '*/{name}/*'" for name in sorted(NO_SESSION_FOLDERS)]
 )
-# e: the mark. r: rows of the files below the present directory. p: rows below a directory. f: a file, whole or what
-# is new in it. v: the variables of agents.
+# Shell functions: e prints the mark, q finds files, r prints the rows of files below the current directory, p those
+# below a given directory, c counts files, f prints a file or its new part, v prints the agents' variables.
 BEGIN = rf"""exec 2>/dev/null; unset CDPATH; LC_ALL=C; export LC_ALL; o=0
 e() {{ printf '\n%s %s\n' "$m" "$*"; }}
 if find / -maxdepth 0 -printf x; then o=1; elif stat -c %i /; then o=2; elif stat -f %i /; then o=3
@@ -50,7 +50,7 @@ v() {{ grep -E '^({VARIABLES})'; }}
 e "$(date +%s) $o"
 """
 
-# csh and tcsh accept -l only without a command, and the option -l of an unknown shell may mean anything.
+# csh and tcsh do not accept -l together with -c. In an unknown shell, -l may mean something else, so `sh` is used.
 SURROUNDINGS = """uname -s; printf '%s\\n' "$SHELL"; echo "$(uname -n) $(cd && r -maxdepth 0 -type d </dev/null)"
 env | v
 case $SHELL in */csh|*/tcsh) "$SHELL" -c env;; */bash|*/zsh|*/fish|*/dash|*/ash|*/ksh|*/mksh|*/sh) "$SHELL" -l -c env;;
@@ -58,7 +58,7 @@ case $SHELL in */csh|*/tcsh) "$SHELL" -c env;; */bash|*/zsh|*/fish|*/dash|*/ash|
 
 
 class Folder(Struct, frozen=True):
-    """A directory over there with session files: names that end with one of the suffixes, down to a depth."""
+    """A directory to search on the other machine, for files with one of the suffixes, down to a depth."""
 
     root: str
     depth: int
@@ -66,13 +66,13 @@ class Folder(Struct, frozen=True):
     is_flat: bool = False
 
     def sum(self) -> str:
-        """Return the command that prints a checksum of the sorted rows of the files."""
+        """Return the command that prints a checksum of the sorted rows of all files."""
         return f"p {self._files()} </dev/null | sort | cksum"
 
     def rows(self) -> str:
-        """Return the command that prints the rows, then the mark with a status and the number of names left out.
+        """Return the command that prints the rows, then the mark, the exit status, and the number of omitted names.
 
-        A name with a control character could look like two rows.
+        Names with control characters are omitted: a newline in a name would look like two rows.
         """
         odd = f"$(c {self._tests('')} </dev/null)"
         return f'p {self._files()} </dev/null; e "$? {odd}"'
@@ -82,7 +82,7 @@ class Folder(Struct, frozen=True):
         return f"p {self._files()} </dev/null | awk '$4 >= {time_s}'; e"
 
     def holds(self, path: str) -> bool:
-        """Return True for a path that the search for rows would find, if a file is there."""
+        """Return True if the search for rows would find a file with this path."""
         depth = path.count("/") - self.root.count("/")
         return path.startswith(self.root + "/") and depth <= self.depth and path.endswith(self.suffixes)
 
@@ -96,7 +96,7 @@ class Folder(Struct, frozen=True):
 
 
 def question(kind: str, path: str) -> str:
-    """Return the command that answers a question of `agents.Disk`, then prints the mark."""
+    """Return the command that answers a question about the disk (see `agents.Disk`), then prints the mark."""
     name = quote(path)
     match kind:
         case "directory":
@@ -104,7 +104,7 @@ def question(kind: str, path: str) -> str:
         case "names":
             command = f'for n in {name}/*; do printf "%s\\n" "${{n##*/}}"; done'
         case _ if path.endswith(".env"):
-            # The other lines of these files are secrets.
+            # Other lines of these files may contain secrets.
             command = (
                 rf"[ -f {name} ] && grep -E '^[[:blank:]]*(export[[:blank:]]+)?{VARIABLES[:-1]}[[:blank:]]*=' {name}"
             )
@@ -119,7 +119,7 @@ def is_directory(path: str) -> str:
 
 
 def in_pieces(commands: Iterable[str]) -> Iterable[list[str]]:
-    """Yield the commands in lists that fit into a piece."""
+    """Divide commands into lists that each fit into one piece of script."""
     piece: list[str] = []
     size = 0
     for command in commands:

@@ -1,4 +1,4 @@
-"""Add a machine to the user's settings file, or take it out; everything else in the file stays as it is."""
+"""Add a machine to the user's settings file, or remove it; everything else in the file stays as it is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MACHINE = re.compile(r"^[ \t]*\[\[[ \t]*machines[ \t]*\]\].*\n?", re.MULTILINE)
 
 
 def lines_of(machine: MachineSettings) -> str:
-    """Return the lines of a machine in the settings file."""
+    """Return the lines (a TOML table) that describe a machine in the settings file."""
     return f'[[machines]]\nname = "{machine.name}"\nhost = "{machine.host}"\n'
 
 
@@ -43,10 +43,10 @@ def add_machine(path: Path, machine: MachineSettings) -> None:
 
 
 def remove_machine(path: Path, name: str) -> None:
-    """Take a machine out of the settings file, with the comments in its table; without such a machine do nothing.
+    """Remove a machine's table from the settings file, with its comments; do nothing if there is no such machine.
 
     Raises:
-        RefusedWrite: the machine's lines cannot be told from the others.
+        RefusedWrite: the machine's lines cannot be separated from the others.
     """
 
     def removed(text: str) -> str:
@@ -67,8 +67,8 @@ def remove_machine(path: Path, name: str) -> None:
 def _change(
     path: Path, change: Callable[[str], str], wanted: Callable[[Settings], tuple[MachineSettings, ...]], otherwise: str
 ) -> None:
-    """Replace the settings file by its changed text, if the machines are the only difference in what it means."""
-    real = os.path.realpath(path)  # Many keep their settings elsewhere, and a link at this place, which must stay.
+    """Replace the settings file by its changed text; refuse a change of anything but the machines."""
+    real = os.path.realpath(path)  # A symbolic link stays: the file that it leads to is replaced.
     refused = f"The settings file {clean(str(path))} cannot be changed"
     try:
         with open(real, "rb") as file:

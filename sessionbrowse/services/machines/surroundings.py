@@ -1,4 +1,4 @@
-"""The surroundings of the agents on another machine, and their session directories, asked over a conversation."""
+"""Find out where the agents on another machine keep sessions: its home directory, variables, and directories."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sessionbrowse.store.find.roots import own_places
 
 MOST_PROJECTS = 1000
 _DEPTHS = {"projects": 8, "folder": 7, "flat": 4, "dates": 5, "retired": 1}
-"""Depth of the search by kind of place. Archives and registries of omp stay out: they name files anywhere."""
+"""Depth of the search by kind of place. omp's archives and registries are left out: they name files anywhere."""
 _ROOT_DEPTH = 9
 _SUFFIXES: Mapping[str, tuple[str, ...]] = {"indusagi": (".jsonl", ".ndjson"), "codex": (".jsonl", ".jsonl.zst")}
 _MOST_ROUNDS = 20
@@ -25,7 +25,7 @@ _MOST_TEXT = 1024 * 1024
 
 
 class LoginEnvironment(Struct, frozen=True):
-    """The login shell and home directory over there, a text that tells machine and home, and the agents' places."""
+    """The login shell, home directory and agents' places on another machine, and a text that identifies the machine."""
 
     shell: str
     home: str
@@ -34,9 +34,9 @@ class LoginEnvironment(Struct, frozen=True):
 
 
 def ask_environment(conversation: Conversation, projects: Iterable[str]) -> LoginEnvironment:
-    """Ask for the variables of a login shell, then run the agents' own search for places with answers from there.
+    """Ask for the variables of a login shell, then search the agents' places by asking about that machine's disk.
 
-    `projects` are working directories over there; settings in them may name further places.
+    `projects` are working directories on that machine; settings in them may name further places.
     """
     answer = conversation.ask(script.SURROUNDINGS, _MOST_TEXT).decode("utf-8", "surrogateescape")
     system, shell, node, *lines = (answer + "\n\n").split("\n")
@@ -65,14 +65,14 @@ def ask_environment(conversation: Conversation, projects: Iterable[str]) -> Logi
             break
         disk.ask(conversation)
     kept = [place for place in places if place.kind in _DEPTHS and is_safe(place.root)]
-    # Two aliases of ssh may lead to one machine: then its name, and the inode of the home directory, are the same.
+    # Two ssh aliases may lead to the same machine. Its host name and the inode of the home directory show that.
     name, _, inode = node.partition(" ")
     inode = inode.partition(" ")[0]
     return LoginEnvironment(shell, home, f"{name[:255]} {inode} {home}" if inode.isdigit() else "", tuple(kept))
 
 
 def folders(places: Iterable[Place], roots: Iterable[str], home: str) -> list[Folder]:
-    """Return the directories to search over there: the places, each once, and the roots that the user named."""
+    """Return the directories to search on the other machine: the agents' places and the user's roots, each once."""
     found: dict[str, Folder] = {}
     named = [absolute(expand_home(root, home), home) for root in roots]
     wanted = [Folder(root, _ROOT_DEPTH, SESSION_SUFFIXES) for root in named if is_safe(root)]
@@ -88,7 +88,7 @@ def folders(places: Iterable[Place], roots: Iterable[str], home: str) -> list[Fo
 
 
 class _Disk:
-    """Answers about a disk over there, and the questions that have no answer yet."""
+    """Known answers about the other machine's disk, and questions that must still be sent."""
 
     def __init__(self) -> None:
         self.unknown: dict[tuple[str, str], None] = {}

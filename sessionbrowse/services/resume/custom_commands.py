@@ -46,7 +46,7 @@ def words_of(command: CustomCommand, values: Mapping[str, str]) -> tuple[str, ..
 
     Raises:
         CommandFailed: a placeholder's value contains a character that cannot be passed to a program, would be read as
-        an option of the program, or is a directory of no use here.
+        an option of the program, or is a directory that this machine does not have.
     """
     for name in sorted(placeholders_of(command)):
         if not _can_be_given(values.get(name, "")):
@@ -145,7 +145,7 @@ def _shell_line(command: CustomCommand, line: str, values: Mapping[str, str]) ->
         elif character == "(" and (inside != '"' or line[at - 1 : at] == "$"):
             around.append((")", at))
         elif character == "#" and inside != '"' and (not at or line[at - 1].isspace()):
-            size = (line + "\n").index("\n", at) - at  # a comment, perhaps with an apostrophe
+            size = (line + "\n").index("\n", at) - at  # Quotes in a comment do not count.
         parts.append(line[at : at + size])
         at += size
     return "".join(parts)

@@ -39,7 +39,7 @@ def run_agent(
 
 
 def endings_there(command: ResumeCommand, words: str = "") -> dict[int, str]:
-    """Return a sentence for each status of its own that a command on another machine has; `words` are those of ssh."""
+    """Return sentences by exit status for a command on another machine; `words` is what ssh printed as its error."""
     if command.machine is None:
         return {}
     by_hand = f"(try `ssh {clean(command.argv[2])}` once by hand)"
@@ -104,7 +104,8 @@ _IN_ITS_DIRECTORY = (
     'cd -- "$1" || exit; shift; "$@"; status=$?; '
     '[ $status -eq 0 ] || { printf "\\n%s ended with status %s. Enter closes. " "$1" $status; read _; }'
 )
-# The same for a command on another machine: its first words are sentences for statuses, as `74:The directory …`.
+# The same script for a command on another machine. Arguments such as `74:The directory …` come first: each is the
+# sentence to show for an exit status.
 _OVER_THERE = (
     'cd || exit; said=; while case "$1" in [0-9]*:*) ;; *) false;; esac; do said="$said$1\n"; shift; done; "$@"; '
     'status=$?; [ $status -eq 0 ] || { printf "\n"; printf %b "$said" | sed -n "s/^$status://p"; '

@@ -3,10 +3,10 @@
 This module starts no program. `plan` checks the file as late as possible, because three of the agents create a new
 session if the file is gone, and one overwrites a file that it cannot read.
 
-A session of another machine is resumed there by ssh. What works is what works after `ssh HOST` by hand: the agent is
-started by the login shell with its usual start files. The command for it travels as ASCII text in an environment
-variable, which only a POSIX shell unpacks, so the login shell (bash, dash, zsh, fish, csh, tcsh) never reads
-directories or arguments as its own language.
+A session of another machine is resumed there by ssh. The agent starts as after `ssh HOST` by hand: from the login
+shell, with its usual start files. The command for it travels as ASCII text in an environment variable, which only a
+POSIX shell unpacks, so the login shell (bash, dash, zsh, fish, csh, tcsh) never reads directories or arguments as its
+own language.
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ def _overlapping(pieces: Iterator[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         joined = rest + piece
         yield joined
-        # The next piece may begin inside a line. The dot keeps the rest of that line from looking like a whole line.
+        # The next piece may begin inside a line; a dot before it keeps that part from looking like a whole line.
         rest = b"." + joined[-_OVERLAP:]
     yield rest + b"\n"
 

@@ -24,8 +24,11 @@ PER_SESSION = 3
 _FULL_SESSIONS, _LEAST_OF_BEST = 5, 0.5
 _ABANDONED_FACTOR = 0.9
 LOOKED_AT, USUAL_PAGE = 3, 50
-"""Number of sessions that are searched for copies, for each session on a page of results; a smaller page than
-`USUAL_PAGE` counts as such a page, so that it shows the first of the same sessions."""
+"""Number of ranked sessions in which copies are searched, for each session on a page of results.
+
+A page of fewer than `USUAL_PAGE` sessions counts as one of `USUAL_PAGE`, so that it begins with the same sessions as a
+longer page.
+"""
 
 EXACT, FORMS, SESSION, SOME, TYPO = range(len(MATCHES))
 
@@ -82,14 +85,14 @@ class MatchingSession(Struct):
     row: FileRow | None
     named: Weights
     places: StoredEntries | None = None
-    """The places of the entries in the file, once they are needed."""
+    """Offsets and ids of the entries in the file, read when they are needed."""
     hits: dict[int, float] = {}
     """The entries that the index found, with their scores."""
     is_complete: bool = False
     """True if the index says that the session holds all terms."""
     found: list[Found] = []
     elsewhere: Weights = ()
-    """The terms that the session holds in entries that were not read."""
+    """The weights of the terms in entries that were not read."""
     read: set[int] = set()
     guess: float = 0.0
     match: int = SOME
@@ -303,7 +306,7 @@ class Page:
 
 
 def place_of(candidate: MatchingSession) -> tuple[int, float, float, str]:
-    """Return the place of a session in the order of results; an exact match and one by other forms are judged alike."""
+    """Return the sort key of a session in the results; exact matches and matches of other word forms rank alike."""
     summary = candidate.summary
     return max(candidate.match, FORMS), -candidate.score, -(summary.modified or 0), summary.path
 
@@ -347,7 +350,10 @@ def _own_entries(candidate: MatchingSession, owners: Mapping[object, MatchingSes
 def _is_named_itself(
     candidate: MatchingSession, names: Sequence[Hit], owners: Mapping[object, MatchingSession]
 ) -> bool:
-    """Return True if a session matches by a name that no session which shows its entries has, as a fork often has."""
+    """Return True if a session's name matches, and the sessions that show its entries have other names.
+
+    A fork often has the name of its parent session.
+    """
     shown = [owners[_identity(candidate, each)].summary.name for each in candidate.found]
     return any(hit.role == "name" for hit in names) and candidate.summary.name not in shown
 

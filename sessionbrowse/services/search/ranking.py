@@ -42,25 +42,25 @@ from sessionbrowse.services.search.text_index import Question, misspelt
 from sessionbrowse.store.index.text_reader import idf
 
 ASKED, ASKED_FILTERED, ASKED_TOGETHER = 100, 400, 30
-"""Numbers of entries that the index is asked for: the best, also if filters drop many, and those with all terms."""
+"""Numbers of entries requested from the index: usually, if filters drop many, and of those that contain all terms."""
 FIRST_OF_ONE, FIRST_ENTRIES = 2, 60
-"""Of each promising session, first this number of entries is read, until this number is read in total."""
+"""First, `FIRST_OF_ONE` entries of each promising session are read, until `FIRST_ENTRIES` are read in total."""
 BEST_SESSIONS, MORE_OF_ONE = 15, 8
-"""Of this number of the best sessions, this number of further entries is read."""
+"""Then `MORE_OF_ONE` further entries are read of each of the `BEST_SESSIONS` best sessions."""
 MOST_ENTRIES = 600
-"""Maximum number of entries that are read for a query with filters or phrases, where fewer sessions are found."""
+"""Maximum number of entries that are read if filters or phrases drop so many that more must be read."""
 MOST_FILES = 1000
-"""Maximum number of files to which a question is limited; with more, the answers for other files are dropped."""
+"""Maximum number of files that a question to the index names; with more, answers for other files are dropped later."""
 HALF_LIFE_DAYS = 30.0
 LEAST_NEARLY = 5
-"""Minimum length of a word that is also searched with one letter changed, although texts contain it as typed."""
+"""Words of at least this length are also searched with one letter changed, even if texts contain the word as typed."""
 FEW, MISTAKEN_SHARE, MOST_MISTAKEN = 20, 0.02, 200
-"""Limits for such a word, in number of entries that contain it: in small stores, as a share of all, in any store."""
+"""Such a word may occur in this share of all entries: at least in `FEW`, at most in `MOST_MISTAKEN` entries."""
 _USER_FACTOR, _USER = 1.3, ROLES.index("user")
 _SESSION_SHARE, _SECOND_SHARE, _NAME_SHARE = 0.4, 0.15, 0.5
 _AGE_SHARE = 0.12
 _LEAST_SHARE = 0.2
-"""Least share of the query's terms, weighted by rarity, in a session that is a result."""
+"""A session is a result if it contains at least this share of the query's terms, weighted by rarity."""
 _DAY_MS = 86_400_000
 
 
@@ -197,7 +197,7 @@ class Ranker:
         titled = self._searcher.titles.having((*self._keys, *self._names.ids))
         counts = self._question.counts.copy() if self._question is not None else [0] * len(self._terms)
         self._documents = self._question.documents if self._question is not None else 0
-        # Most sessions are indexed and have no term in their name: the loop leaves them out.
+        # Sessions that are indexed and have no term in their name, as most, are left out of the loop.
         for summary in [each for each in self._fitting if each.path in titled or each.path not in rows]:
             if self._cancelled():
                 break
@@ -258,7 +258,7 @@ class Ranker:
                 each.is_complete = each.is_complete or is_complete
 
     def _guess(self, candidate: MatchingSession) -> tuple[float, float, str]:
-        """Return the place of a candidate in the order of reading."""
+        """Return the sort key by which candidates are read, the most promising first."""
         best, second = [*sorted(candidate.hits.values(), reverse=True)[:2], 0.0, 0.0][:2]
         guess = best + _SECOND_SHARE * second + _NAME_SHARE * self._worth(candidate.named)
         return -guess, -(candidate.summary.modified or 0), candidate.summary.path
@@ -285,9 +285,10 @@ class Ranker:
         return bool(self._instead)
 
     def _take_nearly_right(self) -> bool:
-        """Read the entries that contain all terms if words with one letter changed count too; True if terms changed.
+        """Accept words with one letter changed too, and read the entries that then contain all terms.
 
-        A mistyped word can occur in other texts. So this is tried if no entry contains all terms as typed.
+        Return False if the index has no such words. A mistyped word can occur in other texts. So this is tried if no
+        entry contains all terms as typed.
         """
         if self._is_near:
             return False
@@ -333,7 +334,7 @@ class Ranker:
             if read >= room or self._cancelled():
                 break
             read += self._read_entries(candidate, of_one)
-        # No session that holds all words may stand below one that lacks a word because it was not read.
+        # Without this, a session with all words could rank below one that lacks a word, because it was not read.
         complete = [each for each in candidates if each.is_complete and not each.read]
         for candidate in complete[: room // 2]:
             self._read_entries(candidate, 1)

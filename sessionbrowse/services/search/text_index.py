@@ -1,6 +1,6 @@
-"""Ask the text directories of an index: which entries are the best for the terms of a query, and which hold its words.
+"""Ask the text directories of an index which entries match the terms of a query best, and which contain its words.
 
-The forms of a word (other endings, longer words, words one letter away) are chosen among the words that the texts hold.
+The forms of a word (other endings, longer words, words one letter away) are chosen among the words in the index.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ NO_ENGINE = "Words are searched in the session files, because the package tantiv
 ON_NETWORK = "Words are searched in the session files, because the cache directory {} is on a network disk."
 
 Scored = list[tuple[float, int, Place]]
-"""Entries with their scores and the numbers of their roles."""
+"""Entries as tuples: score, number of the role, place of the entry."""
 
 
 class TextIndex:
-    """The text directories of an open index; they are opened at the first question, and stay as they were then."""
+    """The text directories of an open index; the first question opens them, and later changes to them are not seen."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
@@ -51,13 +51,13 @@ class TextIndex:
         self._open: dict[bool, list[TextReader]] = {}
 
     def close(self) -> None:
-        """Close the text directories; the next question opens them as they are then."""
+        """Close the text directories; the next question opens their newest version."""
         for reader in [each for readers in self._open.values() for each in readers]:
             reader.close()
         self._open.clear()
 
     def files(self, tools: bool) -> set[int]:
-        """Return the ids of the files that can be asked for: those still in the index after its texts were opened.
+        """Return the ids of the files that can be searched: those still in the index after its texts were opened.
 
         Raises:
             sqlite3.DatabaseError: the index is damaged.

@@ -137,7 +137,8 @@ def usage_at(path: str, agent: str, cwd: str, context: ChangeContext) -> FileUsa
 def _usage(path: str, agent: str, cwd: str, context: ChangeContext, found: Fingerprint | None) -> FileUsage:
     machine = machine_of(path)
     if machine is not None:
-        # Processes and clock here tell nothing of that machine: its own clock at the last look does.
+        # This machine's processes and clock say nothing about a file on another machine. Its own clock at the last look
+        # does.
         state = read_state(machine, machines_dir(context.around.environ, Path(context.around.home)))
         changed = found is not None and state is not None and state.is_recent(found.mtime_ns / 1_000_000, RECENT_MS)
         reason = f"the session changed less than ten minutes before the last look at {machine}"
@@ -167,7 +168,7 @@ def refuse_taken(path: str, agent: str, used: FileUsage, *, force: bool) -> None
 
 
 def _changed_ms(path: str, agent: str, found: Fingerprint, context: ChangeContext) -> float:
-    """Return the time at which another program last changed the file, in milliseconds; 0 if omp has left it since."""
+    """Return the time at which another program last changed the file, in milliseconds; 0 if omp has exited since."""
     if not AGENTS[agent].bears_appends and has_exited(path, context.journal.own_entry_ids):
         return 0.0
     own = context.journal.own_change(found)
@@ -182,8 +183,8 @@ def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: boo
     """Check that an entry may be appended to a file that may be in use, and return notes for the user.
 
     omp loses data when another program appends to its open file, so an append is refused at any sign of a writer. The
-    other agents ignore the new entry until they open the session again. `asks` is True for a check out: it is refused
-    while such an agent may have the session open, because the agent would go on from another entry.
+    other agents ignore the new entry until they open the session again. With `asks` (for a checkout), also refuse while
+    such an agent may have the session open, because the agent would go on from another entry.
 
     Raises:
         InUse: a program may be writing, and `force` is False.
@@ -197,7 +198,7 @@ def consent_to_append(file: OpenedFile, used: FileUsage, what: str, *, asks: boo
             raise InUse(f"{file.name} may be in use: {reasons}. {OMP_STOPS_SAVING} Quit omp, and wait ten minutes.")
         return (f"Forced although {reasons}. {OMP_STOPS_SAVING}",)
     if not used.in_use:
-        # The file changed lately, perhaps by a program on another machine, whose process cannot be seen here.
+        # The file changed recently. The program may run on another machine, where its process cannot be seen from here.
         return (f"Note that {reasons}.",) if asks and used.state == "recent" else ()
     if asks and not force:
         raise InUse(
@@ -339,7 +340,7 @@ def in_bulk(
 ) -> Bulk[Item, C]:
     """Change items one after another; if the change of an item fails, note the error and go on with the next item.
 
-    Only after `SameFile` the rest is left.
+    The error `SameFile` ends the bulk change.
 
     `group` adds the changes to the group of an earlier change, so that one undo takes all of them back.
 

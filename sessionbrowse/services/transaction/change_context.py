@@ -18,8 +18,9 @@ from sessionbrowse.store.write.journal import Change, Journal
 class ChangeContext(Struct, frozen=True, kw_only=True):
     """The environment of a change: `around` (home and environment variables), state directory, journal, clock in ms.
 
-    `new_id` generates ids of changes and entries; `proc` is the directory `/proc`. `told` chooses from changes in the
-    journal those that may be listed, named and undone: an agent is not told of sessions that the user hides from it.
+    `new_id` generates ids of changes and entries; `proc` is the directory `/proc`. `told` filters changes of the
+    journal: it returns those that may be listed, named and undone. Inside an agent it leaves out changes of sessions
+    that the user hides from agents.
     """
 
     around: Surroundings

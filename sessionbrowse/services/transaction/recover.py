@@ -66,7 +66,7 @@ def recover_all(context: ChangeContext) -> None:
 
 
 def _remove_folder_of(old: OldVersion, context: ChangeContext) -> None:
-    """Remove the folder of an old version that is gone, if a change made the folder, was rolled back, and left it."""
+    """Remove the empty folder in which an old version was, if a change that was rolled back had made this folder."""
     for change in context.journal.changes().values():
         if change.state == "failed" and not is_damaged(change):
             with suppress(OSError):
@@ -281,7 +281,7 @@ def _is_contained(change: Change) -> bool:
     if "gone" in plan:
         items.append(Trashed(original=path, item=plan["gone"][0], info=plan["gone"][1], inode=0, size=0))
     pairs = [*plan.get("moves", ()), *((one, other) for one, other, *_ in plan.get("files", ()))]
-    # The path of a relocation is the project's new directory, which is only shown.
+    # The path of a relocation is the project's new directory; it is only displayed, so it is not checked.
     files = [*([] if plan.get("kind") == "relocate" else [path]), *(one.original for one in items)]
     files += [each for pair in pairs for each in pair]
     folders = [each for one, other in plan.get("folders", ()) for each in (one, other)]

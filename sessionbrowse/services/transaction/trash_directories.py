@@ -34,7 +34,7 @@ def own_trash(context: ChangeContext) -> str:
 def own_name(change: Change, path: str) -> str:
     """Return the name of a deleted item in sessionbrowse's own trash folder; a long name is cut at its beginning.
 
-    A file of another folder than the session's own can have the session's name, so its folder is told by a hash.
+    A file from another folder can have the same name as the session file, so its name also gets a hash of its folder.
     """
     folder, name = os.path.split(path)
     elsewhere = folder != os.path.dirname(change.path)

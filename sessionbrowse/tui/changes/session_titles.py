@@ -69,7 +69,7 @@ def _row(summary: Summary, home: str, is_alike: bool, width: int) -> Line:
         where.append((f"  {project_name(summary.cwd, home)[0]}", "dim"))
     if not is_alike:
         return fit(where, width)
-    # Sessions of the same title are told apart by what they hold.
+    # Sessions with the same title also get date, number of messages and size.
     at = summary.modified
     day = f"{datetime.fromtimestamp(at / 1000):%Y-%m-%d %H:%M} · " if at is not None and is_time(at) else ""
     facts = f"{day}{plural(summary.message_count, 'message')} · {size(summary.bytes)}"

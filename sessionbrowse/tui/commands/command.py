@@ -53,10 +53,10 @@ Reason = Callable[[CommandContext], str | None]
 class Command(Struct, frozen=True, kw_only=True):
     """A row of the command table.
 
-    `title` is a verb of at most two words; `help` describes the command in about eight words, without a full stop.
-    A command without `keys` is run from the palette, or by its `letter` in the actions menu; the settings can give it a
-    key. `verb` is equal for commands that do the same in other places, or the opposite (up, down): a key runs the
-    commands of one verb only, and the table of keys has one row for a verb.
+    `title` is a verb of at most two words; `help` describes the command in about eight words, without a full stop. A
+    command without `keys` is run from the palette, or by its `letter` in the actions menu; the settings can give it a
+    key. `verb` groups commands that do the same on other screens, or the opposite (up, down). A key belongs to one
+    verb; the table of keys has one row for each verb.
     """
 
     id: str

@@ -331,7 +331,11 @@ class Library:
     def newest_first(
         self, cwd: str | None = None, named: bool = False, hidden: bool = False, archived: bool = False
     ) -> list[Summary]:
-        """Return the sessions of a list: of the project `cwd` or of all projects, only named or only archived ones."""
+        """Return the sessions of the project `cwd` (None: of all projects), newest first.
+
+        `named`: only those with a name. `archived`: only archived ones, otherwise only the others. `hidden`: also
+        sessions that the lists otherwise hide.
+        """
         cwd = cwd and self.project_of(cwd)
         project_of = self._projects_by_directory()
         chosen = [

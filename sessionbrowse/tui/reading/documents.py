@@ -64,7 +64,7 @@ RESULT_DISTANCE = 400
 PREVIEW_DETAIL = Detail(lines=12, output_lines=6, thinking_lines=2, foldable=False)
 END_DETAIL = Detail(lines=4, output_lines=2, foldable=False)
 LEAST_WITH_END = 6
-"""Minimum number of messages of a conversation whose preview begins with its end."""
+"""A conversation with at least this many messages is previewed with its last messages first."""
 ENTRY_OUTPUT_LINES = 20
 """When an entry with tool calls is shown, arguments and results with more lines than this are partly folded."""
 

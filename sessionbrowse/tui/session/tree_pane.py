@@ -273,7 +273,7 @@ class TreePane:
             self.measure()
 
     def measure(self) -> None:
-        """Measure how wide the visible rows are, and call `widened` if they need more cells than other rows did."""
+        """Measure the width of the visible rows; call `fit_panes` if it is larger than that of all rows seen before."""
         top = self.row_list.scroll_offset.y
         seen = self.rows[top : top + self.row_list.size.height] if self._texts is not None else ()
         needed = [

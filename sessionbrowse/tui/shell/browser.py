@@ -342,7 +342,10 @@ class Browser(TerminalApp, inherit_bindings=False):
     def open_tree(
         self, summary: Summary, index: int | None = None, entry_id: str | None = None, searched: str = ""
     ) -> None:
-        """Open a session's tree, at an entry if given; also in `sessionbrowse pick`, unlike `show_session`."""
+        """Open a session's tree, at an entry if given.
+
+        In `sessionbrowse pick` too, where `show_session` returns the session as the choice instead.
+        """
 
     def search_lists(self, text: str, came_from: Summary | None = None) -> None:
         """Search for a text in the list of all sessions; leaving the search opens the session `came_from` again."""

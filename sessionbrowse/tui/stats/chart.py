@@ -45,8 +45,7 @@ def total_line(totals: Totals, width: int, times: str) -> Line:
     if copies[REQUESTS]:
         pieces.append((f"   copies ({cents(copies)}) not counted again", "dim"))
     line = list(pieces)
-    # If the line is too long, omit first the copies, because the total excludes them, then the cost "kept", because it
-    # is the total minus the other costs in the line.
+    # If the line is too long, drop the copies first (not part of the total), then "kept" (it follows from the rest).
     for needless in ("copies", PARTS[KEPT], PARTS[COMPACTION], "tokens", PARTS[SUBAGENTS]):
         if line_width(line) > width:
             line = [piece for piece in line if needless not in piece[0]]
