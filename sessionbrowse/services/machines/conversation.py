@@ -110,7 +110,7 @@ class Conversation:
             told.clear()
 
     def frames(self, commands: Iterable[str], take: Callable[[bytes], None], most: Callable[[], int]) -> Iterator[str]:
-        """Send commands, many at once; pass on the bytes of one answer after the other, and yield the text behind each.
+        """Send many commands at once; pass each answer's bytes to `take`, then yield the text that follows its mark.
 
         Raises:
             Ended: the connection ended, no byte came for too long, or an answer had more than `most` bytes.

@@ -1,4 +1,4 @@
-"""Working directories compared with links resolved, with a time limit, so that a dead disk blocks no list."""
+"""Compare working directories with symbolic links resolved; a time limit keeps a dead disk from blocking a list."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from sessionbrowse.text import clean
 
 
 def resolved(directories: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[str, str]:
-    """Return for each directory its path without links; its normal form if the disk cannot tell or did not answer.
+    """Map each directory to its path with symbolic links resolved, or only normalised if the disk does not answer.
 
-    Only absolute paths of this system are looked up: others are never joined to the current directory.
+    Only absolute paths of this system are resolved; others would be joined to the current directory.
     """
     wanted = list(directories)
     answers = real_many(wanted, timeout_s)
@@ -29,13 +29,13 @@ def resolved(directories: Iterable[str], timeout_s: float = TIMEOUT_S) -> dict[s
 
 
 def same_spelling(directories: Iterable[str]) -> dict[str, str]:
-    """Map each directory to the one spelling that stands for all spellings of it among the given directories."""
+    """Map each directory to one spelling: the same for all given paths that lead to the same directory."""
     wanted = list(directories)
     return one_spelling(wanted, resolved(wanted))
 
 
 def project_texts(directories: Iterable[str]) -> dict[str, str]:
-    """Map each directory to a text in which a filter by project searches: all its spellings, and without links."""
+    """Map each directory to the text in which the `project:` filter searches: its spellings and its resolved path."""
     spelled = same_spelling(directories)
     texts: dict[str, dict[str, None]] = {}
     for directory, path in resolved(spelled).items():
@@ -44,7 +44,7 @@ def project_texts(directories: Iterable[str]) -> dict[str, str]:
 
 
 def given(text: str, here: str) -> str:
-    """Return a directory that the user gave as an absolute path; one of another system or machine stays as it is."""
+    """Return the absolute path of a directory that the user typed; a path of another system or machine is unchanged."""
     if other_system(text) or _given_there(text):
         return text
     return os.path.abspath(os.path.join(here, os.path.expanduser(text)))
@@ -59,7 +59,7 @@ def refuse_other_machine(text: str) -> None:
 
 
 def given_here(text: str, here: str) -> str:
-    """Return the absolute path of a directory that the user gave for sessions of this system.
+    """Return the absolute path of a directory that the user typed and that must be on this machine.
 
     Raises:
         RefusedWrite: it is a path of another system or machine.
@@ -70,20 +70,20 @@ def given_here(text: str, here: str) -> str:
 
 
 def _given_there(text: str) -> tuple[str, str] | None:
-    """Split an absolute directory on another machine; the name of a directory here may hold a colon, too."""
+    """Split `mini:/home/me` into machine and directory; None for a directory here, whose name may contain `:` too."""
     there = machine_in(text)
     return there if there is not None and there[1][:1] in ("", "/") else None
 
 
 def spellings_of(text: str, here: str) -> tuple[str, ...]:
-    """Return what a directory that the user gave can mean: the stored text itself, its absolute path, without links."""
+    """Return the paths that a typed directory can mean: the text itself, its absolute path, its resolved path."""
     path = given(text, here)
     own = (text,) if text.strip("./") else ()
     return tuple(dict.fromkeys((*own, path, resolved([path])[path])))
 
 
 def within(directories: Iterable[str], wanted: Iterable[str], *, below: bool = False) -> frozenset[str]:
-    """Return those of the stored directories that are the directory `wanted`, or below it if `below` is True.
+    """Return the `directories` that are the directory `wanted`, or with `below` also those inside it.
 
     `wanted` has all spellings of the directory (see `spellings_of`).
     """

@@ -42,9 +42,9 @@ class FoundFile(FileStamp, frozen=True, gc=False):
     """A session file found in a place (a directory in which an agent keeps sessions).
 
     `places` are all places in which the file was found; those of pi come first, then omp, atomic and indusagi. `owner`
-    is the agent of the file, as far as can be told without its content. `folder`
-    is the name of the file's project folder, "" in a directory without project folders. `parent_path` is the session
-    in whose folder a subagent's session was found. `problem` is the reason why the agent does not list the file.
+    is the agent of the file, judged without reading it. `folder` is the name of the file's project folder, "" in a
+    directory without project folders. `parent_path` is the session in whose folder a subagent's session was found.
+    `problem` is the reason why the agent does not list the file.
     """
 
     places: tuple[Place, ...]
@@ -164,7 +164,7 @@ class _Walk:
         self._directories: set[tuple[int, int]] = set()
         self._files: set[tuple[int, int]] = set()
         self._groups: dict[tuple[int, int], list[Place]] = {}
-        # The versions of files found so far, if the places are on several devices: one directory by two mounts.
+        # The versions of files found so far, if the places are on several devices: a directory may be mounted twice.
         self._versions: set[Version] | None = None
 
     def places(self, places: list[Place]) -> Iterator[list[FoundFile]]:
@@ -281,7 +281,7 @@ class _Walk:
             waiting += [os.path.join(here, name) for name, _ in folders]
 
     def _rollouts(self, directory: str, places: tuple[Place, ...], *, archived: bool = False) -> _Directory:
-        """Return the sessions of Codex in a directory: of a plain and a compressed file, the plain one counts."""
+        """Return the sessions of Codex in a directory; if one has a plain and a compressed file, only the plain one."""
         if not places:
             return [], []
         suffixes = (SUFFIX, COMPRESSED_SUFFIX)
@@ -366,7 +366,7 @@ class _Walk:
         return found, [(name, name + SUFFIX in statuses) for name in sorted(folders)]
 
     def _listing(self, directory: str, suffixes: tuple[str, ...]) -> tuple[dict[str, os.stat_result], list[str]]:
-        """Return a directory's regular files with the given suffixes, and its folders; skip a directory read before."""
+        """Return a directory's regular files with the given suffixes, and its folders; none if it was read before."""
         files: dict[str, os.stat_result] = {}
         folders: list[str] = []
         links: list[str] = []

@@ -1,4 +1,4 @@
-"""The identity of one version of a file, and names in session directories that no session has."""
+"""The identity of one version of a file, and names in session directories that belong to no session."""
 
 from __future__ import annotations
 

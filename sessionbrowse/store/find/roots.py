@@ -83,7 +83,7 @@ def find_places(
     """Return the places in the given roots, or without roots the places of the given agents (default: of all agents).
 
     The agent of files in a root is determined by their path or the agents' own places; if neither helps, `agents` is
-    used. If only some roots are not directories, `skipped` is called for these.
+    used. If some roots are directories and others are not, `skipped` is called for the others.
 
     Raises:
         NotFound: no root is a directory, or an agent's name is unknown.
@@ -212,7 +212,7 @@ def root_places(
         raise MissingRoot(root, "is not a directory" if os.path.exists(top) else "does not exist")
     real = os.path.realpath(top)
     if f"{os.sep}{FILES}{os.sep}" in real and machine_of(top) is None and machine_of(real) is not None:
-        # Without the link, the path of each file tells its machine.
+        # With links resolved, a file's path shows whether it is in a mirror, and of which machine.
         top = real
     found: list[Place] = []
     try:

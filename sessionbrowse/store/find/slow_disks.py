@@ -110,7 +110,7 @@ class Asker(Generic[T]):
 def exists_many(paths: Iterable[str], timeout_s: float = TIMEOUT_S, *, fresh: bool = False) -> dict[str, bool | None]:
     """Return for each directory True if it exists; None if the disk did not answer in time.
 
-    Of a directory on another machine, this machine's disk tells nothing: the answer is that of the last look there.
+    For a directory on another machine, the answer is the one that the last look at that machine found.
     """
     wanted = list(paths)
     there = {path: found for path in wanted if (found := machine_in(path)) is not None}

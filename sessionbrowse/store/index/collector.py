@@ -316,7 +316,8 @@ def read_for_index(
                 decided = agent_of(marks)
                 if decided == agent:
                     if not content.is_in_place:
-                        # The positions of entries are not those in the file, so that it cannot be read on from its end.
+                        # Positions of entries in unpacked or translated content are not those in the file, so appended
+                        # lines cannot be read alone.
                         collector.resumable = None
                     return _finished(path, content, marks, collector)
                 agent = decided

@@ -219,7 +219,8 @@ class Index:
         done = read = 0
         total = sum(file.size for file in changed)
         with GrowingTexts(self.directory, self.connection, tools=tools) as growing:
-            # If texts were deleted, the engine is open: it does not survive a fork, and would forget what is adopted.
+            # If texts were deleted, the engine's writer is open. This commit closes it: it would not survive the fork,
+            # and would drop the adopted segments.
             run("BEGIN IMMEDIATE")
             growing.commit(is_last=False)
             run("COMMIT")

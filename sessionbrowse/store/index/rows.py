@@ -64,7 +64,7 @@ class FileRow(FileStamp, frozen=True, array_like=True, gc=False):
 
 
 def has_its_name(summary: Summary) -> bool:
-    """Return False for a session of Codex whose name was changed: names are in a file of their own."""
+    """Return False if a Codex session was renamed since; names are in a separate file, so its own file is unchanged."""
     if summary.agent != "codex":
         return True
     from sessionbrowse.store.read.translation import codex_name
@@ -85,7 +85,7 @@ def unread_bytes(known: FileStamp | None, file: FileStamp) -> int:
 
 
 def pack(value: object) -> bytes:
-    """Pack a value for the database, which is a struct, a tuple or None.
+    """Pack a value (a struct, a tuple or None) for the database.
 
     Raises:
         UnicodeEncodeError, OverflowError: a text has a lone surrogate, or a number more than 64 bits.

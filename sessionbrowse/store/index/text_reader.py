@@ -1,4 +1,4 @@
-"""Ask one text directory for the best entries for weighted words, for all entries with some words, and its words."""
+"""Search one text directory: the best entries for weighted words, all entries with given words, the indexed words."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ class TextReader:
     def count_inside(self, piece: str) -> int:
         """Return the number of entries with a word that contains a piece."""
         if piece not in self._counts_inside:
-            # The engine looks through all words. It need not if they lack a shorter piece, as while a word is typed.
+            # The engine would go through all words. This is not needed if no word contains a shorter piece, as while a
+            # word is typed.
             is_lacking = any(not count and other in piece for other, count in self._counts_inside.items())
             with guarded():
                 found = 0 if is_lacking else self._searcher.search(self._inside(piece), 1).count
@@ -132,7 +133,7 @@ class TextReader:
             asked *= 4
 
     def every(self, words: Iterable[tuple[Form, bool]]) -> Iterator[Place]:
-        """Yield the places of all entries that hold all words; of a form with True, the last word may be longer."""
+        """Yield the places of all entries with all words; in a form with True, the last word may be longer."""
         with guarded():
             asked = [
                 (self._must, self._one_of([self._word(field, word, begins=begins) for field, _ in _SHARES]))
@@ -177,7 +178,8 @@ class TextReader:
         for field, share in _SHARES:
             count = self._count(field, form[0])
             if count:
-                # The engine multiplies by the rarity of the form itself: a rare form would be worth more than its word.
+                # The engine multiplies by the rarity of the form. This is undone, because a rare form would count more
+                # than its word.
                 boost = share * weight * (1.0 if rarity is None else rarity / self._idf(count))
                 clauses.append(self._query.boost_query(self._word(field, form[0]), boost))
         return clauses
@@ -219,7 +221,7 @@ def idf(documents: int, count: int) -> float:
 
 
 def engine_words(word: str) -> Form:
-    """Return the words of which the engine makes a word of a query, such as two for `foo_bar`."""
+    """Return the words into which the engine splits a word of a query, such as two for `foo_bar`."""
     if word.isascii() and word.isalnum() and len(word) <= KEPT_OF_WORD:
         return (word,)
     return tuple([each[:KEPT_OF_WORD] for each in _analyser().analyze(word)])

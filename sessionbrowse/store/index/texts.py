@@ -124,7 +124,7 @@ class TextWriter:
                     self.open().delete_documents_by_query(query)
 
     def commit(self) -> bytes | None:
-        """Make what was added part of the directory; return the packed stamps of its files, None if nothing was added.
+        """Commit the added documents; return the packed stamps of the directory's files, None if nothing was added.
 
         Raises:
             OSError: the disk is full or refuses to write.
@@ -138,7 +138,7 @@ class TextWriter:
         return stamps_of(self._path.parent, self.name)
 
     def _held(self, files: list[int]) -> list[int]:
-        """Return those of some files of which the directory holds documents."""
+        """Return the ids, among `files`, of the files with documents in the directory."""
         if not files or not (self._path / META).exists():
             return []
         with guarded():
@@ -146,14 +146,14 @@ class TextWriter:
             return [file for file in files if searcher.doc_freq("file", file)]
 
     def close(self) -> None:
-        """Drop what was added since the last commit."""
+        """Discard the documents added since the last commit."""
         self._writer = None
 
     def open(self) -> Any:
         """Return the engine's writer for the directory; create it at the first call."""
         if self._writer is None:
             assert self._module is not None
-            # A directory that exists and cannot be opened is damaged.
+            # An error with an existing directory means damage; with a new one, that it cannot be written.
             with guarded() if (self._path / META).exists() else _writing():
                 self._path.mkdir(mode=0o700, exist_ok=True)
                 index = self._module.Index(self._schema, str(self._path))
@@ -309,7 +309,7 @@ def _checked(
                 _check(directory, connection, *row, thorough=thorough)
             return [use(directory / name) for name, *_ in rows if name.partition("-")[0] in kinds]
         except sqlite3.DatabaseError:
-            # Another process may have added to the texts, or do so now.
+            # Another process may have added texts since, or may be adding some now.
             now = connection.execute("SELECT name, writing, stamps FROM texts ORDER BY name").fetchall()
             patience -= 1
             if not patience or (now == rows and not any(writing for _, writing, _ in rows)):

@@ -1,4 +1,4 @@
-"""Read session files for the index, one by one or with several processes, and write what it keeps of them."""
+"""Read session files for the index, one by one or with several processes, and write their rows and texts."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ COMMIT_DOCUMENTS, COMMIT_SECONDS = 60_000, 1.0
 
 
 MOST_CHARACTERS = 1024 * 1024
-"""Number of characters of an entry's text that are indexed."""
+"""Maximum number of characters of an entry's text that are indexed."""
 
 
 class Stored(Struct, frozen=True):
-    """The values of a file for the database: its row, and packed its `count` entries, state and model requests."""
+    """The values of a file for the database: its row, and in packed form its entries, state and model requests."""
 
     row: FileRow
     packed_row: bytes

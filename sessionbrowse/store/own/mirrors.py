@@ -1,4 +1,4 @@
-"""Mirrors of the sessions of other machines in our data directory: the state of each, its places, paths here and there.
+"""Mirrors (copies here) of the sessions of other machines: their states, places, and paths here and on the machine.
 
 A mirror is the folder `machines/NAME`: `state.json`, `rows.json` and the session files in `files`, below the paths that
 they have on that machine. `services/machines` writes it.
@@ -29,18 +29,18 @@ _IN_MIRROR = re.compile(rf"[/\\]{APP}[/\\]machines[/\\]({NAME})[/\\]{FILES}(?=[/
 
 
 Moment = Annotated[int, msgspec.Meta(ge=0, lt=253_402_300_800_000)]
-"""A time in ms since 1970, before the year 10000; a state with another one is damaged."""
+"""A time in ms since 1970, before the year 10000; a state file with a later time counts as damaged."""
 
 
 class MirrorState(Struct, frozen=True, kw_only=True):
     """The state of a mirror after the last look at its machine.
 
-    `seen` is the time of the last look that ended well, in ms since 1970; `clock_offset` is by how many ms that
-    machine's clock is ahead of ours. `home` and `shell` are the user's home directory and login shell over there, and
-    `identity` is a text that two machines, or homes, hardly share. The
-    paths in `places`, and the working directories in `directories` (True: the directory is there), are those of that
-    machine. `asked` is the time at which the places were asked for. `files` and `size` are the number and bytes of its
-    session files here. `error` tells why the last look failed.
+    `seen` is the time of the last successful look, in ms since 1970; `clock_offset` is the number of ms by which that
+    machine's clock is ahead of ours. `home` and `shell` are the user's home directory and login shell on that machine;
+    `identity` is a text that identifies the machine and this home directory. The paths in `places`, and the working
+    directories in `directories` (True: the directory exists), are paths on that machine. `asked` is the time when the
+    places were last requested. `files` and `size` are the number of session files in the mirror and their bytes.
+    `error` says why the last look failed.
     """
 
     name: str
@@ -58,7 +58,7 @@ class MirrorState(Struct, frozen=True, kw_only=True):
     error: str | None = None
 
     def is_recent(self, mtime_ms: float, within_ms: float) -> bool:
-        """Return True if a file had changed in the last `within_ms` ms when the machine was last seen, by its clock."""
+        """Return True if a file had changed less than `within_ms` before the last look, by the machine's own clock."""
         return self.seen is not None and self.seen + self.clock_offset - mtime_ms < within_ms
 
 
@@ -79,30 +79,31 @@ def mirror_dir(name: str, top: str | None = None) -> str:
 
 
 def machine_of(path: str) -> str | None:
-    """Return the machine whose mirror holds a path in which no symbolic link leads there; None for this machine."""
+    """Return the machine whose mirror contains a path, judged by the path's text; None for a path of this machine."""
     found = _split(path)
     return found[0] if found is not None else None
 
 
 def machine_holding(path: str) -> str | None:
-    """Return the machine whose mirror holds a path, also if the path or a folder of mirrors is a symbolic link."""
+    """Return the machine whose mirror contains a path, also if symbolic links lead there; None for this machine."""
     return machine_of(path) or machine_of(os.path.realpath(path))
 
 
 def remote_path(path: str) -> str:
-    """Return the path that a path in a mirror has on its machine; a path of this machine is returned unchanged."""
+    """Convert a path in a mirror to the path on its machine; a path of this machine is returned unchanged."""
     found = _split(path)
     return found[1].replace(os.sep, "/") if found is not None else path
 
 
 def _split(path: str) -> tuple[str, str] | None:
-    """Split a path in a mirror into the machine and the path there, by the text or by a state file beside `files`."""
+    """Split a path in a mirror into machine and path there; a mirror is recognised by its path or its state file."""
     if (found := _IN_MIRROR.search(path)) is not None:
         return found[1], path[found.end() :]
     part = f"{os.sep}{FILES}{os.sep}"
     at = path.find(part)
     while at >= 0:
-        # A mirror can be moved, and a link left in its place: its files are found by that place and by this path.
+        # If the user moved the mirror and left a link, a file's path may be the new one, which the pattern does not
+        # match.
         if (name := _kept_in(path[:at])) is not None:
             return name, path[at + len(part) - 1 :]
         at = path.find(part, at + 1)
@@ -155,7 +156,7 @@ def states(top: str | None = None) -> Iterator[MirrorState]:
 
 
 def same_machine(state: MirrorState, top: str | None = None) -> str | None:
-    """Return the name of another mirror that is of the same machine and home directory; None if there is none."""
+    """Return the name of another mirror of the same machine and home directory; None if there is none."""
     same = (one.name for one in states(top) if one.identity == state.identity != "" and one.name != state.name)
     return next(same, None)
 
@@ -163,7 +164,7 @@ def same_machine(state: MirrorState, top: str | None = None) -> str | None:
 def mirror_places(names: Iterable[str], top: str | None = None) -> list[Place]:
     """Return the places (session directories) in the mirrors of the named machines, with the machine in each."""
     known = [state for name in names if (state := read_state(name, top)) is not None]
-    # The variables in `env` stay as they are over there, since only an agent on that machine is started with them.
+    # The variables in `env` keep paths of that machine, because only agents started there get these variables.
     return [
         replace(place_at(place, partial(path_here, state.name, top=top)), machine=state.name)
         for state in known
@@ -172,13 +173,13 @@ def mirror_places(names: Iterable[str], top: str | None = None) -> list[Place]:
 
 
 def place_at(place: Place, path_of: Callable[[str], str]) -> Place:
-    """Return a place with other paths: those here for those of another machine, or the other way round."""
+    """Return a place with its paths converted by `path_of`, between paths in the mirror and paths on the machine."""
     root, agent_dir, blobs = [path and path_of(path) for path in (place.root, place.agent_dir, place.blobs)]
     return replace(place, root=root, agent_dir=agent_dir, blobs=blobs)
 
 
 def directory_of(path: str, cwd: str) -> str:
-    """Return the working directory of the session at a path as lists have it: `mini:/home/me` on another machine."""
+    """Return a session's working directory as lists show it; on another machine, with its name (`mini:/home/me`)."""
     return listed(cwd, machine_of(path))
 
 

@@ -26,7 +26,7 @@ MOST_TIMES = 100
 """A session that unpacks to more than 256 MiB and more than 100 times its packed size is refused; 10 times is usual."""
 
 NO_ZSTD = "it is compressed; to read it, use Python 3.14 or run: pip install 'sessionbrowse[zstd]'"
-"""The reason why a compressed session of Codex cannot be read, if neither of both is there."""
+"""The reason why a compressed session of Codex cannot be read, if no zstd decompressor is installed."""
 
 _SESSIONS = "sessions"
 
@@ -77,7 +77,8 @@ def unpacked(path: str) -> Iterator[bytes]:
     """Yield the unpacked content of a session file that is packed with gzip or zstd.
 
     Raises:
-        Unreadable: the file is gone or damaged, unpacks to far more than a session can have, or there is no zstd.
+        Unreadable: the file is gone or damaged, unpacks to far more than a session can have, or no zstd decompressor is
+        installed.
     """
     import zlib
 
@@ -117,10 +118,11 @@ def _opened_packed(path: str, damages: list[type[Exception]]) -> BinaryIO:
 
 
 def first_bytes(path: str, most: int) -> bytes:
-    """Return the first bytes of a session file, at least up to `most` bytes if it has as many; a packed one's content.
+    """Return at least the first `most` bytes of a session file (fewer if it is shorter), unpacked if it is packed.
 
     Raises:
-        Unreadable: the file is packed, and damaged or there is no zstd. OSError: the file cannot be read.
+        Unreadable: the file is packed, and it is damaged or no zstd decompressor is installed. OSError: the file cannot
+        be read.
     """
     if not path.endswith(COMPRESSED_SUFFIX):
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | NONBLOCK)) as file:

@@ -1,4 +1,4 @@
-"""Read the bytes of one session file, in blocks or at an offset, and of omp's blobs; nothing is written or repaired."""
+"""Read bytes of a session file, in blocks or at an offset, and omp's blobs; nothing is written or repaired."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ class LineConsumer(Protocol):
 class Content(Struct, frozen=True):
     """An open session file. `is_in_place` is False if `descriptor` is that of unpacked or translated content.
 
-    `status` is the file's own, as it was when its content was read; `program` is the agent of a translated one, and
-    `lines` are its translation, if that was asked for in memory; `descriptor` is then that of the file itself. A
-    `sketch` stands in for all entries, of which there are none in `lines`.
+    `status` is that of the session file when it was read. For a translated session, `program` is its agent. If the
+    translation is in memory, `lines` has it, and `descriptor` is that of the session file. A `sketch` stands in for all
+    entries, of which there are none in `lines`.
     """
 
     descriptor: int
@@ -93,9 +93,9 @@ class Content(Struct, frozen=True):
 
 
 def read_at(path: str | os.PathLike[str], offset: int, size: int) -> bytes:
-    """Return the line of `size` bytes at `offset` of a session file, fewer bytes if the file has become shorter.
+    """Return the line of `size` bytes at `offset` of a session file; fewer bytes if the file has become shorter.
 
-    Of a line over 64 MiB, only the beginning is returned.
+    If the line is longer than 64 MiB, only its beginning is returned.
 
     Raises:
         Unreadable: the file is gone or cannot be read.
@@ -135,9 +135,10 @@ def open_regular(path: str | os.PathLike[str]) -> int:
 
 
 def open_content(path: str | os.PathLike[str], translation: Literal["file", "memory", "brief"] = "file") -> Content:
-    """Open a session file for reading: a packed session of omp is unpacked, one of another program is translated.
+    """Open a session file for reading; unpack a session that omp packed, translate one of Claude Code or Codex.
 
-    A translation is a temporary file, or is in `Content.lines` if it is wanted in memory: all of it, or in brief.
+    `translation` says where a translation goes: to a temporary file, or to `Content.lines` ("memory"), there perhaps
+    only as much as a list needs ("brief").
 
     Raises:
         Unreadable: the file is gone, forbidden, damaged, or not regular.

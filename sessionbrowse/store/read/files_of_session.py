@@ -1,4 +1,4 @@
-"""The further session files that belong to a session of Claude Code or Codex, judged by the first lines of files.
+"""Find the other files of a session of Claude Code or Codex, by the first lines of the files near it.
 
 Codex can keep one thread in several files, and a file can continue the history in the file of another thread. Older
 versions of Claude Code keep the sessions of subagents beside the session, with the session's id in their records only.
@@ -28,17 +28,17 @@ _MOST_KEPT = 20_000
 
 
 def further_files(path: str, agent: str) -> list[str]:
-    """Return the further session files that belong to the session in a file, in order.
+    """Return the other session files that belong to the session in the file `path`, in order.
 
     Raises:
-        RefusedWrite: the session of another file continues this one, so that it would lose its history.
+        RefusedWrite: the session in another file continues this one, and would lose its history.
     """
     find = _FINDERS.get(agent)
     return find(path) if find is not None else []
 
 
 def without_further_files(paths: Sequence[str]) -> list[str]:
-    """Return paths without those whose file belongs to the session of Claude Code or Codex in an earlier one."""
+    """Return the paths, leaving out files that belong to the Claude Code or Codex session of an earlier path."""
     taken: set[str] = set()
     kept = []
     for path in paths if len(paths) > 1 else ():
@@ -59,7 +59,7 @@ def _subagents(path: str) -> list[str]:
 
 
 def _session_of(path: str) -> Json:
-    """Return the id of the session in the first record of a transcript of Claude Code that has one."""
+    """Return the session id in a Claude Code transcript, from its first record with such an id."""
     with suppress(Unreadable):
         return _first_id(map(json_object, _lines(path)))
     return None
@@ -99,7 +99,7 @@ def _thread(path: str) -> list[str]:
 
 
 def _rollout(path: str) -> _Rollout:
-    """Return the facts of a file; they are kept until it changes, because each deletion asks for those of all files."""
+    """Return the facts of a file, cached until it changes, because each deletion needs those of all files."""
     try:
         status = os.stat(path)
     except OSError as error:
@@ -130,7 +130,7 @@ def _read_rollout(path: str, _: int, __: int) -> _Rollout:
 
 
 def _rollouts(path: str) -> Iterator[str]:
-    """Yield the files of all threads in the store of a file of Codex; outside a store, those beside the file."""
+    """Yield all files in the Codex store that contains a file; outside a store, the files in the same folder."""
     roots = store_of(path) or (os.path.dirname(path),)
     for root in roots:
         for folder, folders, names in os.walk(root):
@@ -139,7 +139,7 @@ def _rollouts(path: str) -> Iterator[str]:
 
 
 def _lines(path: str) -> Iterator[bytes]:
-    """Yield the lines of a file, however long they are: instructions and images can make the first ones large."""
+    """Yield the lines of a file without a limit of length, because instructions and images can make them long."""
     try:
         if path.endswith(COMPRESSED_SUFFIX):
             rest = b""

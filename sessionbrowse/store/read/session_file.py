@@ -58,7 +58,7 @@ def open_session(path: str | os.PathLike[str], agent: str | None = None) -> Sess
 
 
 def refuse_damaged(session: Session, empty: type[SessionBrowseError]) -> NoReturn:
-    """Raise the error for a session that its agent refuses; of the type `empty` if no entry could be repaired."""
+    """Raise the error for a session that its agent refuses: of the type `empty` if the file has no entry to save."""
     sentence = f"{clean(os.path.basename(session.path))}: {session.agent} {session.refusal}."
     if not session.ids:
         raise empty(sentence)

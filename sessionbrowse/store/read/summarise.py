@@ -72,7 +72,7 @@ def summarise_path(path: str, agent_of: Callable[[Marks], str], *, texts: list[s
 
 
 def on_its_machine(summary: Summary) -> Summary:
-    """Return a summary with the machine on which its session lies, and with its directory as lists have it."""
+    """Return a summary with the session's machine, and its directory as lists show it (`mini:/home/me`)."""
     machine = machine_of(summary.path)
     cwd = listed(summary.cwd, machine)
     return summary if machine is None and cwd == summary.cwd else replace(summary, machine=machine, cwd=cwd)
@@ -126,7 +126,7 @@ def _not_read(path: str, agent: str, cause: BaseException | None) -> Summary | N
         status = os.stat(path)
     except OSError:
         return None
-    # An error of unpacking a packed session has no `strerror`: then the content is damaged.
+    # An error without `strerror` comes from unpacking: the packed content is damaged.
     reason = (
         "not a regular file" if cause is None else getattr(cause, "strerror", None) or "the file's content is damaged"
     )

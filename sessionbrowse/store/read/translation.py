@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from sessionbrowse.model.foreign.translated import Translated
 
 MOST_BYTES = 1024 * 1024 * 1024
-"""A translation needs memory several times the size of the file; a larger file is listed with a problem."""
+"""Maximum size of a file to translate, which takes several times as much memory; a larger one is not read."""
 _HEAD_BYTES = 64 * 1024
 _FIRST_LINE_BYTES = 1024 * 1024
 _BLOCK_BYTES = 128 * 1024
 _OURS = (b'{"type":"session"', b'{"type":"title"')
 _ZSTD = b"\x28\xb5\x2f\xfd"
-"""The first bytes of a file that is compressed with zstd: only Codex compresses sessions so."""
+"""The first bytes of a zstd file; among the agents, only Codex compresses sessions with zstd."""
 _KEPT = 4
 
 
@@ -54,7 +54,7 @@ _lock = threading.Lock()
 
 def program_of(descriptor: int) -> str | None:
     """Return "claude" or "codex" if an open file is a session of Claude Code or Codex; else None."""
-    # Most files are ours, and this is asked each time one is opened.
+    # This check must be fast: it runs whenever a file is opened, and most files need no translation.
     start = pread(descriptor, 20, 0)
     if start.startswith((*_OURS, _ZSTD)):
         return "codex" if start.startswith(_ZSTD) else None
@@ -62,7 +62,7 @@ def program_of(descriptor: int) -> str | None:
 
 
 def other_header(path: str, head: bytes) -> Header | None:
-    """Return id and directory of a session of Claude Code or Codex, from the first bytes of its file; else None."""
+    """Return a header with the id and directory of a Claude Code or Codex session, from its first bytes; else None."""
     if head.startswith(_ZSTD) or other_program(head) == "codex":
         with suppress(OSError, Unreadable):
             head = first_bytes(path, _FIRST_LINE_BYTES)
@@ -80,7 +80,7 @@ def other_header(path: str, head: bytes) -> Header | None:
 def translate(
     agent: str, lines: Iterable[bytes], path: str, name: str | None = None, *, brief: bool = False
 ) -> Translated:
-    """Return the session of Claude Code or Codex in the lines of the file `path`, which is not read.
+    """Translate the given lines of a Claude Code or Codex session; the file `path` itself is not read.
 
     With `brief`, entries have only the content that a list of sessions shows.
     """
@@ -91,7 +91,7 @@ def translate(
 
 
 def own_content(path: str, descriptor: int, size: int) -> bytes:
-    """Return the first `size` bytes of an open session file of Claude Code or Codex; a compressed one's whole content.
+    """Return the first `size` bytes of an open Claude Code or Codex session; the whole content if it is compressed.
 
     Raises:
         Unreadable: the file is compressed, and cannot be unpacked here. OSError: the file cannot be read.
@@ -103,13 +103,13 @@ def _pieces(path: str, descriptor: int, size: int) -> Iterator[bytes]:
     if pread(descriptor, len(_ZSTD), 0) == _ZSTD:
         yield from unpacked(path)
         return
-    # No more is read than was there when the file was looked at: the program may be writing.
+    # Reading stops at `size`, because the program may be appending to the file.
     for offset in range(0, size, _BLOCK_BYTES):
         yield pread(descriptor, min(_BLOCK_BYTES, size - offset), offset)
 
 
 def _split(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the same lines as `bytes.split` of the whole content, whose copy would need new memory for each file."""
+    """Yield the lines that `bytes.split` would return for the whole content, without joining the pieces first."""
     carried: list[bytes] = []
     for piece in pieces:
         first, *lines = piece.split(b"\n")
@@ -122,7 +122,7 @@ def _split(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _own_directory(values: Iterable[dict[str, Json] | None], folder: str) -> str | None:
-    """Return the first directory in records that gives a folder its name, else the first one."""
+    """Return the first directory in the records after which `folder` is named; without one, the first directory."""
     first = None
     for value in values:
         cwd = _text(value.get("cwd")) if value is not None else None
@@ -142,7 +142,7 @@ def _home_of_folder(folder: str) -> str | None:
 
 
 def codex_name(path: str) -> str | None:
-    """Return the name of a session in Codex's index of names, in which the newest line of an id counts."""
+    """Return a session's name from Codex's index of names; if several lines have its id, the last one counts."""
     home = _home_of_folder(os.path.dirname(path))
     if home is None:
         return None

@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 MIN_BYTES = 24 * 1024 * 1024
-"""Minimum number of bytes for which forking pays; starting a process takes longer than reading fewer bytes."""
+"""Below this number of bytes, one process reads everything: starting another process would take longer."""
 CHUNK_BYTES = 4 * 1024 * 1024
 MAX_CHUNKS = 8192
 MOST_WORKERS = 8

@@ -33,7 +33,7 @@ class Target(Struct, frozen=True):
 def admitted(target: Target, *, only_moved: bool = False) -> str:
     """Return the real path of a file that may be changed.
 
-    A session of a program whose sessions are only read may at most be moved to the trash or copied: see `only_moved`.
+    A session of Claude Code or Codex may only be moved to the trash or copied; then `only_moved` is True.
 
     Raises:
         RefusedWrite: a link leads out of the directories in which the file must be, or the path is not a regular file.
@@ -60,7 +60,7 @@ def admitted(target: Target, *, only_moved: bool = False) -> str:
 
 
 def refuse_on_machine(path: str) -> None:
-    """Raise `RefusedWrite` for a path in the mirror of another machine, whose files only a look changes."""
+    """Raise `RefusedWrite` for a path in the mirror of another machine; only a look changes files there."""
     machine = machine_holding(path)
     if machine is not None:
         raise RefusedWrite(f"{shown_name(path)} lies on {machine}; open it there. Nothing was changed.")
@@ -77,10 +77,10 @@ def refuse_new_on_machine(path: str) -> None:
 
 
 def taken_here(path: str, cwd: str | None) -> tuple[str, ...]:
-    """Return the notes for a new session here that is made from the one at a path; `cwd` is its directory.
+    """Return notes for the user about making a new session in `cwd` from the one at `path`, which may be in a mirror.
 
     Raises:
-        RefusedWrite: the session lies on another machine, and no directory of this machine is given.
+        RefusedWrite: the session is on another machine, and `cwd` is None: a directory of this machine is needed.
     """
     machine = machine_holding(path)
     if machine is not None and cwd is None:
@@ -129,7 +129,7 @@ def refuse_outside(folder: str, root: str) -> None:
 def refuse_unwritable(session: Session, *, refused_too: bool = False) -> None:
     """Raise `RefusedWrite` for a file that its agent would not open, or whose format sessionbrowse only reads.
 
-    With `refused_too`, a damaged file that its agent would not open is allowed, so that it can be repaired.
+    If `refused_too` is True, a damaged file that its agent would not open is allowed, so that it can be repaired.
     """
     name = shown_name(session.path)
     if session.is_transcript or session.path.endswith(".ndjson"):

@@ -49,7 +49,7 @@ def write_new(
         if like is not None:
             keep_access(descriptor, like, path, may_be_ours=may_be_ours)
             if may_be_ours:
-                # An agent goes on in a new session; the copy of one on another machine is read-only.
+                # Files in a mirror are read-only, but a new session made from one must be writable for its agent.
                 os.fchmod(descriptor, stat.S_IMODE(os.fstat(descriptor).st_mode) | stat.S_IWUSR)
         if mtime_ns is not None:
             os.utime(descriptor, ns=(mtime_ns, mtime_ns))
@@ -199,10 +199,10 @@ def remove_empty(folders: Sequence[str]) -> None:
 
 
 def remove(path: str) -> None:
-    """Remove a file or folder, such as an unfinished copy; a missing one is no error.
+    """Remove a file or folder, such as an unfinished copy; do nothing if it is missing.
 
     Raises:
-        OSError: something of it could not be removed.
+        OSError: the file, or a part of the folder, could not be removed.
     """
     with suppress(FileNotFoundError):
         if stat.S_ISDIR(os.lstat(path).st_mode):

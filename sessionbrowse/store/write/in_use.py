@@ -1,8 +1,8 @@
 """Signs that a program may be writing a session file: open descriptors, running agents, recent changes.
 
 Even without any sign (state "free"), a program may have the session in use: pi, atomic and indusagi open and close the
-file for every line that they append, and omp opens the file only at its first append. Of the sessions in a list, only
-the cheaper signs are read, to mark them: before a file is changed, `file_usage` checks more.
+file for every line that they append, and omp opens the file only at its first append. To mark the sessions in a list,
+only the signs that are fast to read are used; before a change, `file_usage` checks more.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _LAST_BYTES = 16 * 1024
 _TERMINAL_VARIABLE = re.compile(
     "(?:ZELLIJ_PANE_ID|TMUX_PANE|CMUX_SURFACE_ID|KITTY_WINDOW_ID|WEZTERM_PANE|TERM_SESSION_ID|WT_SESSION)=(.+)"
 )
-"""Variables by which omp names its terminal if its input is none (`tmux-%3` after TMUX_PANE; omp 18)."""
+"""Variables after which omp names its terminal (such as `tmux-%3`) if its standard input is no terminal (omp 18)."""
 
 
 class FileUsage(Struct, frozen=True):

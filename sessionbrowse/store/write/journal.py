@@ -172,7 +172,7 @@ class Journal:
         return [change for change in self.changes().values() if change.state == "pending"]
 
     def own_change(self, now: Fingerprint) -> Change | None:
-        """Return the change of sessionbrowse that left a file as it is `now`, even if the file was moved since."""
+        """Return the change by which sessionbrowse gave a file its present state `now`, even if it was moved since."""
         changes = reversed(self.changes().values())
         return next((change for change in changes if change.state == "done" and change.left == now), None)
 

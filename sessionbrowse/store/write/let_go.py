@@ -150,7 +150,7 @@ def _has_rested(old: OldVersion, descriptor: int) -> bool:
     leased = _take_lease(descriptor)
     if leased is False or (leased and proves_by_lease(descriptor)):
         return False
-    # A program that opened the file by its first name has it open by that name, if the hidden name was a second link.
+    # If the hidden name was made as a second hard link, a program may still have the file open under its first name.
     found = _HIDDEN_NAME.fullmatch(os.path.basename(old.hidden))
     names = [os.path.basename(old.heir), *([found[1]] if found is not None else [])]
     pids = (process.pid for process in running() if process.pid != os.getpid())

@@ -64,7 +64,7 @@ class Moves:
         except OSError:
             self.move_back(source, target)
             raise
-        # A folder that was renamed file by file is another one.
+        # A folder is not compared: if it was moved file by file, it has another inode.
         if not stat.S_ISDIR(was.st_mode) and not os.path.samestat(os.lstat(self.aside(source)), was):
             rename(self.aside(source), source)
             if os.lstat(target).st_size == size:

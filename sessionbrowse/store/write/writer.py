@@ -79,8 +79,8 @@ class OpenedFile:
 def opened(target: Target, *, refused_too: bool = False, only_copied: bool = False) -> Iterator[OpenedFile]:
     """Open a session file to change it, and read it as the session's agent does.
 
-    `refused_too` allows a damaged file that the agent would not open. With `only_copied`, the session may be one of a
-    program whose sessions are only read: the descriptor is that of its own file.
+    `refused_too` allows a damaged file that the agent would not open. `only_copied` also allows a session of Claude
+    Code or Codex; the descriptor is then that of the original file, not of its translation.
 
     Raises:
         RefusedWrite: a link leads out of the folder in which the file was found, or the agent would not open the file.
