@@ -25,7 +25,7 @@ def path_of(arguments: Any) -> str:
 
 
 def paths_of(arguments: Any) -> list[str]:
-    """Return the file paths in the arguments of a tool call: one, or those of a patch, which may have several."""
+    """Return the file paths in the arguments of a tool call: its path, or all paths in its patch."""
     if not isinstance(arguments, dict):
         return []
     given = next((value for key in _PATH_KEYS if isinstance(value := arguments.get(key), str)), None)
@@ -39,10 +39,11 @@ def paths_of(arguments: Any) -> list[str]:
 def reported_changes(result: ToolResultMessage | None) -> list[tuple[str, str | None]]:
     """Return the files that a tool's result says it changed, each with its diff or None.
 
-    omp names them in the result's details. A file that was moved is there with its old and its new path.
+    Only omp stores them, in the result's details. A moved file is listed with its old and its new path.
     """
     details = _object(result.details if result is not None else None)
-    inner = _object(_object(details.get("xdev")).get("inner"))  # The result of a tool that a write called.
+    # If a write called another tool (`xd://…`), this is that tool's result.
+    inner = _object(_object(details.get("xdev")).get("inner"))
     layers = (details, inner, _object(details.get("sourceResultDetails")), _object(inner.get("sourceResultDetails")))
     return [change for layer in layers for change in _changes(layer)]
 

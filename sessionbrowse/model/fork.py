@@ -40,7 +40,7 @@ def path_lines(session: Session, index: int, read: ReadLine, new_id: Callable[[s
 
     Label entries on the path are not copied. The child of a label entry gets the entry before the label as its parent
     (pi 0.79.2). If a compaction's first kept entry is a label entry, the entry after the label replaces it (pi 0.85);
-    the entry before the label replaces the last one that a provider's summary covers.
+    if the last entry that a provider's summary covers is a label entry, the entry before the label replaces it.
     """
     generation = generation_of(session.version)
     after: dict[str | None, str | None] = {}
@@ -122,7 +122,7 @@ def _migrated_compaction(session: Session, index: int, line: bytes) -> bytes:
 def _kept_from(
     session: Session, index: int, line: bytes, after: dict[str | None, str | None], before: dict[str | None, str | None]
 ) -> bytes:
-    """Replace the ids of label entries in a compaction's line; `after` and `before` map them to their neighbours."""
+    """Replace the ids of label entries in a compaction's line by those of the entries `after` and `before` them."""
     entry = session.entry(index)
     if not isinstance(entry, Compaction):
         return line

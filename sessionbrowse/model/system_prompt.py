@@ -11,7 +11,8 @@ from sessionbrowse.format.json_value import Json
 def system_text(content: str, sections: Json, added: Json = None, removed: Json = None) -> str:
     """Return the text that a system message gives the model: its parts as paragraphs, in pi's order and words.
 
-    A section that is null removes an earlier one. Tools are only named, because their declarations are sent apart.
+    A section that is null removes an earlier one. Tools appear only by name, because pi sends their declarations
+    separately.
     """
     texts = [content]
     for name, text in sections.items() if isinstance(sections, dict) else ():

@@ -122,11 +122,12 @@ _BY_TWO_MOUNTS = ", or is the same file by another mount"
 
 
 class Standing(Struct, frozen=True):
-    """The position of a session file, by which the file that an agent itself would open is kept.
+    """The position of a session file. Of several copies, the one that an agent itself would open is kept.
 
-    `root` is the directory that the user named and that contains the file, "" for the agents' own stores. The smaller
-    rank is kept. `of_store`: a file in an agent's own store, not archived. `of_file`, for files of one session: in the
-    folder of its working directory, with its id in its name, not damaged.
+    `root` is the directory given by the user that contains the file, "" for the agents' own stores. `of_store` and
+    `of_file` are ranks; the file with the smaller rank is kept. `of_store` ranks a file in an agent's own store, not
+    archived, before others. `of_file` compares files of the same session: best is a file in the folder of its working
+    directory, with its id in its name, and not damaged.
     """
 
     root: str = ""
@@ -138,7 +139,8 @@ class CleanupRow(Struct, frozen=True, kw_only=True):
     """A session proposed for cleanup, with its kind and the reason as text.
 
     For a duplicate or copy, `kept` is the path of the session to keep, `kept_file` identifies the file at this path on
-    the disk, and `kept_bytes` is its size. `may_be_one` is True if both may be the same file, seen by two mounts.
+    the disk, and `kept_bytes` is its size. `may_be_one` is True if both paths may lead to the same file, because its
+    disk is mounted twice.
     """
 
     summary: Summary
@@ -164,10 +166,10 @@ class CleanupRow(Struct, frozen=True, kw_only=True):
 
 
 def considered(summaries: Iterable[Summary]) -> list[Summary]:
-    """Return the sessions that a cleanup may propose: not those that atomic hides, and no transcripts.
+    """Return the sessions that a cleanup may propose: all except transcripts and sessions that atomic hides.
 
-    atomic hides the sessions of a workflow's stages; they are removed together with the session that started them. omp
-    hides empty sessions, which may go. A transcript is a file without header.
+    atomic hides the sessions of a workflow's stages; they are removed together with the session that started them.
+    Sessions that omp hides because they are empty are included. A transcript is a file without header.
     """
     wanted = [one for one in summaries if not one.is_transcript and not RULES[one.agent].only_read]
     return [one for one in wanted if not (one.hidden and one.agent == "atomic")]
@@ -315,9 +317,9 @@ def _is_one_file(one: Summary, other: Summary, contents: Mapping[str, SessionCon
 
 
 def _may_be_one_file(one: Summary, other: Summary, contents: Mapping[str, SessionContent]) -> bool:
-    """Return True if two files on different devices have the same size and time, as one file by two mounts has.
+    """Return True if two files on different devices have the same size and time, so that both may be one file.
 
-    Times are compared in seconds, because some network mounts give no more.
+    A disk may be mounted twice. Times are compared in seconds, because some network mounts round them.
     """
     is_elsewhere = contents[one.path].file[0] != contents[other.path].file[0]
     return is_elsewhere and one.bytes == other.bytes and one.mtime_ns // 10**9 == other.mtime_ns // 10**9

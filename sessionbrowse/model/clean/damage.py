@@ -67,7 +67,7 @@ KINDS: dict[str, DamageKind] = {
 }
 """All kinds of damage by name, as `doctor` prints them."""
 NO_DAMAGE = frozenset({"missing-directory", "conflict-copy", "newer-format"})
-"""The kinds that are told beside damage: the file itself is not damaged."""
+"""Kinds that are reported together with damage although the file itself is not damaged."""
 
 _REASONS = (
     ("unfinished last line", "torn-line"),
@@ -124,7 +124,8 @@ def damage_of(session: Session, *, directory_exists: bool | None) -> list[Damage
         if kind != "odd-entry" or session.is_transcript:
             found.append(_damage(session, kind, index, problem.reason, problem.line, problem.offset))
     if session.rules.only_read is not None:
-        # Entries are as the translation makes them: only its own counts, and lines without a record, tell of damage.
+        # These entries were made by the translation, so they are never damaged. Only its counts show damage, and lines
+        # without a record.
         found += _of_records(session)
     else:
         found += _of_fields(session)
@@ -162,7 +163,7 @@ def _damage(
 
 
 def _of_fields(session: Session) -> Iterator[Damage]:
-    """Yield the header and the entries with fields that the session's agent cannot read, with the worst it does."""
+    """Yield the damage of the header and entries with fields that the agent cannot read, with its worst reaction."""
     for index, value, odd in odd_entries(session):
         worst = min((one.need.effect for one in odd), key=_WORST_FIRST.index)
         reason = "; ".join(list(dict.fromkeys(one.sentence for one in odd))[:_MOST_NAMED])
@@ -185,7 +186,7 @@ def odd_entries(session: Session) -> Iterator[tuple[int | None, dict[str, Json],
     written = json_object(session.header_line or b"") or {}
     header = {"type": "session"} | {name: written[name] for name in _ASKED_OF_HEADER if name in written}
     for index, value in chain([(None, header)], session.fields_of_many(range(len(session.ids)))):
-        # Files of version 1 and 2 name some fields otherwise; agents convert them.
+        # In files of version 1 and 2 some fields have other names; agents convert them.
         odd = [one for one in odd_fields(value, session.agent) if not is_old or one.need.effect != "ignored"]
         if odd:
             yield index, value, odd
@@ -223,7 +224,7 @@ def _of_newer(session: Session) -> Iterator[Damage]:
 
 
 def _of_records(session: Session) -> Iterator[Damage]:
-    """Yield what the records of Claude Code and Codex tell: unknown kinds, and links to records that are missing."""
+    """Yield damage in records of Claude Code and Codex: unknown kinds, and links to missing records."""
     for kind, count in records_left_out(session).items():
         _, is_unknown, name = kind.partition(UNKNOWN)
         if is_unknown:

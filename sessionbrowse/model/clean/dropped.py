@@ -31,9 +31,9 @@ class CopyShape(Struct, frozen=True, kw_only=True):
     """The structure of a clean copy: indexes of left-out entries, of entries with new parents, and of the leaf.
 
     `out` are the left-out entries. `parents` maps entries to their new parents (`ROOT`: no parent). `again` are the
-    label and name lines to write again at the end. `links` maps compactions to the entries that they name anew, by key.
-    `needs_leaf_line` is True if an entry must be appended below the leaf, because agents resume at a file's last entry.
-    `labels_gone` counts the labels of left-out entries.
+    label and name lines to write again at the end. `links` maps each compaction that refers to a left-out entry to the
+    entries to write instead, by the name of the field. `needs_leaf_line` is True if an entry must be appended below the
+    leaf, because agents resume at a file's last entry. `labels_gone` counts the labels of left-out entries.
     """
 
     out: frozenset[int] = frozenset()
@@ -46,7 +46,7 @@ class CopyShape(Struct, frozen=True, kw_only=True):
 
 
 def abandoned(session: Session, *, keep_labelled: bool) -> frozenset[int]:
-    """Return the topmost entry of each abandoned branch, as in the costs, that has a message or a summary.
+    """Return the topmost entry of each abandoned branch that has a message or a summary.
 
     With `keep_labelled`, the path to each labelled entry, and all entries below a labelled entry, count as active.
     """
@@ -198,9 +198,10 @@ def _name_again(session: Session, out: set[int]) -> list[Again]:
 
 
 def _links(session: Session, out: set[int]) -> dict[int, dict[str, int]]:
-    """Map each compaction that names left-out entries to entries on its path that the copy contains, by key.
+    """Map each compaction that refers to left-out entries to entries that the copy contains, by the name of the field.
 
-    The first kept entry becomes the next one, and the last entry that a provider's summary covers the one before it.
+    A left-out first kept entry is replaced by the next entry on the path, a left-out last entry that a provider's
+    summary covers by the previous one.
     """
     found: dict[int, dict[str, int]] = {}
     for index in range(len(session.ids)):

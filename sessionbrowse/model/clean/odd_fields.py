@@ -25,11 +25,11 @@ list, hangs when it draws the tree, or ignores the field."""
 
 
 class Need(Struct, frozen=True):
-    """The kinds of value that a program can read in one field of the entries or messages `where`.
+    """The kinds of value that a program can read in one field of certain entries or messages (`where`).
 
     `where` is an entry type, "message ROLE", "message assistant STOP_REASON" or "message toolResult TOOL". In `path`,
-    `*` is each element of a list, and `<text>` each block of type `text`. A field with `?` need not be there; with `??`
-    it may also be no object.
+    `*` is each element of a list, and `<text>` each block of type `text`. A field with `?` may be missing; one with
+    `??` may also have a value that is no object.
     """
 
     where: str
@@ -74,7 +74,7 @@ _MISSING: dict[str, Json] = {
     "replacement": None,
     "additionalDirectories": [],
 }
-"""The values that are put where a program needs one and nothing usable is there; for all other fields an empty text."""
+"""Replacement values for needed fields without a usable value; for all other fields, an empty text or list."""
 
 
 def odd_fields(value: dict[str, Json], agent: str) -> Iterator[OddField]:
@@ -112,10 +112,10 @@ _MENDED = ("stops", "unlisted")
 
 
 def _unmet(need: Need, value: Json, at: int, above: Path) -> Sequence[OddField]:
-    """Return the values that do not meet a need, in the value that the first `at` parts of its path lead to.
+    """Return the values in `value` that do not meet a need; `at` parts of the need's path lead to `value`.
 
-    Where a value should have a field but is no object, the program reads the field as absent, and the value is odd.
-    `above` is the path to the value. No generator, for this runs for every field of every entry.
+    If a value should have a field but is no object, the value itself is reported, because the program reads the field
+    as absent. A list is returned, not a generator, because this runs for every field of every entry.
     """
     parts = need.path
     while at < len(parts):
@@ -162,7 +162,7 @@ def _at(value: Json, path: Path) -> Json:
 
 
 def _mend(value: Json, odd: OddField) -> Json:
-    """Return the value to put in place of an odd one: its text or list where it has any, else an empty value.
+    """Return the replacement for an odd value: its content as a text or list if possible, else an empty value.
 
     `_ABSENT` means that an element is removed from its list.
     """
@@ -276,9 +276,9 @@ thinking_level_change: thinkingLevel: ignored null text
 
 
 def _table(text: str) -> dict[str, tuple[Need, ...]]:
-    """Return needs by entry type or role from lines of `where: path: kinds`.
+    """Return the needs in lines of the form `where: path: kinds`, grouped by entry type or role.
 
-    "set" stands for all kinds but absent and null, "text" also for an empty text, "filled" for a text that is not.
+    "set" means all kinds except absent and null. "text" includes an empty text; "filled" is a text that is not empty.
     """
     needs: dict[str, list[Need]] = {}
     for line in filter(None, text.splitlines()):

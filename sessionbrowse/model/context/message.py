@@ -1,4 +1,4 @@
-"""The structs of a context, what its messages are made from for all agents, and why entries are not in it."""
+"""The structs of a context; helpers, for all agents, that make its messages and give reasons for omitted entries."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ _MADE_ONLY_BY = {
 def unread_note(session: Session) -> str | None:
     """Return a warning if the context may differ from what the model would receive, else None.
 
-    The rules of Claude Code and Codex are not published. Of other agents, lines that end in carriage returns are shown,
-    but the agent program cannot read them.
+    For Claude Code and Codex there is always a warning, because their rules are not published. For other agents, the
+    warning is about lines that end in carriage returns, which sessionbrowse shows but the agent cannot read.
     """
     if session.rules.only_read is not None:
         return f"As the file tells it; {session.rules.only_read}'s own rules are not published."
@@ -86,7 +86,7 @@ def unread_note(session: Session) -> str | None:
 
 
 def records_left_out(session: Session) -> dict[str, int]:
-    """Return the numbers of records of Claude Code or Codex that are no entries, by their kinds, the most first."""
+    """Count the records of Claude Code or Codex that became no entries, by kind, the most frequent kind first."""
     unread = session.header.unread if session.header is not None and session.rules.only_read is not None else None
     counts = [(kind, count) for kind, count in (unread or {}).items() if isinstance(count, int)]
     return dict(sorted(counts, key=lambda one: (-one[1], one[0])))
@@ -126,11 +126,11 @@ class ModelRef(Struct, frozen=True):
 class ContextMessage(Struct, frozen=True, kw_only=True):
     """One message that the model receives.
 
-    `index` is the index of the message's entry in the session. `text` is the text that `context --json` prints:
+    `index` is the index of the message's entry in the session. `text` is the text for the JSON document of the context:
     depending on the role, text blocks joined by newlines, a summary, a command, code, or paths. `message` is the
-    message after context edits, or the entry of a summary; images over 4 KiB are without data. `blocks` are the
-    content blocks, or blocks sent along with a summary. `sent` is False if the program keeps the message in its list,
-    but does not send it to the model.
+    message after context edits, or the entry of a summary; images over 4 KiB are without data. `blocks` are the content
+    blocks, or blocks sent along with a summary. `sent` is False if the program keeps the message in its list, but does
+    not send it to the model.
     """
 
     role: str

@@ -147,7 +147,7 @@ class UsedTokens(Struct, frozen=True):
     """The size of a context in tokens, as the sum of two numbers.
 
     `counted` is the usage of the last answer, 0 if no answer has usable numbers. `estimated` is for later messages.
-    `held` is the estimate for the messages of the session that `counted` includes.
+    `held` is the estimate for those messages of the session whose tokens are included in `counted`.
     """
 
     counted: int
@@ -161,7 +161,7 @@ class UsedTokens(Struct, frozen=True):
 
     @property
     def outside(self) -> int | None:
-        """The counted tokens that the session does not hold, such as those of tools; None if none are counted.
+        """The counted tokens of other things than the session's messages, such as tools; None if none are counted.
 
         Negative if the estimate for the session's messages is larger than the usage.
         """

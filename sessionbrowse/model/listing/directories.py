@@ -1,8 +1,8 @@
-"""Comparison of working directories: by the stored text, by its normal form, and by the path without links.
+"""Compare working directories: by the stored text, by its normal form, and by the path with symbolic links resolved.
 
-Session files hold directories as an agent wrote them: by a link or by its target, with a trailing slash, of another
-system. Lists hold those of other machines as `mini:/home/me` (see `listed`). This module does not read the disk; its
-callers resolve links (see `store.find.directories`). Letters are compared with their case.
+An agent may have written a directory by a link or by the link's target, with a trailing slash, or as a path of another
+system. In lists, a directory on another machine has the form `mini:/home/me` (see `listed`). This module does not read
+the disk; its callers resolve links (see `store.find.directories`). Case matters.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from sessionbrowse.config import MACHINE_NAME
 WINDOWS = sys.platform == "win32"
 
 _DRIVE_OR_SHARE = re.compile(r"[A-Za-z]:(?:[\\/]|\Z)|\\\\[^\\/]")
-# With two slashes it is an address, such as `file:///home/me`.
+# Text with `//` after the colon is an address, such as `file:///home/me`.
 _ON_MACHINE = re.compile(rf"({MACHINE_NAME}):(?!//)(.*)", re.DOTALL)
 _SHARE_BY_SLASHES = re.compile(r"//[^\\/]")
 
 
 def is_absolute(directory: str, windows: bool = WINDOWS) -> bool:
-    """Return True if a stored directory is an absolute path of this system, which the disk can be asked about."""
+    """Return True if a stored directory is an absolute path of this operating system, so that it can be looked up."""
     return _is_of_windows(directory, windows) if windows else directory.startswith("/")
 
 
@@ -36,9 +36,9 @@ def other_system(directory: str, windows: bool = WINDOWS) -> str | None:
 
 
 def listed(directory: str, machine: str | None) -> str:
-    """Return a session's working directory as lists have it: `mini:/home/me` if the session lies on the machine mini.
+    """Return a session's working directory in the form of lists: `mini:/home/me` if it is on the machine `mini`.
 
-    A relative directory of this machine that reads like one of another machine begins with `./`.
+    A relative directory of this machine that looks like that form gets a leading `./`.
     """
     if machine is not None:
         return f"{machine}:{re.sub('^//+', '/', directory)}"
@@ -46,14 +46,14 @@ def listed(directory: str, machine: str | None) -> str:
 
 
 def stored(directory: str, machine: str | None) -> str:
-    """Return the working directory as the session has it, from the form that lists have (see `listed`)."""
+    """Convert a working directory from the form of lists (see `listed`) back to the form in the session file."""
     if machine is not None:
         return directory.removeprefix(f"{machine}:")
     return directory[2:] if directory.startswith("./") and _reads_like_another(directory) else directory
 
 
 def machine_in(directory: str) -> tuple[str, str] | None:
-    """Split a listed directory on another machine, as `mini:/home/me`, into the machine's name and the path there."""
+    """Split a directory such as `mini:/home/me` into the machine's name and the path there; None for this machine."""
     found = _ON_MACHINE.match(directory)
     return (found[1], found[2]) if found is not None else None
 
@@ -75,7 +75,7 @@ def normal_form(directory: str, windows: bool = WINDOWS) -> str:
 
 
 def why_not_here(directory: str, windows: bool = WINDOWS) -> str | None:
-    """Return why no program can work in a stored directory of this text ("is …"); None for an absolute path."""
+    """Return the reason ("is …") why no program can run in a stored directory, judged by its text; None if one can."""
     if (there := machine_in(directory)) is not None:
         return f"is on {there[0]}"
     system = other_system(directory, windows)
@@ -99,9 +99,9 @@ def split(directory: str, windows: bool = WINDOWS) -> tuple[str, str]:
 
 
 def part_below(directory: Iterable[str], top: Iterable[str], windows: bool = WINDOWS) -> tuple[str, ...] | None:
-    """Return the names that lead from a directory to one below it; None if it is neither the same nor below.
+    """Return the names that lead from `top` down to `directory`; None if `directory` is neither `top` nor below it.
 
-    Both are given by all their spellings, for example as stored and without links; any of them may agree.
+    Each is given in several spellings (as stored, with links resolved); any pair may match.
     """
     tops = [_steps(path, windows) for path in top if path]
     for steps in (_steps(path, windows) for path in directory if path):
@@ -117,10 +117,10 @@ def joined(top: str, names: Iterable[str], windows: bool = WINDOWS) -> str:
 
 
 def one_spelling(directories: Iterable[str], resolved: Mapping[str, str]) -> dict[str, str]:
-    """Map each directory to the one spelling that stands for all spellings of it among the given directories.
+    """Map each directory to one spelling: the same for all given paths that lead to the same directory.
 
-    It is the path without links if that is given, else the shortest spelling. `resolved` has the paths without links
-    that are known; the other directories are compared by their normal form.
+    That spelling is the resolved path if it is among them, else the shortest. `resolved` maps directories to their
+    paths with links resolved; directories that it lacks are compared by their normal form.
     """
     spellings: dict[str, list[str]] = {}
     for directory in dict.fromkeys(directories):
@@ -148,5 +148,5 @@ def _steps(path: str, windows: bool) -> tuple[str, ...]:
 
 
 def alphanumeric(path: str) -> str:
-    """Return a path with `-` in place of all but ASCII letters and digits, as Claude Code names folders of projects."""
+    """Replace all characters of a path except ASCII letters and digits by `-`, as Claude Code names project folders."""
     return re.sub(r"[^A-Za-z0-9]", "-", path)

@@ -36,9 +36,9 @@ class Excludable(Protocol):
 class Excluded(Struct, frozen=True, kw_only=True):
     """The user's rules for excluding sessions from what agents see.
 
-    `directories` are absolute paths, as given and without links, and include all directories below. `sessions` are ids
-    or absolute paths. `labels` are texts, compared without case. `resolve` returns paths without links, None for a path
-    whose disk did not answer.
+    `directories` are absolute paths, as typed and with links resolved; all directories below them count too. `sessions`
+    are ids or absolute paths. `labels` are texts, compared without case. `resolve` maps paths to the paths with links
+    resolved, None for a path whose disk did not answer.
     """
 
     directories: tuple[str, ...] = ()
@@ -90,8 +90,8 @@ class Excluded(Struct, frozen=True, kw_only=True):
             return True
         if self.directories and session.cwd:
             link = links.get(session.cwd, session.cwd)
-            # The rules hold for the same directory of another machine, too. A directory whose disk does not answer may
-            # be a link into an excluded one: agents do not get its sessions.
+            # The rules also apply to the same path on another machine. If a directory's disk does not answer, it may be
+            # a link into an excluded directory, so its sessions are hidden too.
             there = machine_in(session.cwd)
             spellings = (session.cwd, link or "", there[1] if there is not None else "")
             if link is None or part_below(spellings, self.directories) is not None:

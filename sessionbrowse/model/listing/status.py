@@ -67,7 +67,7 @@ def _odd(line: bytes) -> _Said | None:
 
 
 def status_after(role: Json, stop_reason: Json, has_calls: bool) -> SessionStatus | None:
-    """Return the status of a session whose last message has a role, a stop reason, and calls of tools or none."""
+    """Return the status of a session from its last message: role, stop reason, and True if the message calls tools."""
     if role == "assistant":
         return _AFTER_ANSWER.get(str(stop_reason)) or ("interrupted" if has_calls else "complete")
     return _AFTER_OTHERS.get(str(role))

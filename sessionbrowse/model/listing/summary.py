@@ -23,8 +23,8 @@ class Summary(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
 
     `modified`, `message_count`, `first_message`, `name` and `hidden` are as in the list of the session's agent.
     `left_behind` is True if the agent resumes the session without its newest message. `status` is None if unknown.
-    `machine` is the name of another machine on which the session lies; `cwd` has the form of lists (see
-    `directories.listed`), so that directories of the same name on two machines are told apart.
+    `machine` is the name of the other machine on which the session is, None for this one. `cwd` has the form of lists
+    (see `directories.listed`), so that equal paths on two machines differ.
     """
 
     agent: str
@@ -58,7 +58,7 @@ class Summary(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
 
     @property
     def own_cwd(self) -> str:
-        """The working directory as it is called on the session's own machine."""
+        """The working directory, as a path on the session's own machine."""
         return stored(self.cwd, self.machine)
 
     @property
@@ -78,9 +78,9 @@ class Summary(Struct, frozen=True, kw_only=True, array_like=True, gc=False):
 
 
 class Sketch(Struct, frozen=True):
-    """The facts of a session without branches from which its summary is made, if no entry is at hand.
+    """The facts from which the summary of a session without branches is made when its entries are not built.
 
-    `first` is the text of the first prompt that has one, and `active_ms` the time of the newest prompt or answer.
+    `first` is the text of the first prompt with text, and `active_ms` the time of the newest prompt or answer.
     """
 
     entries: int
@@ -115,7 +115,7 @@ class SummaryProgress(Struct, frozen=True, array_like=True):
 
 
 _SUFFIX = re.compile(r"\.(?:jsonl(?:\.gz)?|ndjson)\Z")
-# Names that only such programs give, whatever name the original file has (the first group).
+# Names of conflict copies that only synchronising programs make; the first group is the original's name.
 _CONFLICT = re.compile(
     r"(.+)(?:"
     r"\.sync-conflict-\d{8}-\d{6}-[0-9A-Z]{7}"  # Syncthing
@@ -125,19 +125,22 @@ _CONFLICT = re.compile(
     r")",
     re.DOTALL,
 )
-# Others add only a word, a number or the machine's name: `NAME 2`, `NAME (1)`, `NAME-LAPTOP`, `Copy of NAME`. That is
-# told from a name that a user chose by the session's id, with which the agents' own names end.
+# Other programs only add a word, a number or the machine's name: `NAME 2`, `NAME (1)`, `NAME-LAPTOP`, `Copy of NAME`. A
+# user may choose such a name too. It counts as a copy only if it contains the agent's own name, which ends with the
+# session's id.
 _BEFORE_ID = re.compile(r"(.*[^0-9A-Za-z])?(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_)", re.DOTALL)
 _OWN_CHARACTERS = len("2026-08-13T08-00-00-000Z_.jsonl")
 
 
 def original_name(name: str, session_id: str | None) -> str | None:
-    """Return the name of the session file of which a file is a copy by a program for synchronising; None for others.
+    """Return the original's name if a file is a copy that a program such as Dropbox or Syncthing made, else None.
 
-    `session_id` is the id in the header of the file; if it is not in the name, only names count that no user chooses.
+    `session_id` is the id in the header of the file. If the name does not contain it, only names that no user would
+    choose count as copies.
     """
     if session_id and len(name) == _OWN_CHARACTERS + len(session_id) and name.endswith(f"Z_{session_id}.jsonl"):
-        return None  # Nearly all names are the agent's own, and lists ask for thousands.
+        # A fast check, because lists call this for thousands of files, nearly all with the agent's own names.
+        return None
     return _original_name(name, session_id)
 
 

@@ -379,7 +379,7 @@ class SummaryBuilder:
         )
 
     def _find_first(self, block: DecodedLines, offset: int) -> None:
-        """Note the text and position of the first user message with text, in a block that begins at byte `offset`."""
+        """Store the text and position of the first user message with text, in a block that begins at byte `offset`."""
         for number in of_kind(range(len(block.kinds)), block.kinds, USER):
             line = block.lines[number]
             text = joined_text(line)
@@ -389,7 +389,7 @@ class SummaryBuilder:
                 return
 
     def _note_other(self, index: int, entry: Any) -> None:
-        """Note the model that a decoded entry names, or note that the entry records a checkout."""
+        """Store the model that a decoded entry names; store the entry's index if it records a checkout."""
         if entry.__class__ is OrdinaryModelChange:
             choice = self._choice(entry.provider, entry.modelId or entry.model, entry.role)
             if choice is not None:

@@ -14,8 +14,8 @@ from sessionbrowse.text import model_name, parse_time
 class EntryFacts(Struct, frozen=True):
     """The facts of an entry that a search checks against a query: text, role, time, model, names of tools.
 
-    `model` is `provider/model` in lower case, empty if the entry has none. Of `text`, the first `said` characters were
-    said; names in tool calls, or whole tool calls and results, follow.
+    `model` is `provider/model` in lower case, empty if the entry has none. The first `said` characters of `text` are
+    the message itself; names in tool calls, or whole tool calls and results, follow.
     """
 
     text: str

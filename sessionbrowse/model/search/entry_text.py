@@ -1,4 +1,4 @@
-"""Extract the searched text of an entry: messages and summaries, names in tool calls; tool calls, results, prompts."""
+"""Extract the texts of an entry that a search looks through: message or summary, tool calls, results, system prompt."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ NAME_KEYS = (
     *("path", "paths", "file", "file_path", "filePath", "command", "cmd", "pattern", "patterns", "glob", "query"),
     *("url", "cwd"),
 )
-"""The arguments of tool calls that name what a call is about, such as a path or a command."""
+"""The arguments of tool calls that are searched by default, such as a path or a command."""
 MOST_OF_A_NAME = 2048
-"""Number of characters of each such argument that are searched."""
+"""Maximum number of characters of each such argument that are searched."""
 
 
 def may_have_text(kind: str, raw: bytes) -> bool:
@@ -66,7 +66,8 @@ def tool_text(value: Json) -> str:
             return _joined([message.get("toolName"), content_text(content)])
         case "bashExecution" | "pythonExecution":
             return _joined([message.get("output")])
-        case "system":  # Beside the tools, because the system prompts of all sessions have the same words.
+        # System prompts are searched only together with tool calls, because they have the same words in all sessions.
+        case "system":
             parts = (message.get(key) for key in ("sections", "toolsAdded", "toolsRemoved"))
             return system_text(content_text(content), *parts)
         case "assistant" if isinstance(content, list):
@@ -86,7 +87,7 @@ def done_text(value: Json) -> str:
 
 
 def names_of(tool: Json, arguments: Json | Mapping[str, Any]) -> list[str]:
-    """Return the name of a called tool, and the arguments that name what the call is about (`NAME_KEYS`)."""
+    """Return the name of a called tool, and the arguments that are searched by default (`NAME_KEYS`)."""
     found = [tool]
     for key in NAME_KEYS if isinstance(arguments, Mapping) else ():
         value = arguments.get(key)

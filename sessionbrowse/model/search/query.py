@@ -88,7 +88,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
     after_ms: float | None = None
     before_ms: float | None = None
     doubtful: tuple[str, ...] = ()
-    """Terms that were perhaps meant as filters, such as `age:3d`, which were taken for words or for pattern text."""
+    """Terms that the user perhaps meant as filters, such as `age:3d`; they are searched as text."""
 
     @property
     def has_text(self) -> bool:
@@ -141,7 +141,7 @@ def may_be_in(query: SearchQuery, line: bytes) -> bool:
 
 
 def may_hold(pieces: Sequence[bytes], line: bytes, how: Callable[[Iterable[bool]], bool] = any) -> bool:
-    """Return False if a line of a session file, not decoded, lacks all of the pieces, or one if `how` is `all`.
+    """Return False if an undecoded line contains none of the pieces, or with `how=all` not all of them.
 
     The check searches the bytes of the line; it always returns True for a line with escapes or non-ASCII bytes.
     """
@@ -312,7 +312,7 @@ _TIMES = ("after", "before")
 _OTHER_KEYS = {"since": "after", "until": "before"}
 """Other names of filters: the command line's options for times have these names."""
 _WITHOUT_VALUE = ("project", "name", "tool", "model", "machine")
-"""Filters that are ignored as long as they have no value, because every text is a value."""
+"""Filters that are ignored while they have no value yet; any text is a valid value of these filters."""
 _TERM = re.compile(
     r'(?:(?<!\S)re:(?P<pattern>.*))|(?<!\S)-(?P<excluded>"[^"]*"|[^\W\d_]{3}[^\s"]*)|"(?P<phrase>[^"]*)"'
     r'|(?:(?<!\S)(?P<key>[A-Za-z]+):(?:"(?P<quoted>[^"]*)"|(?P<value>[^\s"]*)))|[^\s"]+',
@@ -364,7 +364,7 @@ def _compound(term: str) -> list[tuple[str, ...]]:
 
 
 def _neighbours(words: list[str]) -> list[tuple[str, ...]]:
-    """Return the neighbouring words of a query that may be parts of one identifier: each pair, and all of a few."""
+    """Return groups of neighbouring words that may be parts of one identifier: each pair, and all of a few words."""
     runs = [tuple(words[at : at + size]) for size in (2, len(words)) for at in range(len(words) - size + 1)]
     return [
         run
@@ -404,7 +404,7 @@ def _not(value: str) -> str:
 
 
 def _roles(value: str) -> tuple[str, ...]:
-    """Return what a `role:` filter selects: beginnings of the names of roles or entry types, in lower case."""
+    """Return the roles and entry types that a `role:` filter selects, as prefixes in lower case."""
     from sessionbrowse.model.search.entry_text import ROLES, SUMMARIES
 
     wanted = value.lower()
@@ -429,7 +429,7 @@ def _moment(key: str, value: str, now: datetime | None) -> float:
             hours = int(relative[1]) * _HOURS[relative[2]]
             return ((now or datetime.now(UTC)) - timedelta(hours=hours)).timestamp() * 1000
         if value.lower() in _DAYS:
-            # The day begins where the user is.
+            # The day begins at midnight in the user's time zone.
             day = (now or datetime.now(UTC)).astimezone() - timedelta(days=_DAYS[value.lower()])
             return day.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1000
         date = _DATE.fullmatch(value)

@@ -39,7 +39,7 @@ _SATURATION, _LENGTH_SHARE = 1.2, 0.75
 _CLOSE_CHARACTERS = 300
 _CLOSENESS = 0.4
 DONE_FACTOR = 0.5
-"""Factor of the score of an entry whose tool calls are counted like what was said."""
+"""Factor for an entry's score if its tool calls are included, not only the message itself."""
 _ROLE_FACTORS = {"user": 1.3, "name": 1.4, "label": 1.4, "toolResult": 0.6}
 
 Place = tuple[int, int, int, float]
@@ -69,8 +69,8 @@ class Term(Struct, frozen=True):
 class Evidence(Struct, frozen=True):
     """The occurrences (`places`) of a query's terms in one entry, with the count and the best weight of each term.
 
-    A term that does not occur has the weight 0. `length` is the number of characters of the entry's text; after the
-    first `said` of them, names in tool calls, or whole calls and results, follow.
+    A term that does not occur has the weight 0. `length` is the number of characters of the entry's text; the first
+    `said` of them are the message itself, and names in tool calls, or whole calls and results, follow.
     """
 
     weights: tuple[float, ...]
@@ -105,7 +105,7 @@ def keys_of(terms: Sequence[Term]) -> list[str]:
 def evidence_in(terms: Sequence[Term], text: str, role: str, said: int | None = None) -> Evidence | None:
     """Return the occurrences of terms in a text; None if the text has no term, or lacks a required phrase.
 
-    The first `said` characters of the text were said, or all of them.
+    The first `said` characters of the text are the message itself (None: all of them).
     """
     folded = literal(text)
     places: list[Place] = []
@@ -129,7 +129,7 @@ def score_of(evidence: Evidence, rarities: Sequence[float]) -> float:
     """Return the relevance of an entry: the BM25 score of the terms, raised if the terms are close together.
 
     Messages of the user, names and labels get a higher score, tool results a lower one. `rarities` has one number for
-    each term, higher for rarer terms. Terms in tool calls count less than the same terms in what was said.
+    each term, higher for rarer terms. Terms in tool calls count less than the same terms in the message itself.
     """
     if evidence.said > evidence.length:
         return _score(evidence, rarities)

@@ -1,4 +1,4 @@
-"""Functions of trees whose parents are indexes: branches, loops, and newest messages that are off the active branch.
+"""Functions for trees in which each parent is given by its index: branches, loops, messages off the active branch.
 
 A message is left behind if another program appends a label or an extension's note below an older entry. At its next
 start the agent program continues at that entry, and the last messages seem to be lost (omp issue 12242).

@@ -474,7 +474,7 @@ def text_field(line: str, name: str) -> str | None:
 
 
 CONVERSION_KEY = "sessionbrowse"
-"""The key under which headers and entries keep what a conversion has to remember."""
+"""The key in headers and entries under which a conversion stores its own data, such as the source session."""
 
 
 def origin_of(header: Header) -> dict[str, Json] | None:
@@ -485,6 +485,6 @@ def origin_of(header: Header) -> dict[str, Json] | None:
 
 
 def parent_of(header: Header) -> str | None:
-    """Return the parent session in a header: a path or id, for a converted session the path of its origin."""
+    """Return the parent session in a header, a path or id; for a converted session, the path of its source."""
     path = (origin_of(header) or {}).get("path")
     return header.parent_session or (path if isinstance(path, str) else None)

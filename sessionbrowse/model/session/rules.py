@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 AgentName = Literal["pi", "omp", "atomic", "indusagi", "claude", "codex"]
 
 ONLY = "only-"
-"""Begins a mark of content that makes a file unreadable for all agents but one: omp's title slot, a transcript."""
+"""Prefix of marks for content that only one agent can read, such as omp's title slot or a transcript."""
 
 OMP_ONLY_TYPES = frozenset(
     {

@@ -145,7 +145,8 @@ class Session:
     def active_branch(self) -> list[int]:
         """Return the indexes of the entries on the path to the leaf.
 
-        The result is empty if the last entry has no id: the agent programs note the leaf by its id, so they have none.
+        The result is empty if the last entry has no id: the agent programs store the leaf by its id, so there is no
+        leaf.
         """
         return self.branch(self.leaf) if self._leaf_is_true else []
 

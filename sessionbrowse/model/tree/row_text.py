@@ -24,9 +24,9 @@ _PLACES: WeakKeyDictionary[Session, dict[int, int]] = WeakKeyDictionary()
 
 
 def caller_of(session: Session, call_id: str) -> int | None:
-    """Return the index of the answer with the tool call `call_id`, whose result is the entry at `index`.
+    """Return the index of the answer that contains the tool call `call_id`.
 
-    Return None if no answer has this call.
+    Of several such answers, return the one whose row is lowest; None if there is none.
     """
     makers = _makers_of(session).get(call_id, [])
     return max(makers, key=_places_of(session).__getitem__) if len(makers) > 1 else next(iter(makers), None)

@@ -66,7 +66,7 @@ class Rows(Sequence[Row]):
     """The rows of a tree from top to bottom.
 
     `above` has, for each entry of the session, the index of the nearest ancestor that has a row; the index is negative
-    if no ancestor has a row. It tells which rows a folded row hides.
+    if no ancestor has a row. From `above` follows which rows a folded row hides.
     """
 
     def __init__(self, rows: list[Row], above: Sequence[int] = ()) -> None:

@@ -1,7 +1,7 @@
-"""The text of a tool call in a tree row, as `[read: ~/notes.md:5-14]`, and what the row texts of all agents share.
+"""The text of a tool call in a tree row, such as `[read: ~/notes.md:5-14]`, and helpers for row texts of all agents.
 
-The rules are those of pi 1.6.0 and omp 18.3.4; atomic 0.9.15 and indusagi 0.12.15 follow older versions of pi. Where
-omp shows an edit without a path, because its argument is a patch, the patch's files are shown.
+The rules are those of pi 1.6.0 and omp 18.3.4; atomic 0.9.15 and indusagi 0.12.15 follow older versions of pi. For an
+edit whose argument is a patch, omp shows no path; this module shows the files in the patch.
 """
 
 from __future__ import annotations

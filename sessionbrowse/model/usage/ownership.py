@@ -4,7 +4,7 @@ Forks, clones, merges and other programs copy entries with their requests. A cop
 the oldest header. Among equally old files the parent session comes first, then files that are neither archived nor in
 the folder of another session, then the first path.
 
-Copies and possible duplicates of requests get sums of their own (see `ownership`).
+Copies and possible duplicates of requests get sums of their own (see `Totals`).
 """
 
 from __future__ import annotations
@@ -332,9 +332,9 @@ def totals_by(
 ) -> dict[KeyT, Totals]:
     """Return totals of one file's paid requests within a span of time, grouped by the key that `key_of` returns.
 
-    `decided` tells for each request whether it counts in this file (see `ownership`); None means that all count.
-    `usage` are the file's requests. Without `usage`, `key_of` must not use the branch of the `Place` that it
-    gets, because the branch may be missing (0).
+    `decided` says for each request whether it counts in this file (see `decide`); None means that all count. `usage`
+    are the file's requests. Without `usage`, `key_of` must not use the branch of the `Place` that it gets, because the
+    branch may be missing (0).
     """
     found: dict[KeyT, Totals] = {}
     first, last = file.sums.first, file.sums.last
@@ -387,7 +387,7 @@ def totals_of(file: UsageFile, decided: Sequence[Decision] | None, span: Span) -
 def with_decisions(
     usage: FileRequests, decided: Sequence[Decision] | None, *, nested: bool
 ) -> Iterator[tuple[Request, Decision]]:
-    """Yield each paid request of a file with the decision whether it counts in this file (see `ownership`).
+    """Yield each paid request of a file with the decision whether it counts in this file (see `decide`).
 
     If `decided` is None, all requests count in this file.
     """
