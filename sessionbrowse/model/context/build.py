@@ -10,7 +10,7 @@ from sessionbrowse.model.context import atomic, omp, pi
 from sessionbrowse.model.context.message import Context, ContextMessage, LeftOut, ModelRef, OmpSettings
 from sessionbrowse.model.session.session import Session
 
-__all__ = ["Context", "ContextMessage", "LeftOut", "ModelRef", "OmpSettings", "build", "first_place_sent"]
+__all__ = ["Context", "ContextMessage", "LeftOut", "ModelRef", "OmpSettings", "build"]
 
 
 def build(session: Session, at: int | None = None) -> Context:
@@ -36,16 +36,3 @@ def build(session: Session, at: int | None = None) -> Context:
             return atomic.build(session, path)
         case "indusagi":
             return pi.build_older(session, path)
-
-
-def first_place_sent(session: Session, before: int) -> int | None:
-    """Return the position, on the active branch, of the first entry that is in the context at the leaf.
-
-    Only positions below `before` are searched; return None if there is none. For pi and indusagi, the search is fast:
-    it does not decode the messages after the first one found.
-    """
-    path = session.active_branch()
-    if session.rules.context in ("pi", "indusagi") and not session.is_transcript:
-        return pi.first_place_sent(session, path, before, older=session.rules.context == "indusagi")
-    sent = {message.index for message in build(session, session.leaf).messages}
-    return next((place for place in range(before) if path[place] in sent), None)

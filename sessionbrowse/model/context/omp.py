@@ -124,6 +124,17 @@ def _append_compacted(draft: Draft, place: int, reset_place: int) -> None:
     _append_all(draft, path[place + 1 :])
 
 
+def first_place_kept(session: Session, path: list[int], place: int, compaction: Compaction) -> int | None:
+    """Return the position on `path` of the first older entry that is sent after the compaction at `place`, if any."""
+    replayed = first_kept(session, path, place, compaction.provider_replay_through_entry_id)
+    after = None if replayed is None else replayed + 1
+    if _has_provider_history(compaction.preserve_data):
+        return after
+    if compaction.first_kept_entry_id == "" and _is_snapshot(compaction.preserve_data):
+        return after
+    return first_kept(session, path, place, compaction.first_kept_entry_id)
+
+
 def _is_rollover(compaction: Compaction) -> bool:
     details = compaction.details
     return isinstance(details, dict) and details.get("kind") == "experimental-context-rollover"

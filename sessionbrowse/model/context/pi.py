@@ -66,26 +66,6 @@ def build(session: Session, path: list[int]) -> Context:
     return draft.finish(model, thinking)
 
 
-def first_place_sent(session: Session, path: list[int], before: int, *, older: bool) -> int | None:
-    """Return the position in `path` of the first entry in the context, if this position is below `before`, else None.
-
-    The search stops at this entry, so few entries are decoded. If `older` is True, the context is that of
-    `build_older`, else that of `build`.
-    """
-    draft = Draft(session, path)
-    selected = _selected(draft, keeps_system=older)
-    edits = {} if older else _edits(session, selected)
-    taking_part = set(selected)
-    for place, index in enumerate(path[:before]):
-        if index not in taking_part:
-            continue
-        made = _project(draft, index, is_latest=index == selected[0], roles=_OLDER_ROLES if older else _ROLES)
-        edit = edits.get(session.ids[index] or "")
-        if made and (edit is None or not _removes(edit)):
-            return place
-    return None
-
-
 def build_older(session: Session, path: list[int]) -> Context:
     """Return the context as pi 0.50 and indusagi 0.12 build it, without context edits and system messages."""
     draft = Draft(session, path)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from sessionbrowse.errors import SessionBrowseError
 from sessionbrowse.model.listing.summary import Summary
+from sessionbrowse.model.session.rules import RULES
 from sessionbrowse.model.tree.entry_states import EntryStates
 from sessionbrowse.services.search.hits import Checkpoint
 from sessionbrowse.store.index.index import Index
@@ -125,7 +126,7 @@ def outline_in(session: Session) -> EntryOutline:
 
 
 def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
-    """Return the entry ids and active branch of a session; None if the index is not enough (as with compactions)."""
+    """Return the entry ids and states of a session; None if the index is not enough."""
     if row.kind != ORDINARY:
         return None
     try:
@@ -134,7 +135,9 @@ def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
         return None
     ids, parent_ids = entries.ids, entries.parent_ids
     by_id = dict(zip(ids, range(len(ids)), strict=True))
-    if not ids or not ids[-1] or None in by_id or len(by_id) < len(ids) or entries.has_boundary:
+    if not ids or not ids[-1] or None in by_id or len(by_id) < len(ids):
+        return None
+    if entries.boundaries is None or (entries.boundaries and RULES[row.summary.agent].context == "atomic"):
         return None
     # The index is not enough if the file continues after the last indexed entry: it may have newer entries.
     if entries.offsets[-1] + entries.sizes[-1] + 1 != row.size:
@@ -145,4 +148,14 @@ def outline_of(index: Index, row: FileRow) -> EntryOutline | None:
         if parent >= active[-1]:
             return None
         active.append(parent)
-    return EntryOutline(ids, frozenset(active))
+    return EntryOutline(ids, frozenset(active), frozenset(_compacted(active, entries.boundaries, by_id)))
+
+
+def _compacted(active: list[int], boundaries: dict[int, str | None], by_id: Mapping[str | None, int]) -> list[int]:
+    """Return the entries before those that the last boundary keeps; `active` is the active branch, leaf first."""
+    place = next((place for place, index in enumerate(active) if index in boundaries), None)
+    if place is None:
+        return []
+    before = active[place + 1 :]
+    kept = by_id.get(boundaries[active[place]])
+    return before[before.index(kept) + 1 :] if kept in before else before

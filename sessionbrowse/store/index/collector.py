@@ -89,7 +89,7 @@ class Collector(SummaryBuilder):
         super().__init__(reader)
         self._offsets: array[int] = array("q")
         self._sizes: array[int] = array("q")
-        self._has_boundary = False
+        self._boundaries: dict[int, str | None] | None = {}
         self._made_ids: list[str | None] = []
         self.end = 0
         """Byte offset of the end of the last complete line (with a newline) that was read."""
@@ -154,7 +154,8 @@ class Collector(SummaryBuilder):
             self._made_ids.append(self._migration.migrated(envelope, record.ordinal).id)
         self._offsets.append(record.offset)
         self._sizes.append(record.size)
-        self._has_boundary |= envelope.type in BOUNDARIES
+        if envelope.type in BOUNDARIES:
+            self._note_boundary(index, record.raw)
         if not may_have_text(record.envelope.type, record.raw):
             return
         try:
@@ -169,7 +170,7 @@ class Collector(SummaryBuilder):
     def continue_from(self, state: State, known: StoredEntries, usage: FileRequests) -> None:
         """Restore the state after an earlier reading, which found the entries `known` and the model requests."""
         self.resume(state.summary, known.ids, known.parent_ids)
-        self._offsets, self._sizes, self._has_boundary = known.offsets, known.sizes, known.has_boundary
+        self._offsets, self._sizes, self._boundaries = known.offsets, known.sizes, known.boundaries
         self.requests = RequestReader(usage, len(known.sizes))
 
     def entries(self) -> StoredEntries:
@@ -179,7 +180,26 @@ class Collector(SummaryBuilder):
             # An entry before the header has no id.
             ids = [*[None] * (count - len(self._made_ids)), *self._made_ids]
             parent_ids = [None, *ids]
-        return StoredEntries(self._offsets, self._sizes, ids[:count], parent_ids[:count], self._has_boundary)
+        return StoredEntries(self._offsets, self._sizes, ids[:count], parent_ids[:count], self._boundaries)
+
+    def _note_boundary(self, index: int, raw: bytes) -> None:
+        """Note the first entry that a compaction keeps, unless only the rules of its program tell that."""
+        if self._boundaries is None:
+            return
+        try:
+            value: Json = loads(raw)
+        except BadJson:
+            value = None
+        if (
+            isinstance(value, dict)
+            and value.get("type") == "compaction"
+            and value.get("preserveData") is None
+            and self._reader.generation > 1
+        ):
+            kept = value.get("firstKeptEntryId")
+            self._boundaries[index] = kept if isinstance(kept, str) else None
+        else:
+            self._boundaries = None
 
     def usage(self, leaf: int | None = None) -> FileRequests:
         """Return the model requests of the file once it is read; if `leaf` is None, the last entry is the leaf."""
@@ -251,7 +271,7 @@ HEAD_HASH_BYTES = 4096
 TAIL_HASH_BYTES = 64 * 1024
 
 AgentOf = Callable[[Marks], str]
-_NO_ENTRIES = StoredEntries(array("q"), array("q"), [], [], has_boundary=False)
+_NO_ENTRIES = StoredEntries(array("q"), array("q"), [], [], boundaries={})
 
 
 class IndexedFile(Struct, frozen=True):

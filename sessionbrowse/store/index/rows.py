@@ -141,14 +141,15 @@ _decode_rows = msgspec.msgpack.Decoder(list[FileRow]).decode
 class StoredEntries(Struct, frozen=True):
     """The entries of a file, in file order: byte offset and size of each entry's line, its id and its parent's id.
 
-    `has_boundary` is True if an entry ends the context before it, such as a compaction.
+    `boundaries` are the compactions, each with the id of the first entry that it keeps, if any; None if only the whole
+    session tells which entries the model no longer receives.
     """
 
     offsets: array[int]
     sizes: array[int]
     ids: list[str | None]
     parent_ids: list[str | None]
-    has_boundary: bool
+    boundaries: dict[int, str | None] | None
 
 
 class _PackedEntries(Struct, array_like=True):
@@ -161,7 +162,7 @@ class _PackedEntries(Struct, array_like=True):
     gaps: list[int]
     ids: list[str | None]
     parents: dict[int, str | None]
-    has_boundary: bool
+    boundaries: dict[int, str | None] | None
 
 
 _decode = msgspec.msgpack.Decoder(_PackedEntries).decode
@@ -177,7 +178,7 @@ def pack_entries(entries: StoredEntries) -> bytes:
     gaps = [offset - end for offset, end in zip(entries.offsets, ends, strict=False)]
     expected = [None, *entries.ids]
     parents = {place: parent for place, parent in enumerate(entries.parent_ids) if parent != expected[place]}
-    return pack_small(_PackedEntries(entries.sizes.tolist(), gaps, entries.ids, parents, entries.has_boundary))
+    return pack_small(_PackedEntries(entries.sizes.tolist(), gaps, entries.ids, parents, entries.boundaries))
 
 
 def unpack_entries(packed: bytes) -> StoredEntries:
@@ -199,4 +200,4 @@ def _entries_of(packed: bytes) -> StoredEntries:
     offsets = array("q", [end - size - 1 for end, size in zip(ends, sizes, strict=True)])
     if len(ids) != len(sizes):
         raise ValueError("entries are missing")
-    return StoredEntries(offsets, array("q", sizes), ids, parent_ids, found.has_boundary)
+    return StoredEntries(offsets, array("q", sizes), ids, parent_ids, found.boundaries)

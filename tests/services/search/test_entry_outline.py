@@ -35,13 +35,18 @@ def outlined(root: Path, path: Path) -> tuple[EntryOutline | None, EntryOutline]
     return outline_of(index, snapshot.rows[str(path)]), read
 
 
-def test_an_outline_agrees_with_the_tree_of_sessions_with_branches(tmp_path: Path) -> None:
+def test_an_outline_agrees_with_the_tree_of_sessions_with_branches_and_compactions(tmp_path: Path) -> None:
     rng = random.Random("outline")
-    for number in range(20):
+    for number in range(40):
         root = tmp_path / str(number)
         ids = [f"{rng.randrange(1 << 32):08x}" if number % 2 else f"id-{at}" for at in range(rng.randrange(1, 30))]
         parents = [None, *(rng.choice(ids[max(0, at - 3) : at]) for at in range(1, len(ids)))]
-        path = write(folder(root) / "s.jsonl", header(), *map(user, ids, parents, ids))
+        lines = [user(ids[at], parents[at], ids[at]) for at in range(len(ids))]
+        for at in range(1, len(ids)):
+            if rng.random() < 0.1:
+                kept = rng.choice([*ids[:at], "gone", "", None, 5])
+                lines[at] = entry("compaction", ids[at], parents[at], summary="so far", firstKeptEntryId=kept)
+        path = write(folder(root) / "s.jsonl", header(), *lines)
         outline, read = outlined(root, path)
         assert outline is not None
         places = range(len(ids) + 1)
@@ -50,17 +55,22 @@ def test_an_outline_agrees_with_the_tree_of_sessions_with_branches(tmp_path: Pat
 
 
 CHAIN = [user("a", None, "one"), user("b", "a", "two")]
-COMPACTION = entry("compaction", "c", "b", summary="so far", firstKeptEntryId="b", tokensBefore=1)
+COMPACTION = entry("compaction", "c", "b", summary="so far", firstKeptEntryId="b", preserveData={"of": "omp"})
+
+
+VERBATIM = {"strategy": "verbatim-lines"}
 
 
 @pytest.mark.parametrize(
     "lines",
     [
-        pytest.param([header(), *CHAIN, COMPACTION], id="a compaction"),
+        pytest.param([header(), *CHAIN, COMPACTION], id="a compaction with data of its program"),
         pytest.param([header(), *CHAIN, user("a", "b", "again")], id="an id that occurs twice"),
         pytest.param([header(), *CHAIN, user("c", "gone", "three")], id="a parent that is missing"),
         pytest.param([header(), *CHAIN, "no entry"], id="a last line that is no entry"),
         pytest.param([header()], id="no entry"),
+        pytest.param([header(), *CHAIN, entry("reset_boundary", "c", "b")], id="a clear of omp"),
+        pytest.param([header(), *CHAIN, {**COMPACTION, "preserveData": None, "details": VERBATIM}], id="of atomic"),
     ],
 )
 def test_only_the_tree_tells_of_other_sessions(tmp_path: Path, lines: list[Any]) -> None:

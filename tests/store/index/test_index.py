@@ -566,7 +566,7 @@ def test_without_a_lock_nobody_writes(tmp_path: Path) -> None:
 
 def test_entries_that_share_a_line_keep_their_places() -> None:
     offsets, sizes = array("q", [100, 111, 123, 134, 90_000]), array("q", [10, 10, 10, 70_000, 3])
-    entries = StoredEntries(offsets, sizes, list("abcde"), [None, "a", "a", None, "d"], has_boundary=True)
+    entries = StoredEntries(offsets, sizes, list("abcde"), [None, "a", "a", None, "d"], boundaries={1: "a", 3: None})
     assert unpack_entries(pack_entries(entries)) == entries
 
 

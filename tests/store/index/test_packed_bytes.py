@@ -14,7 +14,7 @@ import pytest
 from sessionbrowse.store.index.rows import StoredEntries, pack_entries, unpack_entries
 
 OFFSETS, SIZES = array("q", [0, 100, 200]), array("q", [99, 99, 99])
-SOUND = pack_entries(StoredEntries(OFFSETS, SIZES, ["a", "b", "c"], [None, "a", None], has_boundary=False))
+SOUND = pack_entries(StoredEntries(OFFSETS, SIZES, ["a", "b", "c"], [None, "a", None], boundaries={}))
 UNPACKERS: dict[str, Callable[[bytes], object]] = {"entries": unpack_entries}
 ODD: list[object] = [
     *(b"", b"\x00", "text", 7, None, zlib.compress(b""), SOUND[:-1]),
@@ -25,8 +25,8 @@ ODD: list[object] = [
             [b"\xff", b"\xff", b"\xff"],
             [[1], [2, 3], [4]],
             [[1 << 63], [0], [0]],
-            [[1], [0], ["a"], {9: "b"}, False],
-            [[1], [0], ["a"] * 5, {}, False],
+            [[1], [0], ["a"], {9: "b"}, {}],
+            [[1], [0], ["a"] * 5, {}, {}],
         )
     ),
 ]
