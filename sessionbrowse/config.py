@@ -93,14 +93,14 @@ class NotForAgents(msgspec.Struct, frozen=True, kw_only=True):
 
 
 MACHINE_NAME = r"(?!(?i:con|prn|aux|nul|com\d|lpt\d)(?![A-Za-z0-9_-]))[A-Za-z0-9][A-Za-z0-9_-]{1,31}"
-"""Names of machines, which are names of folders and stand before directories.
+"""Pattern for names of machines, which are used as names of folders and as prefixes (`mini:/home/me`).
 
-One letter would look like a drive; Windows has no folders with the names of its devices.
+A single letter would look like a drive letter, and Windows allows no folder named like a device, such as `con`.
 """
 
 
 class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Another machine whose sessions are listed, read and searched here after a look at it over ssh."""
+    """Another machine; its sessions are listed, read and searched here after they were fetched over ssh (a look)."""
 
     name: Annotated[str, msgspec.Meta(pattern=rf"\A{MACHINE_NAME}\Z")]
     """Name of the machine in lists (`@name`)."""
@@ -109,7 +109,7 @@ class MachineSettings(msgspec.Struct, frozen=True, kw_only=True):
     roots: tuple[Annotated[str, msgspec.Meta(pattern=r"\A[^\x00-\x1f\x7f]{1,1024}\Z")], ...] = ()
     """Directories on that machine to look for sessions, in addition to those of the agents."""
     look: Literal["asked", "start"] = "asked"
-    """`start`: the browser looks at the machine when it starts; `asked`: only a key or a command does."""
+    """`start`: the browser fetches new sessions when it starts; `asked`: only a key or a command fetches them."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

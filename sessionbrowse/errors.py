@@ -86,7 +86,7 @@ class RefusedWrite(SessionBrowseError):
 
 
 class NeedsRepair(NotASession, CannotResume, RefusedWrite):
-    """The session is damaged so that its agent refuses it, or that this cannot be done; a repair makes it possible."""
+    """The session is too damaged for its agent, or for the requested action; a repair makes it possible."""
 
 
 class EmptyText(RefusedWrite):
@@ -108,7 +108,7 @@ class ChangedMeanwhile(RefusedWrite):
 class SameFile(ChangedMeanwhile):
     """A session that was moved to the trash was the same file as the one to keep, and was put back.
 
-    A bulk change stops at this error, because its other sessions may be such files too.
+    A bulk change stops at this error, because the same may be true of its other sessions.
     """
 
 

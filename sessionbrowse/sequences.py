@@ -1,6 +1,7 @@
 """Remove the escape sequences of terminals from texts: colours, cursor movements, links, titles, images.
 
-`text` removes what else is harmful; the search looks through texts without sequences, as they are shown.
+The module `text` removes other harmful characters. A search also reads texts without these sequences, as they are
+displayed.
 """
 
 from __future__ import annotations
@@ -54,12 +55,12 @@ _FINAL = r"(?: [@-~](?![a-z])|[!-/]*+[@-~]?)"
 _SEQUENCE = LazyPattern(
     rf"\x1b(?:\[[0-?]*+{_FINAL}"  # colours and the cursor
     rf"|[]PX^_k]{_STRING}"  # links, titles, the clipboard, images
-    # An unfinished one, or one that was cut, ends before the first blank and the first foreign letter: it may hide an
-    # address, but no sentence.
+    # An unfinished sequence ends before the first blank or non-ASCII letter, so that it can hide an address but no
+    # sentence.
     r"|[]PX^_][!-~]*+"
     r"|[(*)+./-][A-Z0-9<=>]|%[@G8]|\#[3-68]|[6-9<=>\\|}~]|[DEHMNOZc](?![a-z])"  # character sets, states
     r"|(?=[\x1b\r\n]|\Z))"
-    # The same in 8 bits, but not within a letter of UTF-8 that was read as Latin-1 or Windows-1252, as many texts have.
+    # The 8-bit forms of these sequences, except inside a UTF-8 letter that was decoded as Latin-1 or Windows-1252.
     r"|(?<![\xc2-\xdf])(?<![\xe0-\xf4][^\x00-\x7f])(?<![\xf0-\xf4][^\x00-\x7f]{2})"
     rf"(?:\x9b(?:[0-?]++{_FINAL}|[HJKm])|[\x90\x98\x9d-\x9f]{_STRING}|\x9d[0-9]++;[!-~]*+)"
 )

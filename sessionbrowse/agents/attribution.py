@@ -40,12 +40,12 @@ def marks_of_program(name: str) -> Marks:
 
 
 def attribute(place_agents: Sequence[str], folder_name: str, marks: Marks, *, is_store: bool = False) -> str:
-    """Return the agent that owns a session file: one that can read it where the file lies.
+    """Return the agent that owns a session file: an agent that uses the file's directory and can read the file.
 
-    `is_store` is True if the agents of `place_agents` are known to use the directory. A store of one agent decides,
-    unless that agent cannot read the file: it lists and opens files with entries of other programs, too. Else the
-    owner is judged by the file's marks, then by its folder's name, then by its directory. `folder_name` is the name of
-    the project's folder, "" for a file in a directory without project folders.
+    `is_store` is True if the agents of `place_agents` are known to use the directory. If only one agent uses the
+    directory, it is the owner, even of a file with marks of other programs, unless it cannot read the file. Otherwise
+    the owner is judged by the file's marks, then by its folder's name, then by its directory. `folder_name` is the name
+    of the project's folder, "" for a file in a directory without project folders.
     """
     if marks.only is not None:
         return marks.only

@@ -22,7 +22,7 @@ CONFIG_DIR = "CLAUDE_CONFIG_DIR"
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return the directory with one folder of sessions for each project."""
+    """Return the directory that contains one folder of sessions for each project."""
     value = around.environ.get(CONFIG_DIR)
     home = absolute(value, around.cwd) if value else os.path.join(around.home, ".claude")
     env = {CONFIG_DIR: home} if value else {}
@@ -30,7 +30,7 @@ def places(around: Surroundings) -> list[Place]:
 
 
 def runtime_directories(around: Surroundings) -> RuntimeDirectories:
-    """Return the directory in which each running process tells its session."""
+    """Return the directory in which each running process writes the id of its session."""
     (place,) = places(around)
     return RuntimeDirectories(processes=(os.path.join(place.agent_dir or "", "sessions"),))
 
@@ -64,6 +64,6 @@ CLAUDE = Agent(
     runtime_directories=runtime_directories,
     bears_appends=False,
     resume=resume,
-    # Claude Code saves no session if it inherits this variable: it takes itself for a child of another session.
+    # If Claude Code inherits this variable, it acts as a child of another session and saves no session of its own.
     kept_from_it=("CLAUDE_CODE_CHILD_SESSION",),
 )

@@ -21,7 +21,7 @@ _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def places(around: Surroundings) -> list[Place]:
-    """Return the directory of sessions, with folders by date, and that of archived sessions."""
+    """Return two directories: of the sessions, in folders by date, and of the archived sessions."""
     value = around.environ.get(HOME)
     home = absolute(value, around.cwd) if value else os.path.join(around.home, ".codex")
     source, env = (HOME, {HOME: home}) if value else ("default", {})
@@ -32,7 +32,7 @@ def places(around: Surroundings) -> list[Place]:
 
 
 def folder_of(_: str, __: Surroundings) -> str:
-    """Return "": the folder of a session tells its date, not its directory."""
+    """Return "", because Codex names its folders by date, not by project."""
     return ""
 
 
@@ -48,13 +48,13 @@ def id_in_name(path: str) -> str:
 
 
 def home_of(path: str) -> str | None:
-    """Return the directory of Codex in which a session file lies; None for a file at another place."""
+    """Return the Codex directory that contains a session file; None if no Codex directory does."""
     stores = [parent for parent in PurePath(path).parents if parent.name in (SESSIONS, ARCHIVED)]
     return str(stores[0].parent) if stores else None
 
 
 def store_of(path: str) -> tuple[str, ...]:
-    """Return the directories with the sessions of the Codex in whose directory a file lies; empty at another place."""
+    """Return the session directories of the Codex directory that contains a file; empty if no Codex directory does."""
     home = home_of(path)
     return (os.path.join(home, SESSIONS), os.path.join(home, ARCHIVED)) if home is not None else ()
 

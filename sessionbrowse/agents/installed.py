@@ -15,7 +15,7 @@ _PARENTS = 6
 
 
 class Installed(Struct, frozen=True):
-    """An installed agent program; `version` is None if no package beside the program tells it."""
+    """An installed agent program; `version` is None if no `package.json` with it was found beside the program."""
 
     path: str
     version: str | None

@@ -105,7 +105,7 @@ def is_for_agent(arguments: argparse.Namespace | None = None) -> bool:
 
 
 def change_context(arguments: argparse.Namespace) -> ChangeContext:
-    """Return the context for changes; an agent is told only of changes of sessions that it may see."""
+    """Return the context for changes; inside an agent, changes of sessions hidden from agents are left out."""
     from msgspec.structs import replace
 
     from sessionbrowse.services.transaction.change_context import ChangeContext
@@ -137,7 +137,7 @@ def excluded_of(settings: Settings, home: str) -> Excluded | None:
     from sessionbrowse.text import shorten_home
 
     def forms(paths: Sequence[str]) -> tuple[str, ...]:
-        """Return paths as given, without links, and below `~`, since agents store any of these."""
+        """Return paths in all forms that agents store: as given, with links resolved, and beginning with `~`."""
         given = [expand_home(os.path.normpath(path), home) for path in paths]
         every = (*given, *filter(None, real_many(given).values()))
         return tuple(dict.fromkeys((*every, *[shorten_home(path, home) for path in every])))
@@ -425,7 +425,7 @@ def add_cwd(parser: argparse.ArgumentParser) -> None:
 
 
 def in_directory(arguments: argparse.Namespace) -> Callable[[Iterable[str]], frozenset[str]] | None:
-    """Return a function that returns those of many directories that `--cwd` and `--under` mean; None without them."""
+    """Return a function that selects the directories that `--cwd` and `--under` name; None without these options."""
     if arguments.cwd is None and not arguments.under:
         return None
     # Imported here because most commands do not choose by directory.

@@ -99,7 +99,7 @@ def _split(piece: bytes) -> list[bytes]:
 def beginning_of(line: bytes | bytearray) -> bytes:
     """Return JSON with the keys before the first list or object of an entry, and before the content of its message.
 
-    A line that is no JSON object stays none.
+    The result for a line that is no JSON object is not JSON either.
     """
     head = bytes(line[:BEGINNING_BYTES])
     keys = _ENTRY_KEYS.match(head)

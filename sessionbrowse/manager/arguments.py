@@ -48,7 +48,7 @@ def _checked(method: types.FunctionType) -> Callable[..., Any]:
 
 
 def check_entry(kind: str, fields: dict[str, Json], agent: str) -> None:
-    """Raise an error for an entry that cannot be added: a message that is none, or a session that is only read."""
+    """Raise an error for an entry that cannot be added: its message is invalid, or its session is only read."""
     refuse_only_read_agent(agent)
     if kind == "message":
         check_message(fields.get("message"), agent)

@@ -87,7 +87,8 @@ def _read(path: str, agent: str) -> SessionInfo | None:
         first_message=summary.first_message,
         all_messages_text=" ".join(texts),
         size=summary.bytes,
-        internal=summary.hidden and agent == "atomic",  # omp's `list` has the empty sessions that its picker hides.
+        # omp hides empty sessions only in its picker, not in its `list`.
+        internal=summary.hidden and agent == "atomic",
     )
 
 

@@ -138,7 +138,8 @@ def run_cleanup(arguments: argparse.Namespace) -> int:
         context,
         pins,
         places,
-        # A backup is no clutter, unless the user asks for the sessions that are in it a second time.
+        # A root may be a backup, so sessions of different roots are compared only if the user asks for duplicates or
+        # copies.
         across_roots=bool({"duplicate", "copy"}.intersection(arguments.kinds or ())),
         progress=lambda done, total, _: _progress(done + 1, total),
     )

@@ -263,10 +263,10 @@ def _entries(typed: _Typed, reference: str, begun: str) -> Iterator[Completion]:
 
 
 def _offered(word: str, meaning: str) -> Iterator[Completion]:
-    """Yield a word from a session file as a completion, unless it would not be that word on a command line.
+    """Yield a word from a session file as a completion, unless a shell or the parser would read another word.
 
-    Left out are words with control or invisible characters, which name nothing once they are removed, and words that
-    read as an option or as a placeholder.
+    Left out are words with control or invisible characters, because without these characters the word would name
+    nothing, and words that look like an option or a placeholder.
     """
     if word and clean(word) == word and not word.startswith(("-", ":")):
         yield Completion(word, clean(meaning))

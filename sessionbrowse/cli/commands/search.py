@@ -115,7 +115,7 @@ def _characters(text: str) -> int:
 
 
 def note_index(searcher: Searcher, note: Callable[[str], None]) -> None:
-    """Say that words cannot be looked up in the index here; discard an index that was found to be damaged."""
+    """Print the reason if words cannot be looked up in the index; discard an index that was found to be damaged."""
     if searcher.index is None:
         return
     why = why_no_engine(searcher.index)
@@ -126,7 +126,7 @@ def note_index(searcher: Searcher, note: Callable[[str], None]) -> None:
 
 
 def note_filters(searcher: Searcher, query: SearchQuery, note: Callable[[str], None]) -> None:
-    """Say which values of filters fit no session, where a search has found nothing."""
+    """Print which filter values match no session; call this if a search has found nothing."""
     for sentence in searcher.unmatched(query):
         note(sentence)
 

@@ -151,7 +151,7 @@ def _add(name: str, host: str) -> int:
 
 
 def _look(machine: MachineSettings) -> bool:
-    """Look at a machine, say what came, and return True if that failed; a machine that sleeps is no failure."""
+    """Look at a machine and print the result; return True if it failed, False also if the machine did not answer."""
     from sessionbrowse.services.machines.look import look
     from sessionbrowse.services.machines.results import sentence_of
 
@@ -215,7 +215,7 @@ def _print_machines(settings: Settings, as_json: bool) -> int:
 
 
 def machine_document(machine: MachineSettings, state: MirrorState) -> dict[str, Any]:
-    """Return the JSON object of a machine; `seen` is the time of the last look that ended well, null before it.
+    """Return the JSON object of a machine; `seen` is the time of the last successful look, null if there was none.
 
     `same_as` is another name of the same machine.
     """
